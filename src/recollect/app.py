@@ -1,0 +1,252 @@
+"""The wiring: from Settings to a Recollect. Construction and delegation only, no logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from recollect import ids, requests
+from recollect.config import Configuration, Settings
+from recollect.errors import InvalidLink
+from recollect.protocols import Finding, History, Page, Statistics, Store
+from recollect.recall import history
+from recollect.recall.adjust import Adjustments
+from recollect.recall.explain import why_not
+from recollect.recall.fusion import ConvexCombination
+from recollect.recall.lexical import LexicalLeg
+from recollect.recall.pipeline import Recall
+from recollect.recall.select import Selection
+from recollect.remember.admit import Rules, check_moment
+from recollect.remember.pipeline import Changes, PurgePlan, Remember
+from recollect.requests import DraftFields, FilterFields, QueryFields
+from recollect.store.sqlite import SqliteStore
+from recollect.trace import Recollection, WhyNot
+from recollect.types import (
+    Filter,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Scope,
+    State,
+    UserId,
+    choose,
+)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Recollect:
+    """A memory: store what was learned, recall what matters.
+
+    Ids may be given by any unambiguous beginning. Every verb raises a `RecollectError` with a code
+    and a hint when it cannot do what it was asked.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings | None = None,
+        *,
+        clock: Callable[[], datetime] = _now,
+        new_id: Callable[[], MemoryId] = ids.new_id,
+    ) -> None:
+        self.settings = settings = settings or Settings()
+        self.scope = Scope(user=UserId(settings.user))
+        self._store = store
+        self._clock = clock
+        self._executor = ThreadPoolExecutor(thread_name_prefix="recollect-leg")
+        self._remember = Remember(
+            store=store,
+            rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
+            clock=clock,
+            new_id=new_id,
+        )
+        self._recall = Recall(
+            store=store,
+            legs=(LexicalLeg(store),),
+            fusion=ConvexCombination(),
+            adjustments=Adjustments(
+                importance=settings.importance_weight,
+                exact=settings.exact_bonus,
+                focus=settings.focus_bonus,
+                decay_days=settings.decay_days,
+            ),
+            selection=Selection(least_confidence=settings.least_confidence),
+            executor=self._executor,
+        )
+
+    @classmethod
+    def open(cls, store: Path | str | None = None, **settings: Any) -> Self:  # noqa: ANN401
+        """Open the memories of a file, by default the one that the settings name."""
+        return cls.build(Configuration.load({"store": store, **settings}).settings)
+
+    @classmethod
+    def build(cls, settings: Settings, *, create: bool = True) -> Self:
+        """Open the memories that these settings describe."""
+        path = settings.store.expanduser()
+        return cls(SqliteStore(path, busy_timeout=settings.busy_timeout, create=create), settings)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._executor.shutdown()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ---- the write path ------------------------------------------------------------------------
+
+    def store(
+        self, content: str, *, supersedes: Iterable[str] = (), **fields: Unpack[DraftFields]
+    ) -> Outcome:
+        """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same."""
+        replaced = [self.get(id_).id for id_ in supersedes]
+        return self._remember.add(
+            self.scope, requests.draft(content, fields, self.settings), replaced
+        )
+
+    def update(
+        self,
+        id: str,
+        *,
+        expected_version: int | None = None,
+        **changes: Any,  # noqa: ANN401
+    ) -> Memory:
+        """Change a memory; the keywords are the fields of `Changes`."""
+        return self._remember.update(self.scope, self.get(id), Changes(**changes), expected_version)
+
+    def delete(self, id: str) -> Memory:
+        """Hide a memory from recall; it can be restored."""
+        return self._remember.delete(self.scope, self.get(id))
+
+    def restore(self, id: str) -> Memory:
+        """Bring a deleted memory back."""
+        return self._remember.restore(self.scope, self.get(id))
+
+    def plan_purge(self, ids: Iterable[str]) -> PurgePlan:
+        """What purging these deleted memories would remove."""
+        return self._remember.plan_purge(self.scope, [self.get(id_) for id_ in ids])
+
+    def purge(self, plan: PurgePlan) -> None:
+        """Remove for good what a plan names; this cannot be undone."""
+        self._remember.purge(self.scope, plan)
+
+    def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
+        """Link two memories, read "source KIND target"."""
+        return self._remember.link(
+            self.scope, self.get(source), choose(LinkKind, kind, InvalidLink), self.get(target)
+        )
+
+    def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
+        """End a link."""
+        return self._remember.unlink(
+            self.scope,
+            self.get(source).id,
+            choose(LinkKind, kind, InvalidLink),
+            self.get(target).id,
+        )
+
+    def admit(self, versions: Sequence[Memory]) -> History:
+        """A memory from elsewhere, held to the same rules as a new one."""
+        return self._remember.admit_history(self.scope, versions)
+
+    def add_histories(self, histories: Sequence[History]) -> Sequence[Outcome | None]:
+        """Keep admitted memories in one transaction; None where an id is stored already."""
+        return self._store.put_many(self.scope, histories)
+
+    def add_link(self, link: Link) -> None:
+        """Keep a link from elsewhere, with its times."""
+        self._store.add_link(self.scope, link)
+
+    # ---- the read path -------------------------------------------------------------------------
+
+    def recall(self, text: str, **fields: Unpack[QueryFields]) -> Recollection:
+        """The memories that matter for a text, best first, with the trace of how they were found."""
+        return self._recall(requests.query(text, self._filter(fields), fields, self.settings))
+
+    def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
+        """Why a memory is not in the answer to a query, and what would have let it in."""
+        return why_not(
+            self._recall,
+            requests.query(text, self._filter(fields), fields, self.settings),
+            self.get(id),
+        )
+
+    def get(self, id: str) -> Memory:
+        """The present version of a memory, deleted or not."""
+        return history.find(self._store, self.scope, id)
+
+    def versions(self, id: str) -> Sequence[Memory]:
+        """Every version of a memory, oldest first."""
+        return self._store.versions(self.scope, self.get(id).id)
+
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        after: str | None = None,
+        newest_first: bool = True,
+        **fields: Unpack[FilterFields],
+    ) -> Sequence[Memory]:
+        """Memories by creation time; `after` continues behind that memory."""
+        last = self.get(after) if after else None
+        place = (last.created_at, last.id) if last else None
+        page = Page(limit=limit, after=place, newest_first=newest_first)
+        return self._store.list(self._filter(fields), page)
+
+    def links(self, id: str) -> Sequence[Link]:
+        """The links that begin or end at a memory."""
+        return self._store.links(self.scope, [self.get(id).id])
+
+    def all_links(self) -> Iterator[Link]:
+        """Every link ever made, removed ones too."""
+        return self._store.all_links(self.scope)
+
+    def states(self, memories: Sequence[Memory]) -> dict[MemoryId, State]:
+        """Where each of these memories stands now."""
+        return history.states(self._store, self.scope, memories, self._clock())
+
+    def why(self, id: str) -> history.Why:
+        """What led to a memory."""
+        return history.why(self._store, self.scope, self.get(id))
+
+    def timeline(
+        self,
+        around: str | datetime,
+        *,
+        before: int = 5,
+        after: int = 5,
+        **fields: Unpack[FilterFields],
+    ) -> history.Timeline:
+        """What was remembered before and after a memory or a moment."""
+        anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
+        return history.timeline(
+            self._store, self._filter(fields), anchor, before=before, after=after
+        )
+
+    def stats(self) -> Statistics:
+        """Counts of what is stored."""
+        return self._store.statistics(self.scope, self._clock())
+
+    def check(self) -> Sequence[Finding]:
+        """Look for damage."""
+        return self._store.check()
+
+    def _filter(self, fields: FilterFields) -> Filter:
+        return requests.filter_of(fields, self.scope, self.settings, self._clock())

@@ -1,0 +1,189 @@
+"""Settings: the only reader of the environment and of the configuration file.
+
+A setting comes from, first match wins: the caller (a command-line option), the environment
+(`RECOLLECT_` and its name in capitals), the configuration file, its default.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from recollect import errors
+
+PREFIX = "RECOLLECT_"
+#: Names the configuration file itself, so it cannot be a setting inside it.
+FILE_VARIABLE = PREFIX + "CONFIG"
+
+
+def _default_store() -> Path:
+    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memories.db"
+
+
+def default_file() -> Path:
+    """Where the configuration file is looked for when nothing else is said."""
+    return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / "config.toml"
+
+
+class Settings(BaseModel):
+    """Everything that can be configured."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    store: Path = Field(
+        default_factory=_default_store, description="The file that holds the memories."
+    )
+    user: str = Field(
+        default="local", min_length=1, max_length=128, description="Whose memories are meant."
+    )
+    content_limit: int = Field(
+        default=1_400, ge=1, le=1_000_000, description="Most characters of a memory."
+    )
+    categories: tuple[Annotated[str, Field(min_length=1, max_length=64)], ...] = Field(
+        default=("facts", "preferences", "projects", "people", "decisions"),
+        min_length=1,
+        description="The categories that a memory may have; the first one is the default.",
+    )
+    limit: int = Field(default=10, ge=1, le=1_000, description="Most memories of one recall.")
+    pool: int = Field(
+        default=50, ge=1, le=10_000, description="How deep each leg of a recall looks."
+    )
+    budget_bytes: int | None = Field(
+        default=None, ge=0, description="Most bytes of memories that one recall gives back."
+    )
+    importance_weight: float = Field(
+        default=0.3, ge=0, le=1, description="How much importance counts in the ranking."
+    )
+    exact_bonus: float = Field(
+        default=0.0, ge=0, le=10, description="Added when a memory holds the query word for word."
+    )
+    focus_bonus: float = Field(
+        default=0.2, ge=0, le=10, description="Added for tags and categories in focus."
+    )
+    decay_days: dict[str, float] = Field(
+        default_factory=dict,
+        description="By category: after how many days a score has faded to 1/e.",
+    )
+    least_confidence: float = Field(
+        default=0.0, ge=0, le=1, description="Recall gives back nothing less certain than this."
+    )
+    busy_timeout: float = Field(
+        default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A setting with its value and where the value came from."""
+
+    name: str
+    value: Any
+    origin: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """Settings that know where each of them came from."""
+
+    settings: Settings
+    origins: tuple[Origin, ...]
+
+    @classmethod
+    def load(
+        cls,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        environment: Mapping[str, str] = os.environ,
+        file: Path | None = None,
+    ) -> Self:
+        """Gather the settings from all sources.
+
+        Raises:
+            InvalidSetting: a value is not allowed, a name is unknown or the file cannot be read.
+        """
+        path = file or (Path(environment[FILE_VARIABLE]) if FILE_VARIABLE in environment else None)
+        sources: list[tuple[str, Mapping[str, Any]]] = [
+            ("option", {k: v for k, v in (overrides or {}).items() if v is not None}),
+            ("environment", _from_environment(environment)),
+            (f"file {path or default_file()}", _from_file(path)),
+        ]
+        values: dict[str, Any] = {}
+        origin_of: dict[str, str] = {}
+        for origin, source in sources:
+            for name, value in source.items():
+                if name not in values:
+                    values[name] = value
+                    origin_of[name] = origin
+        try:
+            settings = Settings.model_validate(values)
+        except ValidationError as exc:
+            raise _invalid(exc, origin_of) from exc
+        return cls(
+            settings=settings,
+            origins=tuple(
+                Origin(
+                    name=name,
+                    value=getattr(settings, name),
+                    origin=origin_of.get(name, "default"),
+                    description=info.description or "",
+                )
+                for name, info in Settings.model_fields.items()
+            ),
+        )
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Settings from variables; a list is separated by commas, a table is written in TOML."""
+    found: dict[str, Any] = {}
+    for name, info in Settings.model_fields.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is None:
+            continue
+        if "tuple" in str(info.annotation):
+            found[name] = [part.strip() for part in text.split(",") if part.strip()]
+        elif "dict" in str(info.annotation):
+            found[name] = _toml(f"value = {text}", PREFIX + name.upper())["value"]
+        else:
+            found[name] = text
+    return found
+
+
+def _from_file(path: Path | None) -> dict[str, Any]:
+    """Settings from the configuration file; the default one need not exist."""
+    try:
+        text = (path or default_file()).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path is None:
+            return {}
+        raise errors.InvalidSetting(f"there is no configuration file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise errors.InvalidSetting(
+            f"{str(path or default_file())!r} cannot be read: {exc}"
+        ) from exc
+    return _toml(text, str(path or default_file()))
+
+
+def _toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise errors.InvalidSetting(f"{where} is not valid TOML: {exc}") from exc
+
+
+def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
+    problem = exc.errors()[0]
+    name = str(problem["loc"][0])
+    origin = origin_of.get(name, "default")
+    if problem["type"] == "extra_forbidden":
+        return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
+    return errors.InvalidSetting(
+        f"{name} = {problem['input']!r} (from {origin}) is not allowed: {problem['msg']}"
+    )

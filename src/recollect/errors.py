@@ -1,0 +1,286 @@
+"""Every error that Recollect raises on purpose.
+
+    RecollectError
+    ├── InvalidInput                what was given cannot be accepted; nothing was changed
+    │   ├── EmptyContent
+    │   ├── ContentTooLong
+    │   ├── InvalidText             a NUL byte, a lone surrogate, undecodable bytes
+    │   ├── UnknownCategory
+    │   ├── InvalidTag
+    │   ├── InvalidKeyword
+    │   ├── InvalidImportance
+    │   ├── InvalidTime
+    │   ├── InvalidProvenance
+    │   ├── InvalidId
+    │   ├── InvalidQuery
+    │   ├── InvalidLink
+    │   ├── InvalidRecord           a line of an import
+    │   ├── InvalidSetting
+    │   └── SensitiveUnavailable
+    ├── NotFound                    no such memory, link or file in this scope
+    │   ├── MemoryNotFound
+    │   ├── LinkNotFound
+    │   └── FileMissing
+    ├── Conflict                    the request contradicts what is stored
+    │   ├── AmbiguousId
+    │   ├── IdTaken
+    │   ├── DuplicateContent
+    │   ├── DuplicateLink
+    │   ├── SelfLink
+    │   ├── SupersedeCycle
+    │   ├── VersionConflict
+    │   ├── NotDeleted
+    │   └── AlreadyDeleted
+    └── StoreFailure                the store cannot do its work
+        ├── StoreBusy
+        ├── StoreReadOnly
+        ├── StoreFull
+        ├── StoreDamaged
+        ├── StoreTooNew
+        └── StoreUnavailable
+
+A surface maps *types* to exit codes and statuses, never the text of a message. Each error carries a
+stable `code` for machines and a `hint` with the next step for people.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+
+def _code_of(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+class RecollectError(Exception):
+    """Something Recollect was asked to do could not be done."""
+
+    code: ClassVar[str] = "recollect_error"
+    hint: str = ""
+
+    def __init__(self, message: str = "", *, hint: str = "") -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.hint = hint or type(self).hint
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.code = _code_of(cls.__name__)
+
+    @property
+    def message(self) -> str:
+        """What was wrong, in one sentence."""
+        return str(self.args[0])
+
+
+class InvalidInput(RecollectError):
+    """The input cannot be accepted."""
+
+
+class EmptyContent(InvalidInput):
+    """A memory needs content: the text given is empty."""
+
+    hint = "Say what is to be remembered, in a sentence or two."
+
+
+class ContentTooLong(InvalidInput):
+    """The content is longer than a memory may be."""
+
+    hint = (
+        "Split it by meaning into memories that each stand alone, "
+        "or raise the `content_limit` setting."
+    )
+
+
+class InvalidText(InvalidInput):
+    """The text holds characters that cannot be stored."""
+
+    hint = "Send valid Unicode text (UTF-8) without NUL characters or lone surrogates."
+
+
+class UnknownCategory(InvalidInput):
+    """The category is not one of the configured ones."""
+
+
+class InvalidTag(InvalidInput):
+    """A tag cannot be accepted."""
+
+
+class InvalidKeyword(InvalidInput):
+    """A keyword cannot be accepted."""
+
+
+class InvalidImportance(InvalidInput):
+    """Importance is a number from 0 to 1."""
+
+    hint = "Give a number from 0 (trivial) to 1 (vital); 0.5 is the default."
+
+
+class InvalidTime(InvalidInput):
+    """A time cannot be accepted."""
+
+    hint = (
+        "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)."
+    )
+
+
+class InvalidProvenance(InvalidInput):
+    """A provenance field cannot be accepted."""
+
+
+class InvalidId(InvalidInput):
+    """The text is not a memory id or the beginning of one."""
+
+    hint = (
+        "An id is 12 letters and digits, such as k7f29qmxt4hd; any unambiguous beginning will do."
+    )
+
+
+class InvalidQuery(InvalidInput):
+    """The query cannot be accepted."""
+
+
+class InvalidLink(InvalidInput):
+    """The kind of link is not one of the closed set."""
+
+
+class InvalidRecord(InvalidInput):
+    """A record of the import cannot be read."""
+
+
+class InvalidSetting(InvalidInput):
+    """A setting has a value it cannot have."""
+
+    hint = "`recollect config` shows every setting, its value and where it came from."
+
+
+class SensitiveUnavailable(InvalidInput):
+    """Sensitive memories cannot be kept yet: this version has no encryption."""
+
+    hint = (
+        "Nothing was stored. Keep secrets in a secret manager and remember where they are instead."
+    )
+
+
+class NotFound(RecollectError):
+    """What was asked for is not here."""
+
+
+class MemoryNotFound(NotFound):
+    """No memory has this id in your scope."""
+
+    hint = (
+        "`recollect list` shows what is stored; `recollect list --state deleted` what was deleted."
+    )
+
+
+class LinkNotFound(NotFound):
+    """There is no such link."""
+
+    hint = "`recollect why ID` and `recollect get ID` show the links of a memory."
+
+
+class FileMissing(NotFound):
+    """The file does not exist."""
+
+    hint = "Check the path; `-` reads standard input."
+
+
+class Conflict(RecollectError):
+    """The request contradicts what is stored."""
+
+
+class AmbiguousId(Conflict):
+    """More than one memory has an id that begins so."""
+
+    hint = "Give one more letter of the id."
+
+
+class IdTaken(Conflict):
+    """A memory with this id exists already."""
+
+    hint = "Leave the id out to get a fresh one."
+
+
+class DuplicateContent(Conflict):
+    """Another memory already says exactly this."""
+
+    hint = "Keep one of the two: delete this one, or link them with `supersedes`."
+
+
+class DuplicateLink(Conflict):
+    """These two memories are linked so already."""
+
+    hint = "Nothing needs to be done."
+
+
+class SelfLink(Conflict):
+    """A memory cannot be linked to itself."""
+
+    hint = "Give the id of another memory as the target."
+
+
+class SupersedeCycle(Conflict):
+    """The link would make a memory supersede itself by way of others."""
+
+    hint = "Reverse the link, or remove the older `supersedes` link first."
+
+
+class VersionConflict(Conflict):
+    """The memory was changed since it was read."""
+
+    hint = "Read it again and repeat the change on its present version."
+
+
+class NotDeleted(Conflict):
+    """Only a deleted memory can be restored or purged."""
+
+    hint = "Delete it first: a deleted memory can still be restored, a purged one cannot."
+
+
+class AlreadyDeleted(Conflict):
+    """The memory is deleted."""
+
+    hint = "`recollect restore ID` brings it back."
+
+
+class StoreFailure(RecollectError):
+    """The store cannot do its work."""
+
+
+class StoreBusy(StoreFailure):
+    """Other processes kept the store busy for too long."""
+
+    hint = "Try again, or raise the `busy_timeout` setting."
+
+
+class StoreReadOnly(StoreFailure):
+    """The store cannot be written to."""
+
+    hint = "Check the permissions of the file and of its folder, or choose another with --store."
+
+
+class StoreFull(StoreFailure):
+    """There is no room left to write; nothing was changed."""
+
+    hint = "Free some disk space and repeat the command: what was acknowledged before is safe."
+
+
+class StoreDamaged(StoreFailure):
+    """The file is not a Recollect store, or it is damaged."""
+
+    hint = (
+        "Check the path; restore the file from a copy, or `recollect doctor` to see what is wrong."
+    )
+
+
+class StoreTooNew(StoreFailure):
+    """The store was written by a newer version of Recollect."""
+
+    hint = "Upgrade Recollect (`pip install --upgrade recollect`); the file was not touched."
+
+
+class StoreUnavailable(StoreFailure):
+    """The store cannot be opened."""
+
+    hint = "Check that the folder exists and may be read and written."

@@ -1,0 +1,33 @@
+"""Memory ids: made by the writer, unique everywhere, short enough to read aloud."""
+
+from __future__ import annotations
+
+import secrets
+
+from recollect import errors
+from recollect.types import MemoryId
+
+#: Crockford's base 32: digits and letters without i, l, o and u, which are misread or misheard.
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+#: 12 characters are 60 random bits: among ten million memories the odds of any collision are 1 in
+#: 20,000, and the store refuses an id that it already holds.
+LENGTH = 12
+
+_MISREAD = str.maketrans("ilo", "110")
+
+
+def new_id() -> MemoryId:
+    """A fresh random id. Random rather than ordered by time, so that short prefixes tell apart."""
+    return MemoryId("".join(secrets.choice(ALPHABET) for _ in range(LENGTH)))
+
+
+def normalise(text: str) -> str:
+    """An id, or the beginning of one, as it is stored; forgives case, dashes and misread letters.
+
+    Raises:
+        InvalidId: the text cannot be the beginning of an id.
+    """
+    prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
+    if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
+        raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")
+    return prefix

@@ -1,0 +1,53 @@
+"""Parsing: any text at all becomes a safe query; anything else that is wrong is named."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from recollect import errors
+from recollect.types import Query
+
+TEXT_LIMIT = 100_000  # characters
+LARGEST_LIMIT = 1_000
+LARGEST_POOL = 10_000
+
+# Halves of characters and NUL cannot be looked for; a space in their place changes nothing else.
+_UNSEARCHABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def parse(query: Query) -> Query:
+    """The query as the legs will see it.
+
+    Raises:
+        InvalidQuery: a number is out of its range, the text is too long, or the times are reversed.
+    """
+    if len(query.text) > TEXT_LIMIT:
+        raise errors.InvalidQuery(
+            f"the query has {len(query.text):,} characters; it may have {TEXT_LIMIT:,}",
+            hint="Ask with the part of the text that matters.",
+        )
+    _between("limit", query.limit, LARGEST_LIMIT)
+    _between("pool", query.pool, LARGEST_POOL)
+    if query.budget_bytes is not None and query.budget_bytes < 0:
+        raise errors.InvalidQuery(f"the budget of {query.budget_bytes} bytes is negative")
+    after, before = query.filter.created_from, query.filter.created_to
+    if after is not None and before is not None and after >= before:
+        raise errors.InvalidQuery(
+            f"the time range ends ({before.isoformat()}) before it begins ({after.isoformat()})",
+            hint="Swap the two times.",
+        )
+    return replace(
+        query,
+        text=_UNSEARCHABLE.sub(" ", query.text),
+        expanded=tuple(_UNSEARCHABLE.sub(" ", term) for term in query.expanded),
+        pool=max(query.pool, query.limit),  # a pool that cannot fill the answer would hide memories
+    )
+
+
+def _between(name: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise errors.InvalidQuery(
+            f"{name} {value!r} is not between 1 and {most:,}",
+            hint=f"Choose a {name} in that range.",
+        )

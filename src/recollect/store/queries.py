@@ -1,0 +1,36 @@
+"""Loads the statements of a store from its .sql files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import LiteralString, cast
+
+_HEADING = re.compile(
+    r"^-- (?:fragment (?P<fragment>\w+)|(?P<name>\w+): (?P<purpose>.+))$", re.MULTILINE
+)
+_INSERTION = re.compile(r"/\*(\w+)\*/")
+
+
+def read(dialect: str, name: str) -> LiteralString:
+    """The text of one .sql file. It ships with the package, so it is as literal as code."""
+    path = files("recollect.store").joinpath("sql", dialect, name)
+    return cast("LiteralString", path.read_text(encoding="utf-8"))
+
+
+def load(dialect: str) -> Mapping[str, LiteralString]:
+    """The named statements of a dialect, with their fragments filled in."""
+    text = read(dialect, "queries.sql")
+    headings = [*_HEADING.finditer(text)]
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    fragments: dict[str, str] = {}
+    statements: dict[str, LiteralString] = {}
+    for heading, end in zip(headings, ends, strict=True):
+        body = text[heading.end() : end].strip()
+        body = _INSERTION.sub(lambda insertion: fragments[insertion[1]], body)
+        if heading["fragment"]:
+            fragments[heading["fragment"]] = body
+        else:
+            statements[heading["name"]] = cast("LiteralString", body.rstrip(";"))
+    return statements

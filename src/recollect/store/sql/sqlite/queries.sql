@@ -1,0 +1,240 @@
+-- Every statement of the SQLite store. `-- name: what it does` begins a statement;
+-- `-- fragment NAME` begins a piece of text that other statements take in as /*NAME*/.
+
+-- fragment columns
+m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensitive,
+m.created_at, m.updated_at, m.deleted_at, m.valid_from, m.valid_to,
+m.agent, m.session, m.project, m.source, m.trust, m.version
+
+-- fragment present
+m.updated_at <= :moment AND m.replaced_at > :moment
+
+-- fragment admitted
+m.owner = :owner AND /*present*/
+AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
+AND (:tags IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(:tags) AS wanted
+    WHERE NOT EXISTS (SELECT 1 FROM json_each(m.tags) AS held WHERE held.value = wanted.value)
+))
+AND (:created_from IS NULL OR m.created_at >= :created_from)
+AND (:created_to IS NULL OR m.created_at < :created_to)
+AND (:session IS NULL OR m.session = :session)
+AND (:project IS NULL OR m.project = :project)
+AND (:agent IS NULL OR m.agent = :agent)
+
+-- fragment state
+CASE
+    WHEN m.deleted_at IS NOT NULL THEN 'deleted'
+    WHEN EXISTS (
+        SELECT 1 FROM links AS l JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+        WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+        AND l.created_at <= :moment AND l.removed_at > :moment
+        AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+    ) THEN 'superseded'
+    WHEN m.valid_from > :now OR m.valid_to <= :now THEN 'expired'
+    ELSE 'live'
+END
+
+-- insert_memory: add a version, as the present one or one that was replaced
+INSERT INTO memories (
+    owner, id, version, content, content_hash, category, tags, keywords, importance, sensitive,
+    created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
+    agent, session, project, source, trust
+) VALUES (
+    :owner, :id, :version, :content, :content_hash, :category, :tags, :keywords, :importance,
+    :sensitive, :created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
+    :agent, :session, :project, :source, :trust
+);
+
+-- insert_indexed: make a version findable by its terms
+INSERT INTO indexed (row, content, keywords, tags, category, function, length)
+VALUES (?, ?, ?, ?, ?, ?, ?);
+
+-- close_version: end the present version of a memory, if it is the expected one
+UPDATE memories SET replaced_at = :replaced_at
+WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807;
+
+-- present_version: the number of the present version of a memory
+SELECT version FROM memories
+WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
+
+-- known: the live memory with this content, other than a given one
+SELECT /*columns*/ FROM memories AS m
+WHERE m.owner = :owner AND m.content_hash = :content_hash
+AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
+AND NOT EXISTS (
+    SELECT 1 FROM links AS l JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    AND l.removed_at = 9223372036854775807
+    AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
+)
+ORDER BY m.created_at, m.id LIMIT 1;
+
+-- get_many: the versions of these memories that were present at a moment
+SELECT /*columns*/ FROM json_each(:ids) AS wanted
+JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
+WHERE /*present*/;
+
+-- resolve: the ids that begin so
+SELECT DISTINCT id FROM memories
+WHERE owner = :owner AND id >= :prefix AND id < :end ORDER BY id LIMIT :limit;
+
+-- versions: every version of a memory
+SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDER BY m.version;
+
+-- list_newest: memories that a filter admits, newest first
+SELECT /*columns*/ FROM memories AS m
+WHERE /*admitted*/
+AND (:after_time IS NULL OR (m.created_at, m.id) < (:after_time, :after_id))
+AND /*state*/ IN (SELECT value FROM json_each(:states))
+ORDER BY m.created_at DESC, m.id DESC LIMIT :limit;
+
+-- list_oldest: memories that a filter admits, oldest first
+SELECT /*columns*/ FROM memories AS m
+WHERE /*admitted*/
+AND (:after_time IS NULL OR (m.created_at, m.id) > (:after_time, :after_id))
+AND /*state*/ IN (SELECT value FROM json_each(:states))
+ORDER BY m.created_at, m.id LIMIT :limit;
+
+-- delete_memories: remove every version of these memories
+DELETE FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids));
+
+-- delete_indexed: remove these memories from the index
+DELETE FROM indexed WHERE row IN (
+    SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids))
+);
+
+-- delete_links: remove every link that begins or ends at these memories
+DELETE FROM links WHERE owner = :owner AND (
+    source IN (SELECT value FROM json_each(:ids)) OR target IN (SELECT value FROM json_each(:ids))
+);
+
+-- count_states: how many memories are in each state
+SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at) FROM memories AS m
+WHERE m.owner = :owner AND /*present*/ GROUP BY state;
+
+-- count_categories: how many live memories each category has
+SELECT m.category, count(*) FROM memories AS m
+WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
+GROUP BY m.category ORDER BY count(*) DESC, m.category;
+
+-- count_tags: how many live memories the most used tags have
+SELECT tag.value, count(*) FROM memories AS m, json_each(m.tags) AS tag
+WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
+GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT :limit;
+
+-- count_earlier: how many versions are no longer the present one
+SELECT count(*) FROM memories WHERE owner = :owner AND replaced_at < 9223372036854775807;
+
+-- count_links: how many links hold
+SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 9223372036854775807;
+
+-- insert_link: keep a link
+INSERT INTO links (owner, source, target, kind, created_at, removed_at)
+VALUES (:owner, :source, :target, :kind, :created_at, :removed_at);
+
+-- remove_link: close a link that holds
+UPDATE links SET removed_at = :removed_at
+WHERE owner = :owner AND source = :source AND target = :target AND kind = :kind
+AND removed_at = 9223372036854775807;
+
+-- links_of: the links that began or ended at these memories at a moment
+SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+FROM json_each(:ids) AS wanted JOIN links AS l ON l.owner = :owner AND l.source = wanted.value
+WHERE l.created_at <= :moment AND l.removed_at > :moment
+UNION
+SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+FROM json_each(:ids) AS wanted JOIN links AS l ON l.owner = :owner AND l.target = wanted.value
+WHERE l.created_at <= :moment AND l.removed_at > :moment
+ORDER BY 4, 1, 3, 2;
+
+-- all_links: every link ever made
+SELECT source, target, kind, created_at, removed_at FROM links
+WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
+
+-- superseding: the supersedes links above these memories, as far as their chains go
+WITH RECURSIVE above (source, target, kind, created_at, removed_at) AS (
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+    FROM json_each(:ids) AS wanted
+    JOIN links AS l ON l.owner = :owner AND l.target = wanted.value AND l.kind = 'supersedes'
+    JOIN memories AS m ON m.owner = :owner AND m.id = l.source
+    WHERE l.created_at <= :moment AND l.removed_at > :moment
+    AND /*present*/ AND m.deleted_at IS NULL
+    UNION
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+    FROM above
+    JOIN links AS l ON l.owner = :owner AND l.target = above.source AND l.kind = 'supersedes'
+    JOIN memories AS m ON m.owner = :owner AND m.id = l.source
+    WHERE l.created_at <= :moment AND l.removed_at > :moment
+    AND /*present*/ AND m.deleted_at IS NULL
+)
+SELECT source, target, kind, created_at, removed_at FROM above ORDER BY created_at, source, target;
+
+-- supersedes_already: whether one memory supersedes another, directly or by way of others
+WITH RECURSIVE below (id) AS (
+    SELECT :source
+    UNION
+    SELECT l.target FROM below
+    JOIN links AS l ON l.owner = :owner AND l.source = below.id AND l.kind = 'supersedes'
+    AND l.removed_at = 9223372036854775807
+)
+SELECT 1 FROM below WHERE id = :target LIMIT 1;
+
+-- index_facts: how much the index holds
+SELECT versions, terms FROM index_facts;
+
+-- frequency: in how many versions a term occurs
+SELECT doc FROM lexicon_terms WHERE term = ?;
+
+-- matches_ahead: the best matches of the whole index, each with whether the filter admits it
+SELECT /*admitted*/, m.id, m.content, i.content, i.keywords, i.tags, i.category, i.function, i.length
+FROM (
+    SELECT rowid AS row, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score
+    FROM lexicon WHERE lexicon MATCH :match ORDER BY score, row LIMIT :ahead
+) AS best
+CROSS JOIN memories AS m ON m.row = best.row
+CROSS JOIN indexed AS i ON i.row = best.row
+ORDER BY best.score, best.row;
+
+-- matches: the best matches that the filter admits
+SELECT 1, m.id, m.content, i.content, i.keywords, i.tags, i.category, i.function, i.length
+FROM (
+    SELECT lexicon.rowid AS row, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score
+    FROM lexicon CROSS JOIN memories AS m ON m.row = lexicon.rowid
+    WHERE lexicon MATCH :match AND /*admitted*/
+    ORDER BY score, lexicon.rowid LIMIT :limit
+) AS best
+CROSS JOIN memories AS m ON m.row = best.row
+CROSS JOIN indexed AS i ON i.row = best.row
+ORDER BY best.score, best.row;
+
+-- unindexed: present or past versions that the index must hold
+SELECT m.row, /*columns*/ FROM memories AS m
+WHERE m.row > :after AND m.deleted_at IS NULL ORDER BY m.row LIMIT :limit;
+
+-- forget_index: empty the index, to be made anew
+DELETE FROM indexed;
+
+-- mark_index: note which analysis made the index
+UPDATE index_facts SET analysis = :analysis;
+
+-- optimise_index: merge the index into one piece; terms of purged memories are gone after it
+INSERT INTO lexicon (lexicon) VALUES ('optimize');
+
+-- check_index: compare the index with the terms it was made from
+INSERT INTO lexicon (lexicon, rank) VALUES ('integrity-check', 1);
+
+-- count_unindexed: versions that should be in the index and are not
+SELECT count(*) FROM memories AS m
+WHERE m.deleted_at IS NULL AND NOT EXISTS (SELECT 1 FROM indexed AS i WHERE i.row = m.row);
+
+-- count_dangling: links to or from a memory that is not there
+SELECT count(*) FROM links AS l
+WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.source)
+OR NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.target);
+
+-- count_presents: memories that do not have exactly one present version
+SELECT count(*) FROM (
+    SELECT 1 FROM memories GROUP BY owner, id
+    HAVING sum(replaced_at = 9223372036854775807) <> 1
+);

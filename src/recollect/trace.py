@@ -1,0 +1,158 @@
+"""What a recall did: one value per stage, and every candidate that was left out with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from recollect.types import Fused, Hit, MemoryId, Placing, Query
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A newer memory stands in its place."""
+
+    by: MemoryId
+    served: bool  #: False when the newer memory itself does not pass the filter
+
+    def __str__(self) -> str:
+        return f"superseded by {self.by}" + ("" if self.served else ", which the filter excludes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """Its valid-from / valid-to span does not hold the moment asked about."""
+
+    def __str__(self) -> str:
+        return "outside its valid-from / valid-to span"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """It was deleted or changed while it was being recalled."""
+
+    def __str__(self) -> str:
+        return "deleted or changed while it was being recalled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaysTheSame:
+    """A better placed memory has the same words."""
+
+    by: MemoryId
+
+    def __str__(self) -> str:
+        return f"says the same as {self.by}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooUncertain:
+    """No leg has enough evidence for it."""
+
+    confidence: float
+    floor: float
+
+    def __str__(self) -> str:
+        return f"confidence {self.confidence:.2f} is below the floor of {self.floor:.2f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BelowLimit:
+    """Enough better memories were found."""
+
+    limit: int
+
+    def __str__(self) -> str:
+        return f"below the limit of {self.limit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverBudget:
+    """It did not fit whole into what was left of the budget."""
+
+    size: int
+    left: int
+
+    def __str__(self) -> str:
+        return f"needs {self.size} bytes, {self.left} were left in the budget"
+
+
+Reason = Superseded | Expired | Gone | SaysTheSame | TooUncertain | BelowLimit | OverBudget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegReport:
+    """How one leg did."""
+
+    leg: str
+    found: int
+    milliseconds: float
+    detail: Mapping[str, object] = field(default_factory=dict)  #: what the leg says of its own work
+    error: str | None = None  #: set when the leg failed and the recall went on without it
+
+
+class Judged(NamedTuple):
+    """A candidate after adjustment."""
+
+    id: MemoryId
+    score: float
+    fused: float
+    placings: Mapping[str, Placing]
+    factors: Mapping[str, float]
+
+
+class Dropped(NamedTuple):
+    """A candidate that was left out, and why."""
+
+    id: MemoryId
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The full record of how a recall came to its answer."""
+
+    legs: tuple[LegReport, ...]
+    fusion: str  #: the recipe
+    adjustments: str  #: the recipe
+    selection: str  #: the recipe
+    fused: tuple[Fused, ...]
+    judged: tuple[Judged, ...]
+    dropped: tuple[Dropped, ...]
+    milliseconds: Mapping[str, float]  #: by stage
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is missing from the answer, in words."""
+        return tuple(f"{leg.leg} leg failed: {leg.error}" for leg in self.legs if leg.error)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recollection:
+    """The answer to a query: ranked memories, and the trace of how they were found."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegStanding:
+    """Where one leg placed a memory that was not recalled."""
+
+    leg: str
+    rank: int | None  #: None when the leg does not find it at any depth
+    searched: int  #: how many memories the leg found when it looked as deep as it can
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyNot:
+    """Why a memory was not recalled, and the smallest change that would have admitted it."""
+
+    id: MemoryId
+    rank: int | None  #: set when it was recalled after all
+    reason: str
+    standings: tuple[LegStanding, ...] = ()
+    remedy: str = ""

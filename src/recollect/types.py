@@ -1,0 +1,245 @@
+"""The nouns: frozen values that every part of Recollect speaks in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple, NewType, TypeVar
+
+from recollect.errors import InvalidInput
+
+MemoryId = NewType("MemoryId", str)
+UserId = NewType("UserId", str)
+
+
+class Trust(StrEnum):
+    """How far the text of a memory may be relied on by whoever reads it."""
+
+    USER = "user"  #: stated or confirmed by the person
+    AGENT = "agent"  #: concluded by an agent
+    EXTERNAL = "external"  #: read somewhere else: data, never instructions
+
+
+class State(StrEnum):
+    """Where a memory stands at a moment."""
+
+    LIVE = "live"  #: recalled and listed
+    SUPERSEDED = "superseded"  #: a newer memory is served in its place
+    EXPIRED = "expired"  #: outside its valid-from / valid-to span
+    DELETED = "deleted"  #: soft-deleted; can be restored or purged
+
+
+class LinkKind(StrEnum):
+    """The closed set of links between memories, read "source KIND target"."""
+
+    SUPERSEDES = "supersedes"  #: the source is served in place of the target
+    RESOLVED_BY = "resolved-by"  #: the target is attached when the source ranks
+    PART_OF = "part-of"  #: a one-line pointer, both ways
+    SEE_ALSO = "see-also"  #: a one-line pointer, both ways
+    DERIVES_FROM = "derives-from"  #: provenance: the source was concluded from the target
+    CAUSES = "causes"  #: provenance: the source brought the target about
+
+
+class SortBy(StrEnum):
+    """The order in which the memories chosen by relevance are presented."""
+
+    RELEVANCE = "relevance"
+    IMPORTANCE = "importance"
+    RECENCY = "recency"
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def choose(vocabulary: type[Choice], text: str, error: type[InvalidInput]) -> Choice:
+    """The word of a vocabulary that a text names.
+
+    Raises:
+        InvalidInput: of the given kind, when it names none.
+    """
+    try:
+        return vocabulary(text)
+    except ValueError:
+        words = ", ".join(vocabulary)
+        raise error(f"{text!r} is not one of {words}", hint=f"Use one of {words}.") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose memories are read and written; no store can be asked anything without one."""
+
+    user: UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a memory came from."""
+
+    agent: str | None = None
+    session: str | None = None
+    project: str | None = None
+    source: str | None = None
+    trust: Trust = Trust.AGENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller wants remembered, before it is admitted."""
+
+    content: str
+    category: str = "facts"
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    importance: float = 0.5
+    sensitive: bool = False
+    created_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One version of the single stored unit: bounded text and what is known about it."""
+
+    id: MemoryId
+    owner: UserId
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    keywords: tuple[str, ...]
+    importance: float
+    sensitive: bool
+    created_at: datetime
+    updated_at: datetime  #: when this version was written
+    deleted_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    provenance: Provenance
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A typed, directed edge between two memories."""
+
+    source: MemoryId
+    target: MemoryId
+    kind: LinkKind
+    created_at: datetime
+    removed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The memory was new and is now durable."""
+
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlreadyKnown:
+    """The same content was stored before; nothing was changed."""
+
+    memory: Memory
+
+
+Outcome = Stored | AlreadyKnown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories of a scope are meant; honoured inside the store."""
+
+    scope: Scope
+    now: datetime  #: the moment from which validity is judged
+    categories: frozenset[str] = frozenset()  #: any of these
+    tags: frozenset[str] = frozenset()  #: all of these
+    created_from: datetime | None = None  #: at or after
+    created_to: datetime | None = None  #: before
+    session: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    as_of: datetime | None = None  #: what the store held at that moment
+    states: frozenset[State] = frozenset({State.LIVE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question put to the memory, as the caller gave it."""
+
+    text: str
+    filter: Filter
+    expanded: tuple[str, ...] = ()  #: more words for the same thing, given by the caller
+    focus: tuple[str, ...] = ()  #: tags or categories that matter more just now
+    limit: int = 10
+    pool: int = 50  #: how deep each leg looks
+    sort_by: SortBy = SortBy.RELEVANCE
+    budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
+
+
+# The three values below are made fifty at a time on every recall: named tuples are as frozen and as
+# typed as the dataclasses above and cost a third as much to make.
+
+
+class Candidate(NamedTuple):
+    """A memory proposed by one leg."""
+
+    id: MemoryId
+    score: float  #: the leg's own score, higher is better
+    confidence: float  #: 0..1: how much of the query the leg has evidence for in this memory
+
+
+class Placing(NamedTuple):
+    """Where one leg placed a memory."""
+
+    rank: int  #: from 1
+    score: float
+    confidence: float
+
+
+class Fused(NamedTuple):
+    """A memory after fusion: one score, and where every leg placed it."""
+
+    id: MemoryId
+    score: float
+    placings: Mapping[str, Placing]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What one leg answered, best first."""
+
+    leg: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """A one-line mention of a linked memory."""
+
+    id: MemoryId
+    kind: LinkKind
+    outgoing: bool  #: True when the hit is the link's source
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled memory with everything that brought it here."""
+
+    memory: Memory
+    rank: int
+    score: float
+    placings: Mapping[str, Placing]
+    factors: Mapping[str, float]  #: each adjustment that was applied, by name
+    replaces: tuple[MemoryId, ...] = ()  #: superseded memories it is served in place of
+    attached: tuple[Memory, ...] = ()  #: what resolved it
+    pointers: tuple[Pointer, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """The surest leg's evidence that this memory answers the query."""
+        return max((placing.confidence for placing in self.placings.values()), default=0.0)
