@@ -32,6 +32,7 @@ from recollect.types import (
     Memory,
     MemoryId,
     Outcome,
+    Query,
     Scope,
     State,
     UserId,
@@ -177,14 +178,14 @@ class Recollect:
     # ---- the read path -------------------------------------------------------------------------
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Recollection:
-        """The memories that matter for a text, best first, with the trace of how they were found."""
-        return self._recall(requests.query(text, self._filter(fields), fields, self.settings))
+        """The memories that matter for a text, best first, with the trace of how it found them."""
+        return self._recall(self._query(text, fields))
 
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         return why_not(
             self._recall,
-            requests.query(text, self._filter(fields), fields, self.settings),
+            self._query(text, fields),
             self.get(id),
         )
 
@@ -208,7 +209,7 @@ class Recollect:
         last = self.get(after) if after else None
         place = (last.created_at, last.id) if last else None
         page = Page(limit=limit, after=place, newest_first=newest_first)
-        return self._store.list(self._filter(fields), page)
+        return self._store.browse(self._filter(fields), page)
 
     def links(self, id: str) -> Sequence[Link]:
         """The links that begin or end at a memory."""
@@ -250,3 +251,6 @@ class Recollect:
 
     def _filter(self, fields: FilterFields) -> Filter:
         return requests.filter_of(fields, self.scope, self.settings, self._clock())
+
+    def _query(self, text: str, fields: QueryFields) -> Query:
+        return requests.query(text, self._filter(fields), fields, self.settings)

@@ -32,7 +32,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """A memory as it travels between stores: every version, oldest first; the last is the present."""
+    """A memory as it travels between stores: every version, the present one last."""
 
     versions: tuple[Memory, ...]
 
@@ -84,7 +84,7 @@ class Finding:
 
 
 class Memories(Protocol):
-    """Keeps memories, all their versions and their links. Every write is one durable transaction."""
+    """Keeps memories and all their versions. Every write is one durable transaction."""
 
     def put(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> Outcome:
         """Keep a new memory with its links, unless a live one has the same content."""

@@ -57,7 +57,7 @@ def _others(
     filter: Filter,
     links: Sequence[Link],
 ) -> Mapping[MemoryId, Memory]:
-    """The linked memories by the id that the link names: the newest of their chains, not deleted."""
+    """The linked memories by the id that the link names: the newest of their chains."""
     ids = [*dict.fromkeys(id_ for link in links for id_ in (link.source, link.target))]
     served = heads(store.superseding(filter.scope, ids, filter.as_of))
     wanted = [*dict.fromkeys(served.get(id_, id_) for id_ in ids)]

@@ -106,6 +106,7 @@ def _shared_words(query: Query, memory: Memory) -> str:
 def _remedy_for(
     recall: Recall, query: Query, memory: Memory, reason: Reason, answer: Recollection
 ) -> str:
+    """The smallest change that admits a memory which a stage dropped."""
     match reason:
         case BelowLimit():
             return _widen(recall, query, memory, pool=query.pool)

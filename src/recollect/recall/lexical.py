@@ -101,7 +101,7 @@ def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str
 
 
 def information(frequency: int, total: int) -> float:
-    """The inverse document frequency of Robertson and Sparck Jones, kept above zero as Lucene does."""
+    """Inverse document frequency (Robertson & Sparck Jones 1976), kept above zero."""
     return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
 
 

@@ -116,7 +116,7 @@ class Recall:
 
 
 def _run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
-    """A leg's answer; when it fails, an empty one that says so: it costs its leg, not the recall."""
+    """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more."""
     began = perf_counter()
     try:
         return leg(query)

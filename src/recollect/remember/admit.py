@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from recollect import errors
@@ -184,14 +184,20 @@ def check_moment(time: datetime, what: str) -> datetime:
 
 def check_provenance(provenance: Provenance) -> Provenance:
     """Provenance with blanks left out."""
-    checked = {}
-    for name in ("agent", "session", "project", "source"):
-        value = getattr(provenance, name)
-        text = check_text(value, name) if value is not None else ""
-        if len(text) > PROVENANCE_LIMIT:
-            raise errors.InvalidProvenance(
-                f"{name} has {len(text):,} characters; it may have {PROVENANCE_LIMIT}",
-                hint="Give a name, a path or an address, not the thing itself.",
-            )
-        checked[name] = text or None
-    return replace(provenance, **checked)
+    return Provenance(
+        agent=_check_origin(provenance.agent, "agent"),
+        session=_check_origin(provenance.session, "session"),
+        project=_check_origin(provenance.project, "project"),
+        source=_check_origin(provenance.source, "source"),
+        trust=provenance.trust,
+    )
+
+
+def _check_origin(value: str | None, what: str) -> str | None:
+    text = check_text(value, what) if value is not None else ""
+    if len(text) > PROVENANCE_LIMIT:
+        raise errors.InvalidProvenance(
+            f"{what} has {len(text):,} characters; it may have {PROVENANCE_LIMIT}",
+            hint="Give a name, a path or an address, not the thing itself.",
+        )
+    return text or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -79,7 +80,7 @@ class Remember:
             _with(version, admit(_draft_of(version), self.rules, now), owner=scope.user)
             for version in versions
         )
-        for earlier, later in zip(admitted, admitted[1:], strict=False):
+        for earlier, later in itertools.pairwise(admitted):
             if later.version <= earlier.version or later.updated_at < earlier.updated_at:
                 raise errors.InvalidRecord(
                     f"version {later.version} of {later.id} does not follow {earlier.version}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from importlib.resources import files
-from typing import LiteralString, cast
+from typing import LiteralString
 
 _HEADING = re.compile(
     r"^-- (?:fragment (?P<fragment>\w+)|(?P<name>\w+): (?P<purpose>.+))$", re.MULTILINE
@@ -16,7 +16,7 @@ _INSERTION = re.compile(r"/\*(\w+)\*/")
 def read(dialect: str, name: str) -> LiteralString:
     """The text of one .sql file. It ships with the package, so it is as literal as code."""
     path = files("recollect.store").joinpath("sql", dialect, name)
-    return cast("LiteralString", path.read_text(encoding="utf-8"))
+    return path.read_text(encoding="utf-8")
 
 
 def load(dialect: str) -> Mapping[str, LiteralString]:
@@ -32,5 +32,5 @@ def load(dialect: str) -> Mapping[str, LiteralString]:
         if heading["fragment"]:
             fragments[heading["fragment"]] = body
         else:
-            statements[heading["name"]] = cast("LiteralString", body.rstrip(";"))
+            statements[heading["name"]] = body.rstrip(";")
     return statements

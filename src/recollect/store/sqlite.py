@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -71,7 +71,7 @@ class SqliteStore:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction. IMMEDIATE takes the turn at once, so it can never lose it later."""
+        """One write transaction. IMMEDIATE takes the turn at once: it cannot be lost later."""
         connection = self._connections.get()
         with translated(self.path):
             connection.execute("BEGIN IMMEDIATE")
@@ -145,7 +145,7 @@ class SqliteStore:
             if not closed.rowcount:
                 present = _present_version(connection, scope, memory.id)
                 raise errors.VersionConflict(
-                    f"version {memory.version} of memory {memory.id} cannot follow version {present}"
+                    f"version {memory.version} of {memory.id} cannot follow version {present}"
                 )
             _insert(connection, scope, memory)
             for link in links:
@@ -169,11 +169,11 @@ class SqliteStore:
             finally:
                 connection.execute("PRAGMA secure_delete = OFF")
 
-    def reindex(self, progress: Callable[[int], None] = lambda done: None) -> None:
+    def reindex(self) -> None:
         """Make the whole index anew with the present analysis; all or nothing."""
         with self._write() as connection:
             connection.execute(SQL["forget_index"])
-            after, done = 0, 0
+            after = 0
             while True:
                 batch = connection.execute(
                     SQL["unindexed"], {"after": after, "limit": _REINDEX_BATCH}
@@ -183,8 +183,6 @@ class SqliteStore:
                 for row, *columns in batch:
                     _index(connection, row, rows.to_memory(columns))
                 after = batch[-1][0]
-                done += len(batch)
-                progress(done)
             connection.execute(SQL["mark_index"], {"analysis": analysis.ANALYSIS_VERSION})
 
     # ---- reading -------------------------------------------------------------------------------
@@ -209,7 +207,7 @@ class SqliteStore:
         found = self._read(
             "resolve", {"owner": scope.user, "prefix": prefix, "end": end, "limit": limit}
         )
-        return [id for [id] in found]
+        return [row[0] for row in found]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
