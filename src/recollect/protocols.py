@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -48,6 +48,7 @@ class LexicalMatch(NamedTuple):
     category: str
     function: str
     length: int
+    load: Callable[[], Memory]  #: the memory itself, made only when it is needed
 
 
 class LexicalStatistics(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -165,6 +165,20 @@ class Filter:
     as_of: datetime | None = None  #: what the store held at that moment
     states: frozenset[State] = frozenset({State.LIVE})
 
+    @property
+    def is_scope_alone(self) -> bool:
+        """Whether nothing is asked of a memory but that the scope holds it now."""
+        return not (
+            self.categories
+            or self.tags
+            or self.created_from
+            or self.created_to
+            or self.session
+            or self.project
+            or self.agent
+            or self.as_of
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
@@ -214,6 +228,8 @@ class Ranking:
 
     leg: str
     candidates: tuple[Candidate, ...]
+    #: The memories that the leg had to read anyway, made only when they are needed.
+    memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ depends on the order of the legs, and equal scores break on the id.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from recollect.types import Candidate, Fused, MemoryId, Placing, Ranking
+from recollect.types import Fused, MemoryId, Placing, Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,15 @@ class ConvexCombination:
 
     def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
         """Every candidate of every leg, best first."""
-        total = math.fsum(self.weights.get(ranking.leg, 1.0) for ranking in rankings) or 1.0
-        shares = {
-            ranking.leg: self.weights.get(ranking.leg, 1.0) / total / _best(ranking.candidates)
-            for ranking in rankings
-        }
-        return _merge(rankings, lambda leg, placing: shares[leg] * max(0.0, placing.score))
+        weights = [self.weights.get(ranking.leg, 1.0) for ranking in rankings]
+        total = math.fsum(weights) or 1.0
+        return _merge(
+            rankings,
+            [
+                _proportions(ranking, weight / total)
+                for ranking, weight in zip(rankings, weights, strict=True)
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,25 +50,34 @@ class ReciprocalRank:
         """Every candidate of every leg, best first."""
         return _merge(
             rankings,
-            lambda leg, placing: self.weights.get(leg, 1.0) / (self.k + placing.rank),
+            [
+                [
+                    self.weights.get(ranking.leg, 1.0) / (self.k + rank)
+                    for rank in range(1, len(ranking.candidates) + 1)
+                ]
+                for ranking in rankings
+            ],
         )
 
 
-def _best(candidates: Sequence[Candidate]) -> float:
-    return max((candidate.score for candidate in candidates), default=0.0) or 1.0
+def _proportions(ranking: Ranking, weight: float) -> list[float]:
+    """Each candidate's score as a share of the best, times the weight of the leg."""
+    scores = [max(0.0, candidate.score) for candidate in ranking.candidates]
+    unit = weight / (max(scores, default=0.0) or 1.0)
+    return [score * unit for score in scores]
 
 
-def _merge(
-    rankings: Iterable[Ranking], contribution: Callable[[str, Placing], float]
-) -> list[Fused]:
+def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]) -> list[Fused]:
+    """Add up what each leg contributes to each of its candidates."""
     placings: dict[MemoryId, dict[str, Placing]] = {}
-    for ranking in rankings:
+    shares: dict[MemoryId, list[float]] = {}
+    for ranking, given in zip(rankings, contributions, strict=True):
         leg = ranking.leg
-        for rank, (id_, score, confidence) in enumerate(ranking.candidates, start=1):
+        for rank, ((id_, score, confidence), share) in enumerate(
+            zip(ranking.candidates, given, strict=True), start=1
+        ):
             placings.setdefault(id_, {})[leg] = Placing(rank, score, confidence)
-    fused = [
-        Fused(id_, math.fsum([contribution(leg, p) for leg, p in by_leg.items()]), by_leg)
-        for id_, by_leg in placings.items()
-    ]
-    fused.sort(key=lambda f: (-f.score, f.id))
+            shares.setdefault(id_, []).append(share)
+    fused = [Fused(id_, math.fsum(shares[id_]), by_leg) for id_, by_leg in placings.items()]
+    fused.sort(key=lambda candidate: (-candidate.score, candidate.id))
     return fused

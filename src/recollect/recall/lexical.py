@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import NamedTuple
 
 from recollect import analysis
 from recollect.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
@@ -28,15 +28,6 @@ class LexicalWeights:
     inflected: float = 0.77  #: a word in another form than the query's
     adjacent: float = 0.5  #: added for two words that are neighbours in the query and in the memory
     expanded: float = 0.5  #: a term of `expanded_query`, against one of the query
-
-
-class _Probe(NamedTuple):
-    """A term made ready to be looked for in many matches."""
-
-    padded: str
-    weight: float
-    surface: str
-    information: float  #: what it adds to coverage
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +54,9 @@ class LexicalLeg:
         surfaces = dict(added.terms) | dict(asked.terms) if added else dict(asked.terms)
         statistics = self.search.lexical_statistics([*surfaces])
         terms = _rarest(surfaces, statistics)
-        matches, broadened = self._find(query, terms)
+        matches, broadened = self._find(query, terms, statistics)
         scorer = _Scorer(asked, {term: surfaces[term] for term in terms}, statistics, self.weights)
-        candidates = sorted(map(scorer, matches), key=lambda c: (-c.score, c.id))
+        candidates = scorer.rank(matches)
         report = LegReport(
             leg=self.name,
             found=len(candidates),
@@ -76,18 +67,25 @@ class LexicalLeg:
                 "broadened": broadened,
             },
         )
-        return Ranking(leg=self.name, candidates=tuple(candidates)), report
+        memories = {match.id: match.load for match in matches}
+        return Ranking(leg=self.name, candidates=tuple(candidates), memories=memories), report
 
-    def _find(self, query: Query, terms: Sequence[str]) -> tuple[list[LexicalMatch], bool]:
-        """Memories with every term, then with any; and whether it came to that."""
+    def _find(
+        self, query: Query, terms: Sequence[str], statistics: LexicalStatistics
+    ) -> tuple[list[LexicalMatch], bool]:
+        """Memories with every term when those can fill the pool, else with any; and which it was.
+
+        No more memories hold every term than hold the rarest: when those are fewer than the pool,
+        asking for them apart would find nothing that asking for any does not rank first.
+        """
         if not terms:
             return [], False
-        strict = self.search.lexical_matches(query.filter, terms, every=True, limit=query.pool)
-        if len(terms) == 1 or len(strict) >= query.pool:
-            return strict, False
-        loose = self.search.lexical_matches(query.filter, terms, every=False, limit=query.pool)
-        found = {match.id: match for match in (*strict, *loose)}
-        return [*found.values()][: query.pool], True
+        find = self.search.lexical_matches
+        if min(statistics.frequency[term] for term in terms) >= query.pool:
+            strict = find(query.filter, terms, every=True, limit=query.pool)
+            if len(terms) == 1 or len(strict) == query.pool:
+                return strict, False
+        return find(query.filter, terms, every=False, limit=query.pool), len(terms) > 1
 
 
 def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str]:
@@ -106,7 +104,7 @@ def information(frequency: int, total: int) -> float:
 
 
 class _Scorer:
-    """Scores matches of one query.
+    """Scores the matches of one query.
 
     The score is BM25 (Robertson & Zaragoza 2009) with the fields' counts weighted and added before
     saturation. The confidence is the share of the query's information that the memory covers:
@@ -117,63 +115,92 @@ class _Scorer:
     def __init__(
         self,
         asked: analysis.Asked,
-        surfaces: dict[str, str],
+        surfaces: Mapping[str, str],
         statistics: LexicalStatistics,
         weights: LexicalWeights,
     ) -> None:
+        self._asked = asked
+        self._surfaces = surfaces
         self._weights = weights
+        self._information = {
+            term: information(count, statistics.total)
+            for term, count in statistics.frequency.items()
+        }
         self._norm = weights.k1 * (1 - weights.b)
         self._slope = weights.k1 * weights.b / (statistics.average_length or 1.0)
-        frequency, total = statistics.frequency, statistics.total
-        known = {term: information(frequency[term], total) for term in frequency}
-        atoms = dict.fromkeys(asked.atoms)
-        self._mass = math.fsum(known[atom] for atom in atoms)
-        own = dict(asked.terms)
-        self._probes = [
-            _Probe(
-                padded=f" {term} ",
-                weight=known[term] * (1.0 if term in own else weights.expanded) * (weights.k1 + 1),
-                surface=surface,
-                information=known[term] if term in atoms else 0.0,
-            )
-            for term, surface in surfaces.items()
-        ]
-        self._wholes = [
-            (f" {whole} ", [(f" {atom} ", known[atom]) for atom in implied])
-            for whole, implied in asked.wholes.items()
-            if implied and whole in surfaces
-        ]
-        self._pairs = [
-            (f" {left}  {right} ", weights.adjacent * min(known[left], known[right]))
-            for left, right in zip(asked.atoms, asked.atoms[1:], strict=False)
-            if left in surfaces and right in surfaces and left != right
-        ]
 
-    def __call__(self, match: LexicalMatch) -> Candidate:
+    def rank(self, matches: Sequence[LexicalMatch]) -> list[Candidate]:
+        """The matches as candidates, best first. Term by term, so that the inner loop is C's."""
         weights = self._weights
-        id_, content, terms, keywords, tags, category, function, length = match
-        norm = self._norm + self._slope * length
-        folded = content.lower()
-        score = covered = 0.0
-        for padded, weight, surface, informed in self._probes:
-            count: float = terms.count(padded)
-            exact = count and surface in folded
-            if keywords:
-                count += weights.keywords * keywords.count(padded)
-            if tags:
-                count += weights.tags * tags.count(padded)
-            if not count:
-                count = weights.category * category.count(padded) or function.count(padded)
-                if not count:
-                    continue
-            covered += informed
-            gain = weight * count / (count + norm)
-            score += gain if exact else gain * weights.inflected
-        for padded, bonus in self._pairs:
-            if padded in terms:
-                score += bonus
-        for padded, implied in self._wholes:
-            if padded in terms:
-                covered += sum(known for atom, known in implied if atom not in terms)
-        confidence = min(1.0, covered / self._mass) if self._mass else 0.0
-        return Candidate(id_, score, confidence)
+        own = dict(self._asked.terms)
+        terms = [match.terms for match in matches]
+        folded = [match.content.lower() for match in matches]
+        norms = [self._norm + self._slope * match.length for match in matches]
+        scores = [0.0] * len(matches)
+        held: dict[str, list[float]] = {}
+        elsewhere = " ".join({text for m in matches for text in (m.keywords, m.tags, m.category)})
+        for term, surface in self._surfaces.items():
+            weight = self._information[term] * (weights.k1 + 1)
+            if term not in own:
+                weight *= weights.expanded
+            padded = f" {term} "
+            held[term] = counts = [text.count(padded) for text in terms]
+            if padded in elsewhere:
+                self._add_fields(padded, matches, counts)
+            if surface in analysis.FUNCTION_WORDS:
+                counts[:] = [
+                    count or padded in m.function for count, m in zip(counts, matches, strict=True)
+                ]
+            for position, count in enumerate(counts):
+                if count:
+                    gain = weight * count / (count + norms[position])
+                    exact = surface in folded[position]
+                    scores[position] += gain if exact else gain * weights.inflected
+        self._add_neighbours(terms, scores)
+        ids = [match.id for match in matches]
+        candidates = [*map(Candidate, ids, scores, self._coverage(held, len(matches)))]
+        candidates.sort(key=lambda candidate: (-candidate.score, candidate.id))
+        return candidates
+
+    def _add_fields(
+        self, padded: str, matches: Sequence[LexicalMatch], counts: list[float]
+    ) -> None:
+        """Add what the other fields of each match hold of a term, by their weights."""
+        weights = self._weights
+        for position, match in enumerate(matches):
+            if padded in match.keywords:
+                counts[position] += weights.keywords * match.keywords.count(padded)
+            if padded in match.tags:
+                counts[position] += weights.tags * match.tags.count(padded)
+            if not counts[position] and padded in match.category:
+                counts[position] = weights.category
+
+    def _add_neighbours(self, terms: Sequence[str], scores: list[float]) -> None:
+        """Add a little for words that are neighbours in the query and in the memory."""
+        known = self._information
+        for left, right in itertools.pairwise(self._asked.atoms):
+            if left != right and left in self._surfaces and right in self._surfaces:
+                bonus = self._weights.adjacent * min(known[left], known[right])
+                pair = f" {left}  {right} "
+                for position, text in enumerate(terms):
+                    if pair in text:
+                        scores[position] += bonus
+
+    def _coverage(self, held: Mapping[str, list[float]], count: int) -> list[float]:
+        """The share of the query's information that each match covers."""
+        known = self._information
+        atoms = dict.fromkeys(atom for atom in self._asked.atoms)
+        mass = math.fsum(known[atom] for atom in atoms)
+        covered = [0.0] * count
+        for atom in atoms:
+            if atom in held:
+                share = known[atom] / mass
+                counts = held[atom]
+                for whole, implied in self._asked.wholes.items():
+                    # An identifier that is there whole is there in all its parts.
+                    if atom in implied and whole in held:
+                        counts = [*map(max, counts, held[whole])]
+                for position, present in enumerate(counts):
+                    if present:
+                        covered[position] += share
+        return [min(1.0, share) for share in covered]

@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import NamedTuple
 
 from recollect.errors import RecollectError
-from recollect.filters import admits, is_expired
 from recollect.protocols import Fusion, Leg, Store
 from recollect.recall.adjust import Adjustments
 from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
 from recollect.recall.select import Selection, present
-from recollect.recall.supersession import heads
-from recollect.trace import (
-    Dropped,
-    Expired,
-    Gone,
-    Judged,
-    LegReport,
-    Reason,
-    Recollection,
-    Superseded,
-    Trace,
-)
-from recollect.types import Filter, Fused, Hit, MemoryId, Query, Ranking, State
+from recollect.recall.standing import Standing
+from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace
+from recollect.types import Fused, Hit, Query, Ranking
 
 logger = logging.getLogger(__name__)
 
@@ -50,14 +41,12 @@ class Recall:
         watch = _Stopwatch()
         answers = self._ask(query)
         watch.lap("legs")
-        fused = self.fusion([ranking for ranking, _ in answers])
+        rankings = [ranking for ranking, _ in answers]
+        fused = self.fusion(rankings)
         watch.lap("fuse")
-        standing = _Standing(self.store, query.filter, fused)
-        watch.lap("hydrate")
-        judged = self._judge(query, standing)
-        chosen, dropped = self.selection(query, judged, standing.memories)
-        watch.lap("select")
-        hits = self._hits(query, present(chosen, standing.memories, query.sort_by), standing)
+        choice = self._choose(query, rankings, fused)
+        watch.lap("choose")
+        hits = self._hits(query, choice)
         watch.lap("links")
         return Recollection(
             query=query,
@@ -68,11 +57,33 @@ class Recall:
                 adjustments=repr(self.adjustments),
                 selection=repr(self.selection),
                 fused=tuple(fused),
-                judged=tuple(judged),
-                dropped=(*standing.dropped, *dropped),
+                judged=tuple(choice.judged),
+                dropped=tuple(choice.dropped),
                 milliseconds=watch.stages,
             ),
         )
+
+    def _choose(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Choice:
+        """Adjust and select among those candidates that may still come first.
+
+        Nobody below them can, whatever is known about it; so it is not even read. Only when the
+        selection leaves too few are the others considered too.
+        """
+        depth = contenders(fused, query.limit, self.adjustments.spread(query))
+        choice = self._choose_among(query, rankings, fused[:depth])
+        if len(choice.chosen) < query.limit and depth < len(fused):
+            return self._choose_among(query, rankings, fused)
+        below = BelowLimit(limit=query.limit)
+        choice.dropped.extend([Dropped(candidate.id, below) for candidate in fused[depth:]])
+        return choice
+
+    def _choose_among(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+    ) -> _Choice:
+        standing = Standing(self.store, query.filter, rankings, fused)
+        judged = self._judge(query, standing)
+        chosen, dropped = self.selection(query, judged, standing.memories)
+        return _Choice(judged, chosen, [*standing.dropped, *dropped], standing)
 
     def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
         """Every leg's answer; side by side when there is more than one."""
@@ -80,19 +91,20 @@ class Recall:
             return [_run(self.legs[0], query)]
         return [*self.executor.map(lambda leg: _run(leg, query), self.legs)]
 
-    def _judge(self, query: Query, standing: _Standing) -> list[Judged]:
+    def _judge(self, query: Query, standing: Standing) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
+        adjust, memories, now = self.adjustments, standing.memories, query.filter.now
         judged = []
         for id_, fused, placings in standing.kept:
-            factors = self.adjustments(query, standing.memories[id_], query.filter.now)
-            judged.append(
-                Judged(id_, fused * math.prod(factors.values()), fused, placings, factors)
-            )
+            factors = adjust(query, memories[id_], now)
+            score = fused * math.prod(factors.values())
+            judged.append(Judged(id_, score, fused, placings, factors))
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return judged
 
-    def _hits(self, query: Query, chosen: Sequence[Judged], standing: _Standing) -> list[Hit]:
-        memories = standing.memories
+    def _hits(self, query: Query, choice: _Choice) -> list[Hit]:
+        memories, replaced = choice.standing.memories, choice.standing.replaced
+        chosen = present(choice.chosen, memories, query.sort_by)
         left = query.budget_bytes
         if left is not None:
             left -= sum(len(memories[candidate.id].content.encode()) for candidate in chosen)
@@ -107,12 +119,32 @@ class Recall:
                     score=candidate.score,
                     placings=candidate.placings,
                     factors=candidate.factors,
-                    replaces=standing.replaced.get(candidate.id, ()),
+                    replaces=replaced.get(candidate.id, ()),
                     attached=added.attached,
                     pointers=added.pointers,
                 )
             )
         return hits
+
+
+class _Choice(NamedTuple):
+    """What was chosen among the candidates, and why not the others."""
+
+    judged: list[Judged]
+    chosen: list[Judged]
+    dropped: list[Dropped]
+    standing: Standing
+
+
+def contenders(fused: Sequence[Fused], limit: int, spread: float) -> int:
+    """How many of the best fused candidates can be among the first `limit` after adjustment.
+
+    `spread` is how much more one memory may be adjusted than another.
+    """
+    if len(fused) <= limit or spread == math.inf:
+        return len(fused)
+    least = fused[limit - 1].score / spread
+    return bisect_right(fused, -least, lo=limit, key=lambda candidate: -candidate.score)
 
 
 def _run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
@@ -129,57 +161,6 @@ def _run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
         elapsed = (perf_counter() - began) * 1e3
         report = LegReport(leg=leg.name, found=0, milliseconds=elapsed, error=error)
         return Ranking(leg=leg.name, candidates=()), report
-
-
-class _Standing:
-    """Where the fused candidates stand: which may be served, in whose place, which are dropped."""
-
-    def __init__(self, store: Store, filter: Filter, fused: Sequence[Fused]) -> None:
-        self._filter = filter
-        self.dropped: list[Dropped] = []
-        self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
-        ids = [candidate.id for candidate in fused]
-        self.memories = store.get_many(filter.scope, ids, filter.as_of) if ids else {}
-        served = self._served(store, ids)
-        missing = [head for head in served.values() if head not in self.memories]
-        if missing:
-            self.memories |= store.get_many(filter.scope, missing, filter.as_of)
-        self.kept = [*self._keep(fused, served)]
-
-    def _served(self, store: Store, ids: list[MemoryId]) -> Mapping[MemoryId, MemoryId]:
-        """The memory to serve for each superseded one, unless those themselves were asked for."""
-        if not ids or State.SUPERSEDED in self._filter.states:
-            return {}
-        return heads(store.superseding(self._filter.scope, ids, self._filter.as_of))
-
-    def _keep(self, fused: Sequence[Fused], served: Mapping[MemoryId, MemoryId]) -> list[Fused]:
-        """Candidates under the id that is served, each once, at its best place, in order."""
-        kept: dict[MemoryId, Fused] = {}
-        for candidate in fused:
-            head = served.get(candidate.id, candidate.id)
-            reason = self._refusal(head)
-            if head != candidate.id:
-                self.dropped.append(
-                    Dropped(candidate.id, Superseded(by=head, served=reason is None))
-                )
-                if reason is None:
-                    self.replaced[head] = (*self.replaced.get(head, ()), candidate.id)
-                    kept.setdefault(head, candidate._replace(id=head))
-            elif reason is not None:
-                self.dropped.append(Dropped(head, reason))
-            elif head in kept:  # one of its predecessors ranked before it
-                kept[head] = kept[head]._replace(placings=candidate.placings)
-            else:
-                kept[head] = candidate
-        return [*kept.values()]
-
-    def _refusal(self, id_: MemoryId) -> Reason | None:
-        memory = self.memories.get(id_)
-        if memory is None or memory.deleted_at is not None or not admits(self._filter, memory):
-            return Gone()
-        if is_expired(memory, self._filter.now) and State.EXPIRED not in self._filter.states:
-            return Expired()
-        return None
 
 
 class _Stopwatch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.analysis import fold
 from recollect.trace import BelowLimit, Dropped, Judged, OverBudget, SaysTheSame, TooUncertain
 from recollect.types import Memory, MemoryId, Query, SortBy
 
@@ -36,7 +35,7 @@ class Selection:
                     dropped.append(Dropped(candidate.id, reason))
                     continue
             content = memories[candidate.id].content
-            twin = words.setdefault(" ".join(fold(content).split()), candidate.id)
+            twin = words.setdefault(" ".join(content.casefold().split()), candidate.id)
             if twin != candidate.id:
                 dropped.append(Dropped(candidate.id, SaysTheSame(by=twin)))
                 continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from recollect import analysis
@@ -60,9 +61,7 @@ def to_memory(row: Sequence[Any]) -> Memory:
         deleted_at=_to_optional_time(row[10]),
         valid_from=_to_optional_time(row[11]),
         valid_to=_to_optional_time(row[12]),
-        provenance=Provenance(
-            agent=row[13], session=row[14], project=row[15], source=row[16], trust=Trust(row[17])
-        ),
+        provenance=_to_provenance(*row[13:18]),
         version=row[18],
     )
 
@@ -138,5 +137,18 @@ def _from_words(words: tuple[str, ...]) -> str:
     return json.dumps(words, ensure_ascii=False) if words else "[]"
 
 
+# Fifty memories are read on every recall, and most share their tags and provenance with others.
+
+
+@lru_cache(maxsize=4_096)
 def _to_words(text: str) -> tuple[str, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
+    return tuple(json.loads(text))
+
+
+@lru_cache(maxsize=4_096)
+def _to_provenance(
+    agent: str | None, session: str | None, project: str | None, source: str | None, trust: str
+) -> Provenance:
+    return Provenance(
+        agent=agent, session=session, project=project, source=source, trust=Trust(trust)
+    )

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +34,16 @@ from recollect.types import (
     Scope,
     State,
     Stored,
+    UserId,
 )
 
 SQL = queries.load("sqlite")
 _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
 _TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
+_MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
+_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
+_BY_SCORE = itemgetter(25, 26)
+_SPARE = 8  # matches looked at beyond the expected ones
 
 
 class SqliteStore:
@@ -45,7 +52,7 @@ class SqliteStore:
     def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
         self.path = path
         self._connections = Connections(path, busy_timeout=busy_timeout, create=create)
-        self._frequencies = _Frequencies()
+        self._estimates = _Estimates()
         self._open()
 
     def __repr__(self) -> str:
@@ -293,9 +300,7 @@ class SqliteStore:
         """How frequent the terms are in the whole index."""
         connection = self._connections.get()
         with translated(self.path):
-            total, length = connection.execute(SQL["index_facts"]).fetchone()
-            frequency = self._frequencies.of(connection, terms, total)
-        return LexicalStatistics(total, length / total if total else 0.0, frequency)
+            return self._estimates.statistics(connection, terms)
 
     def lexical_matches(
         self,
@@ -307,22 +312,30 @@ class SqliteStore:
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 
-        The whole index is asked first, a little deeper than needed, because checking the filter on
-        each of its matches would cost as much again as finding them. Only when too few of those
-        are admitted (another user's, replaced or filtered ones stand before them) is every match
-        checked.
+        Checking the filter on every match would cost as much again as finding them. So where the
+        scope holds most of the file and nothing else is asked, the best matches of the whole index
+        are taken, a few more than needed, and only those are checked. When that leaves too few,
+        every match is checked after all.
         """
-        ahead = limit + limit // 4 + 8
         parameters = rows.from_filter(filter) | {
             "match": (" AND " if every else " OR ").join(f'"{term}"' for term in terms),
-            "ahead": ahead,
             "limit": limit,
         }
-        found = self._read("matches_ahead", parameters)
-        admitted = [LexicalMatch._make(row[1:]) for row in found if row[0]]
-        if len(admitted) < limit and len(found) == ahead:
-            admitted = [LexicalMatch._make(row[1:]) for row in self._read("matches", parameters)]
-        return admitted[:limit]
+        ahead = self._look_ahead(filter, limit)
+        if ahead:
+            found = self._read("matches_ahead", parameters | {"ahead": ahead})
+            matches = [row for row in found if row[-1]]
+            if len(matches) >= limit or len(found) < ahead:
+                return _to_matches(matches)[:limit]
+        return _to_matches(self._read("matches", parameters))
+
+    def _look_ahead(self, filter: Filter, limit: int) -> int:
+        """How many matches of the whole index to take so that enough are admitted; 0 for all."""
+        if not filter.is_scope_alone:
+            return 0
+        with translated(self.path):
+            share = self._estimates.share(self._connections.get(), filter.scope)
+        return int(limit / share) + _SPARE if share >= _MOST_OF_THE_FILE else 0
 
     # ---- upkeep --------------------------------------------------------------------------------
 
@@ -349,28 +362,56 @@ def _counted(name: str, count: int, what: str) -> Finding:
     return Finding(name=name, good=count == 0, detail=f"{count} {what}")
 
 
-class _Frequencies:
-    """Remembers how frequent terms are while the index keeps its size, give or take 1 %.
+class _Estimates:
+    """Remembers counts while the index keeps its size, give or take 1 %.
 
-    The scores need the magnitude of a frequency, not its last digit, and counting a common term
-    costs as much as finding it.
+    Scores need the magnitude of a count, not its last digit, and counting a common term costs as
+    much as finding it. That a term does not occur is never remembered: it may be stored next.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, int] = {}
+        self._frequency: dict[str, int] = {}
+        self._owned: dict[UserId, int] = {}
         self._total = 0
 
-    def of(
-        self, connection: sqlite3.Connection, terms: Sequence[str], total: int
-    ) -> dict[str, int]:
-        if abs(total - self._total) * 100 > self._total or len(self._known) > _TERMS_REMEMBERED:
-            self._known, self._total = {}, total
-        known = self._known
+    def statistics(self, connection: sqlite3.Connection, terms: Sequence[str]) -> LexicalStatistics:
+        total, length = self._refresh(connection)
+        known = self._frequency
+        frequency = {}
         for term in terms:
-            if term not in known:
+            count = known.get(term)
+            if count is None:
                 row = connection.execute(SQL["frequency"], (term,)).fetchone()
-                known[term] = row[0] if row else 0
-        return {term: known[term] for term in terms}
+                count = row[0] if row else 0
+                if count:
+                    known[term] = count
+            frequency[term] = count
+        return LexicalStatistics(total, length / total if total else 0.0, frequency)
+
+    def share(self, connection: sqlite3.Connection, scope: Scope) -> float:
+        """The share of the index that a scope holds."""
+        owned = self._owned.get(scope.user)
+        if owned is None:
+            self._refresh(connection)
+            [owned] = connection.execute(SQL["count_owned"], (scope.user,)).fetchone()
+            self._owned[scope.user] = owned
+        return owned / self._total if self._total else 0.0
+
+    def _refresh(self, connection: sqlite3.Connection) -> tuple[int, int]:
+        total, length = connection.execute(SQL["index_facts"]).fetchone()
+        grown = abs(total - self._total) * 100 > self._total
+        if grown or len(self._frequency) > _TERMS_REMEMBERED:
+            self._frequency, self._owned, self._total = {}, {}, total
+        return total, length
+
+
+def _to_matches(found: list[tuple[Any, ...]]) -> list[LexicalMatch]:
+    """Rows of `matches` as values, best first; equal scores by age in the file."""
+    found.sort(key=_BY_SCORE)
+    return [
+        LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(rows.to_memory, row)))
+        for row in found
+    ]
 
 
 # What follows runs inside a transaction of the caller.

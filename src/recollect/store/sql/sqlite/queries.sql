@@ -1,5 +1,6 @@
 -- Every statement of the SQLite store. `-- name: what it does` begins a statement;
 -- `-- fragment NAME` begins a piece of text that other statements take in as /*NAME*/.
+-- CROSS JOIN is how SQLite is told to join in the order written: from the few to the many.
 
 -- fragment columns
 m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensitive,
@@ -26,7 +27,8 @@ AND (:agent IS NULL OR m.agent = :agent)
 CASE
     WHEN m.deleted_at IS NOT NULL THEN 'deleted'
     WHEN EXISTS (
-        SELECT 1 FROM links AS l JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+        SELECT 1 FROM links AS l INDEXED BY links_by_target
+        CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
         WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
         AND l.created_at <= :moment AND l.removed_at > :moment
         AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
@@ -63,7 +65,8 @@ SELECT /*columns*/ FROM memories AS m
 WHERE m.owner = :owner AND m.content_hash = :content_hash
 AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
 AND NOT EXISTS (
-    SELECT 1 FROM links AS l JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    SELECT 1 FROM links AS l INDEXED BY links_by_target
+        CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
     WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
@@ -72,7 +75,7 @@ ORDER BY m.created_at, m.id LIMIT 1;
 
 -- get_many: the versions of these memories that were present at a moment
 SELECT /*columns*/ FROM json_each(:ids) AS wanted
-JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
+CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
 WHERE /*present*/;
 
 -- resolve: the ids that begin so
@@ -140,11 +143,12 @@ AND removed_at = 9223372036854775807;
 
 -- links_of: the links that began or ended at these memories at a moment
 SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
-FROM json_each(:ids) AS wanted JOIN links AS l ON l.owner = :owner AND l.source = wanted.value
+FROM json_each(:ids) AS wanted CROSS JOIN links AS l ON l.owner = :owner AND l.source = wanted.value
 WHERE l.created_at <= :moment AND l.removed_at > :moment
 UNION
 SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
-FROM json_each(:ids) AS wanted JOIN links AS l ON l.owner = :owner AND l.target = wanted.value
+FROM json_each(:ids) AS wanted CROSS JOIN links AS l INDEXED BY links_by_target
+    ON l.owner = :owner AND l.target = wanted.value
 WHERE l.created_at <= :moment AND l.removed_at > :moment
 ORDER BY 4, 1, 3, 2;
 
@@ -156,15 +160,17 @@ WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
 WITH RECURSIVE above (source, target, kind, created_at, removed_at) AS (
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
     FROM json_each(:ids) AS wanted
-    JOIN links AS l ON l.owner = :owner AND l.target = wanted.value AND l.kind = 'supersedes'
-    JOIN memories AS m ON m.owner = :owner AND m.id = l.source
+    CROSS JOIN links AS l INDEXED BY links_by_target
+        ON l.owner = :owner AND l.target = wanted.value AND l.kind = 'supersedes'
+    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
     WHERE l.created_at <= :moment AND l.removed_at > :moment
     AND /*present*/ AND m.deleted_at IS NULL
     UNION
     SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
     FROM above
-    JOIN links AS l ON l.owner = :owner AND l.target = above.source AND l.kind = 'supersedes'
-    JOIN memories AS m ON m.owner = :owner AND m.id = l.source
+    CROSS JOIN links AS l INDEXED BY links_by_target
+        ON l.owner = :owner AND l.target = above.source AND l.kind = 'supersedes'
+    CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
     WHERE l.created_at <= :moment AND l.removed_at > :moment
     AND /*present*/ AND m.deleted_at IS NULL
 )
@@ -175,7 +181,7 @@ WITH RECURSIVE below (id) AS (
     SELECT :source
     UNION
     SELECT l.target FROM below
-    JOIN links AS l ON l.owner = :owner AND l.source = below.id AND l.kind = 'supersedes'
+    CROSS JOIN links AS l ON l.owner = :owner AND l.source = below.id AND l.kind = 'supersedes'
     AND l.removed_at = 9223372036854775807
 )
 SELECT 1 FROM below WHERE id = :target LIMIT 1;
@@ -186,18 +192,20 @@ SELECT versions, terms FROM index_facts;
 -- frequency: in how many versions a term occurs
 SELECT doc FROM lexicon_terms WHERE term = ?;
 
--- matches_ahead: the best matches of the whole index, each with whether the filter admits it
-SELECT /*admitted*/, m.id, m.content, i.content, i.keywords, i.tags, i.category, i.function, i.length
+-- fragment entry
+i.content, i.keywords, i.tags, i.category, i.function, i.length
+
+-- matches_ahead: the best matches of the whole index, each with whether the scope holds it
+SELECT /*columns*/, /*entry*/, best.score, best.row, m.owner = :owner AND /*present*/
 FROM (
     SELECT rowid AS row, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score
     FROM lexicon WHERE lexicon MATCH :match ORDER BY score, row LIMIT :ahead
 ) AS best
 CROSS JOIN memories AS m ON m.row = best.row
-CROSS JOIN indexed AS i ON i.row = best.row
-ORDER BY best.score, best.row;
+CROSS JOIN indexed AS i ON i.row = best.row;
 
 -- matches: the best matches that the filter admits
-SELECT 1, m.id, m.content, i.content, i.keywords, i.tags, i.category, i.function, i.length
+SELECT /*columns*/, /*entry*/, best.score, best.row, 1
 FROM (
     SELECT lexicon.rowid AS row, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score
     FROM lexicon CROSS JOIN memories AS m ON m.row = lexicon.rowid
@@ -205,8 +213,10 @@ FROM (
     ORDER BY score, lexicon.rowid LIMIT :limit
 ) AS best
 CROSS JOIN memories AS m ON m.row = best.row
-CROSS JOIN indexed AS i ON i.row = best.row
-ORDER BY best.score, best.row;
+CROSS JOIN indexed AS i ON i.row = best.row;
+
+-- count_owned: how many present versions a scope has
+SELECT count(*) FROM memories WHERE owner = ? AND replaced_at = 9223372036854775807;
 
 -- unindexed: present or past versions that the index must hold
 SELECT m.row, /*columns*/ FROM memories AS m

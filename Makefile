@@ -1,0 +1,64 @@
+# Recollect: `make run` shows it, `make test` proves it. Both set themselves up.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+CRASH_ROUNDS ?= 50
+CRASH_STORES ?= 1000
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run check test fix docs bench bench-quality bench-latency bench-writes bench-crash lock clean
+
+help: ## Show what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+setup: $(READY) ## Set up the virtual environment
+
+$(READY): requirements/dev.lock pyproject.toml scripts/setup
+	@scripts/setup "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+run: $(READY) ## Show Recollect at work on a temporary file
+	@$(BIN)/recollect demo
+
+check: $(READY) ## The fast part of the tests: format, lint, types, import contracts, unit tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/cog --check -P README.md docs/reference/cli.md
+	$(BIN)/pytest tests/unit
+
+test: check ## Everything: also contracts, migrations, surfaces, crashes, a bare install
+	$(BIN)/pytest -n 2 tests/contract tests/migration tests/surfaces tests/acceptance tests/docs
+	@scripts/check-install "$(PYTHON)"
+
+fix: $(READY) ## Format the code and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: $(READY) ## Write the generated parts of the docs anew
+	$(BIN)/cog -r -P README.md docs/reference/cli.md
+
+bench: bench-quality bench-latency bench-writes bench-crash ## All measurements (about half an hour)
+
+bench-quality: $(READY) ## Lexical quality on the public sets
+	$(BIN)/python benchmarks/quality.py --split all
+	$(BIN)/python benchmarks/quality.py --split test
+
+bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
+	$(BIN)/python benchmarks/latency.py
+
+bench-writes: $(READY) ## Storing and importing against bare SQLite
+	$(BIN)/python benchmarks/writes.py
+
+bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
+	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
+	  $(BIN)/pytest tests/acceptance -k kill
+
+lock: $(READY) ## Pin the newest development dependencies
+	scripts/lock --upgrade
+
+clean: ## Remove everything that can be made again
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,110 @@
+"""Recall through the whole pipeline against the bare FTS5 statement it is built on.
+
+    python benchmarks/latency.py
+
+Both run in this process, on the same file, question by question, one right after the other, so
+that what disturbs one disturbs the other. The bare statement is the MATCH of the same terms ranked
+by the same bm25() and cut at the same depth, and nothing else: no scope, no filter, no text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sqlite3
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from made_up import Writer
+
+from recollect import Recollect, analysis
+
+SIZES = (5_452, 100_000)
+QUESTIONS = 400
+ALLOWED = 1.5
+BARE = (
+    "SELECT rowid, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score FROM lexicon "
+    "WHERE lexicon MATCH ? ORDER BY score, rowid LIMIT 50"
+)
+
+
+def main() -> int:
+    """Measure both sizes; fail when the pipeline costs more than it may."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--size", type=int, action="append", help="memories; repeatable")
+    parser.add_argument("--questions", type=int, default=QUESTIONS)
+    options = parser.parse_args()
+    print(f"{'memories':>9} {'':8} {'p50 ms':>8} {'p95 ms':>8} {'mean ms':>8}")
+    worst = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        for size in options.size or SIZES:
+            bare, whole = measure(Path(folder) / f"{size}.db", size, options.questions)
+            for name, times in (("bare", bare), ("recall", whole)):
+                print(f"{size:9,} {name:8} {_row(times)}")
+            ratios = [w / b for w, b in zip(_summary(whole), _summary(bare), strict=True)]
+            print(f"{size:9,} {'ratio':8} " + " ".join(f"{ratio:8.2f}" for ratio in ratios))
+            worst = max(worst, *ratios)
+    print(f"worst ratio {worst:.2f}, allowed {ALLOWED}")
+    return int(worst > ALLOWED)
+
+
+def measure(path: Path, size: int, count: int) -> tuple[list[float], list[float]]:
+    """Milliseconds of the bare statement and of the whole recall for each question."""
+    writer = Writer(seed=size)
+    memories = [writer.memory() for _ in range(size)]
+    with Recollect.open(path) as recollect:
+        _fill(recollect, memories)
+        questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
+        connection = sqlite3.connect(path)
+        bare: list[float] = []
+        whole: list[float] = []
+        gc.disable()
+        for warm in (True, False):
+            for question in questions[: 20 if warm else None]:
+                match = " OR ".join(f'"{term}"' for term, _ in analysis.ask(question).terms)
+                began = perf_counter()
+                connection.execute(BARE, (match,)).fetchall()
+                middle = perf_counter()
+                recollect.recall(question)
+                ended = perf_counter()
+                if not warm:
+                    bare.append((middle - began) * 1e3)
+                    whole.append((ended - middle) * 1e3)
+        gc.enable()
+        connection.close()
+    return bare, whole
+
+
+def _fill(recollect: Recollect, memories: list[str]) -> None:
+    from dataclasses import replace
+
+    first = recollect.store(memories[0]).memory
+    from recollect.ids import new_id
+
+    for begin in range(1, len(memories), 1_000):
+        recollect.add_histories(
+            [
+                recollect.admit([replace(first, id=new_id(), content=content)])
+                for content in memories[begin : begin + 1_000]
+            ]
+        )
+
+
+def _summary(times: list[float]) -> tuple[float, float, float]:
+    ordered = sorted(times)
+    return (
+        statistics.median(ordered),
+        ordered[int(len(ordered) * 0.95)],
+        statistics.fmean(ordered),
+    )
+
+
+def _row(times: list[float]) -> str:
+    return " ".join(f"{value:8.2f}" for value in _summary(times))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""The commands that move memories between stores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from recollect.errors import FileMissing
+from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli.session import Session
+from recollect.interfaces.cli.upkeep import version
+
+if TYPE_CHECKING:
+    from recollect.interfaces.transfer import Exported, Imported
+
+_SHOWN = 20  # bad lines that are named to a person
+_SOME_BAD = 2  # the exit code of invalid input
+
+
+def export_memories(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="[FILE|-]", help="Where to; `.gz` compresses it.")
+    ] = "-",
+    as_json: options.Json = False,
+) -> None:
+    """Write every memory, version and link as JSON Lines."""
+    run = Session.of(ctx, as_json=as_json)
+    app_or_none = run.find()
+    if app_or_none is None:
+        raise FileMissing(
+            f"there is no store at {str(run.path)!r}", hint="Check --store; nothing was exported."
+        )
+    with (
+        app_or_none as app,
+        lazy.progress.counting("exporting", lazy.transfer.count(app)) as advance,
+        lazy.lines.created(file) as write,
+    ):
+        done = lazy.transfer.export(app, write, version(), advance)
+    _reply_exported(run, file, done)
+
+
+def import_memories(
+    ctx: typer.Context,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE|-", help="JSON Lines: an export, or any with `content`.")
+    ],
+    as_json: options.Json = False,
+) -> None:
+    """Add memories and links from JSON Lines."""
+    run = Session.of(ctx, as_json=as_json)
+    with (
+        lazy.lines.opened(file) as stream,
+        run.open() as app,
+        lazy.progress.counting("importing") as advance,
+    ):
+        importing = lazy.transfer.Import(
+            app, most_problems=None if as_json else _SHOWN, advance=advance
+        )
+        done = importing(lazy.lines.numbered(stream))
+    run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
+    if not as_json:
+        for line in _problem_lines(done):
+            run.note(line)
+    if done.bad:
+        raise typer.Exit(_SOME_BAD)
+
+
+def _reply_exported(run: Session, file: str, done: Exported) -> None:
+    """Say what was written, where it does not mix with what was written."""
+    if file != lazy.lines.STANDARD:
+        many = lazy.render.many
+        counted = f"{many(done.memories, 'memory', 'memories')} and {many(done.links, 'link')}"
+        run.reply(
+            {"file": file, **dataclasses.asdict(done)},
+            lambda: [lazy.render.data(f"Exported {counted} to {file}")],
+        )
+
+
+def _summary(done: Imported) -> str:
+    many = lazy.render.many
+    parts = [
+        f"{many(done.stored, 'memory', 'memories')} stored",
+        f"{done.known:,} known already",
+        f"{many(done.links_stored, 'link')} added",
+        f"{done.links_known:,} known already",
+    ]
+    bad = [f"{many(done.bad, 'bad line')} skipped"] if done.bad else []
+    return ", ".join(parts + bad)
+
+
+def _problem_lines(done: Imported) -> Iterable[str]:
+    for problem in done.problems:
+        yield f"line {problem.line}: {problem.code}: {problem.message}"
+    if done.bad > len(done.problems):
+        yield f"and {done.bad - len(done.problems):,} more; --json lists all of them"

@@ -1,0 +1,278 @@
+"""The commands that read what is stored. None of them writes, or makes a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from recollect.app import Recollect
+from recollect.errors import InvalidInput, StoreFailure
+from recollect.interfaces import times
+from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli.session import Session
+from recollect.recall.attach import one_line
+from recollect.requests import FilterFields, QueryFields
+from recollect.trace import Recollection
+from recollect.types import Link, MemoryId
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def recall(
+    ctx: typer.Context,
+    query: Annotated[
+        list[str],
+        typer.Argument(metavar="QUERY...", help="The question; `-` reads standard input."),
+    ],
+    limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
+    pool: Annotated[int | None, typer.Option("--pool", help="How deep each leg looks.")] = None,
+    category: options.InCategories = None,
+    tag: options.WithTags = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    session: options.OfSession = None,
+    project: options.OfProject = None,
+    agent: options.OfAgent = None,
+    state: options.InStates = None,
+    sort_by: options.Sorting = None,
+    focus: Annotated[
+        list[str] | None,
+        typer.Option("--focus", help="A tag or category that matters more just now; repeatable."),
+    ] = None,
+    expand: Annotated[
+        list[str] | None,
+        typer.Option("--expand", help="Another word for what is asked; repeatable."),
+    ] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
+    why_not: Annotated[
+        str | None,
+        typer.Option("--why-not", metavar="ID", help="Say why this memory is not in the answer."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Find the memories that matter for a question."""
+    run = Session.of(ctx, as_json=as_json)
+    text = _query_text(query)
+    filtering = options.filter_fields(
+        categories=category,
+        tags=tag,
+        since=since,
+        until=until,
+        as_of=as_of,
+        states=state,
+        session=session,
+        project=project,
+        agent=agent,
+    )
+    asking = {
+        "limit": limit,
+        "pool": pool,
+        "sort_by": sort_by,
+        "focus": options.words(focus),
+        "expanded": options.words(expand),
+        "budget_bytes": budget,
+    }
+    fields = cast("QueryFields", {**filtering, **options.given(asking)})
+    if why_not is not None:
+        with run.existing() as app:
+            _reply_why_not(run, app, text, why_not, fields)
+        return
+    app_or_none = run.find()
+    if app_or_none is None:
+        run.reply_empty({"query": text, "hits": [], "degraded": []})
+        return
+    with app_or_none as app:
+        answer = app.recall(text, **fields)
+    _reply_answer(run, answer, with_trace=trace)
+
+
+def list_memories(
+    ctx: typer.Context,
+    limit: options.ListLimit = 20,
+    after: Annotated[
+        str | None, typer.Option("--after", metavar="ID", help="Go on behind this memory.")
+    ] = None,
+    oldest_first: Annotated[
+        bool, typer.Option("--oldest-first", help="Begin with the oldest.")
+    ] = False,
+    category: options.InCategories = None,
+    tag: options.WithTags = None,
+    since: options.Since = None,
+    until: options.Until = None,
+    as_of: options.AsOf = None,
+    session: options.OfSession = None,
+    project: options.OfProject = None,
+    agent: options.OfAgent = None,
+    state: options.InStates = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show memories, the newest first."""
+    run = Session.of(ctx, as_json=as_json)
+    fields = options.filter_fields(
+        categories=category,
+        tags=tag,
+        since=since,
+        until=until,
+        as_of=as_of,
+        states=state,
+        session=session,
+        project=project,
+        agent=agent,
+    )
+    app_or_none = run.find()
+    if app_or_none is None:
+        run.reply_empty({"memories": []})
+        return
+    with app_or_none as app:
+        found = app.list(limit=limit, after=after, newest_first=not oldest_first, **fields)
+        states = app.states(found)
+    run.reply(
+        {"memories": lazy.machine.memories(found, states)},
+        lambda: [
+            lazy.render.memories(found, states) if found else lazy.render.data(_NOTHING_LISTED)
+        ],
+    )
+
+
+def get(
+    ctx: typer.Context,
+    id: options.Id,
+    versions: Annotated[bool, typer.Option("--versions", help="Show every version of it.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show a memory with all its fields, links and versions."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as app:
+        memory = app.get(id)
+        state = app.states([memory])[memory.id]
+        links = app.links(memory.id)
+        past = app.versions(memory.id)
+        lines = {} if as_json else _lines(app, memory.id, links)
+
+    def human() -> Iterable[RenderableType]:
+        yield lazy.render.memory(memory, state, links, lines)
+        if versions:
+            yield lazy.render.data("")
+            yield lazy.render.versions(past)
+
+    run.reply(lazy.machine.whole(memory, state, past[:-1], links), human)
+
+
+def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> None:
+    """Show what led to a memory."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as app:
+        answer = app.why(id)
+    run.reply(lazy.machine.why(answer), lambda: [lazy.render.why(answer)])
+
+
+def timeline(
+    ctx: typer.Context,
+    around: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[ID|MOMENT]", help="A memory, or a time: 2026-11-15, 3d; now by default."
+        ),
+    ] = None,
+    before: options.Around = 5,
+    after: options.Around = 5,
+    session: options.OfSession = None,
+    same_session: Annotated[
+        bool, typer.Option("--same-session", help="Only of the session of that memory.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show what was remembered before and after a memory or a moment."""
+    run = Session.of(ctx, as_json=as_json)
+    now = datetime.now(UTC)
+    moment = None
+    if around is None or times.is_time(around):
+        moment = now if around is None else times.parse_past(around, "the moment", now)
+    app_or_none = run.existing() if moment is None else run.find()
+    if app_or_none is None:
+        run.reply_empty({"moment": moment, "anchor": None, "before": [], "after": []})
+        return
+    with app_or_none as app:
+        fields: FilterFields = {} if session is None else {"session": session}
+        if same_session:
+            fields = {"session": _session_of(app, None if moment else around)}
+        answer = app.timeline(moment or str(around), before=before, after=after, **fields)
+    run.reply(lazy.machine.timeline(answer), lambda: [lazy.render.timeline(answer)])
+
+
+def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """Count what is stored."""
+    run = Session.of(ctx, as_json=as_json)
+    place = {"store": run.path}
+    app_or_none = run.find()
+    if app_or_none is None:
+        run.reply_empty(place | {"bytes": 0} | lazy.machine.NO_STATISTICS)
+        return
+    with app_or_none as app:
+        counts = app.stats()
+    size = run.path.stat().st_size
+    run.reply(
+        place | {"bytes": size} | lazy.machine.statistics(counts),
+        lambda: [lazy.render.statistics(counts, str(run.path), size)],
+    )
+
+
+# ---- what they share ---------------------------------------------------------------------------
+
+_NOTHING_LISTED = "No memory matches."
+_NOTHING_RECALLED = "No memory matches the query."
+
+
+def _query_text(query: list[str]) -> str:
+    if query == [lazy.lines.STANDARD]:
+        return lazy.lines.read_text(lazy.lines.STANDARD)
+    return " ".join(query)
+
+
+def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> None:
+    for missing in answer.trace.degraded:
+        run.note(f"degraded: {missing}")
+    if len(answer.trace.degraded) == len(answer.trace.legs):
+        raise StoreFailure(
+            "no leg of the recall could answer",
+            hint="`recollect doctor` looks for what is wrong with the store.",
+        )
+
+    def human() -> Iterable[RenderableType]:
+        render = lazy.render
+        yield render.hits(answer.hits) if answer.hits else render.data(_NOTHING_RECALLED)
+        if with_trace:
+            yield lazy.render_trace.recollection(answer)
+
+    run.reply(lazy.machine.recollection(answer, with_trace=with_trace), human)
+
+
+def _reply_why_not(run: Session, app: Recollect, text: str, id_: str, fields: QueryFields) -> None:
+    answer = app.why_not(text, id_, **fields)
+    run.reply(
+        {"query": text, "why_not": lazy.machine.why_not(answer)},
+        lambda: [lazy.render_trace.why_not(answer)],
+    )
+
+
+def _lines(app: Recollect, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
+    """One line of each linked memory."""
+    ends = {end for link in links for end in (link.source, link.target) if end != id_}
+    return {end: one_line(app.get(end).content) for end in ends}
+
+
+def _session_of(app: Recollect, id_: str | None) -> str:
+    if id_ is None:
+        raise InvalidInput("--same-session needs a memory", hint="Give an id, or --session NAME.")
+    memory = app.get(id_)
+    if memory.provenance.session is None:
+        raise InvalidInput(f"memory {memory.id} does not say which session it comes from")
+    return memory.provenance.session

@@ -1,0 +1,67 @@
+"""The commands about Recollect itself."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import Annotated
+
+import typer
+
+from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli.session import Session
+
+_SOMETHING_BAD = 5  # the exit code of a failing store
+
+
+def version() -> str:
+    """The installed version."""
+    return importlib.metadata.version("recollect")
+
+
+def config(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """Show every setting and where its value came from."""
+    run = Session.of(ctx, as_json=as_json)
+    origins = run.configuration.origins
+    file = run.config_file
+    state = "" if file.exists() else " (not there)"
+    run.reply(
+        {
+            "file": {"path": file, "exists": file.exists()},
+            "settings": [
+                {
+                    "name": origin.name,
+                    "value": origin.value,
+                    "origin": origin.origin,
+                    "description": origin.description,
+                }
+                for origin in origins
+            ],
+        },
+        lambda: [
+            lazy.render.settings(origins),
+            lazy.render.data(f"Configuration file: {file}{state}", lazy.render.QUIET),
+        ],
+    )
+
+
+def doctor(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """Look for problems, and say what to do about them."""
+    run = Session.of(ctx, as_json=as_json)
+    checks = lazy.examine.examine(lambda: run.configuration, version())
+    good = all(check.good for check in checks)
+    run.reply({"good": good, "checks": checks}, lambda: [lazy.render.checks(checks)])
+    if not good:
+        raise typer.Exit(_SOMETHING_BAD)
+
+
+def demo(
+    ctx: typer.Context,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="PATH", help="Keep the demo's store here.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show on an example what recalling is like."""
+    run = Session.of(ctx, as_json=as_json)
+    shown = lazy.demo.perform(keep)
+    run.reply(shown.data, lambda: shown.lines)

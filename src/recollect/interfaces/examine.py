@@ -1,0 +1,88 @@
+"""What `doctor` looks at: the settings, SQLite, the file and what is in it."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from recollect.app import Recollect
+from recollect.config import Configuration
+from recollect.errors import RecollectError
+
+_MOVE_ON = (
+    "`recollect export FILE` saves what can be read; "
+    "`recollect --store NEW import FILE` makes a sound store of it."
+)
+_REMEDIES = {
+    "file": f"Restore the file from a copy, or: {_MOVE_ON}",
+    "journal": "Keep the store on a local disk whose file system allows shared memory.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    good: bool
+    detail: str
+    remedy: str = ""
+
+
+def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
+    """Look at everything; what cannot be looked at is a problem of its own. Changes nothing."""
+    checks = [Check(name="recollect", good=True, detail=f"version {version}"), _sqlite()]
+    try:
+        configuration = load()
+    except RecollectError as exc:
+        return [*checks, _problem("settings", exc)]
+    set_ = sum(origin.origin != "default" for origin in configuration.origins)
+    checks.append(Check(name="settings", good=True, detail=f"{set_} set, the others by default"))
+    path = configuration.settings.store.expanduser()
+    try:
+        checks += _store(configuration, path)
+    except RecollectError as exc:
+        checks.append(_problem("store", exc))
+    return checks
+
+
+def _sqlite() -> Check:
+    has_index = False
+    with (
+        contextlib.closing(sqlite3.connect(":memory:")) as connection,
+        contextlib.suppress(sqlite3.OperationalError),
+    ):
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5 (text)")
+        has_index = True
+    return Check(
+        name="sqlite",
+        good=has_index,
+        detail=f"version {sqlite3.sqlite_version}, {'with' if has_index else 'without'} FTS5",
+        remedy="" if has_index else "Use a Python whose SQLite was built with FTS5.",
+    )
+
+
+def _store(configuration: Configuration, path: Path) -> Iterator[Check]:
+    if not path.exists():
+        detail = f"{path} is not there yet; the first `recollect store` makes it"
+        yield Check(name="store", good=True, detail=detail)
+        return
+    with Recollect.build(configuration.settings, create=False) as app:
+        size = path.stat().st_size / 2**20
+        yield Check(name="store", good=True, detail=f"{path}, {size:,.1f} MiB")
+        for finding in app.check():
+            remedy = "" if finding.good else _REMEDIES.get(finding.name, _MOVE_ON)
+            yield Check(name=finding.name, good=finding.good, detail=finding.detail, remedy=remedy)
+        stats = app.stats()
+        detail = (
+            f"{stats.live:,} live, {stats.superseded:,} superseded, {stats.expired:,} expired, "
+            f"{stats.deleted:,} deleted, {stats.links:,} links"
+        )
+        yield Check(name="memories", good=True, detail=detail)
+
+
+def _problem(name: str, exc: RecollectError) -> Check:
+    return Check(name=name, good=False, detail=exc.message, remedy=exc.hint)

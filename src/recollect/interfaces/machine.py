@@ -1,0 +1,174 @@
+"""Every answer as plain data for `--json`; memories and links have the shape of an export."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from recollect.errors import RecollectError
+from recollect.interfaces.records import LinkRecord, MemoryRecord
+from recollect.protocols import Statistics
+from recollect.recall.history import Timeline, Why
+from recollect.remember.pipeline import PurgePlan
+from recollect.trace import Dropped, Recollection, Trace, WhyNot
+from recollect.types import Hit, Link, Memory, MemoryId, Placing, State
+
+Data = dict[str, Any]
+
+
+def error(exc: RecollectError) -> Data:
+    """Why something could not be done."""
+    return {"error": {"code": exc.code, "message": exc.message, "hint": exc.hint}}
+
+
+def memory(value: Memory, state: State | None = None) -> Data:
+    """A memory, with where it stands if that is known."""
+    data = MemoryRecord.of(value).model_dump(exclude={"earlier"})
+    return data if state is None else data | {"state": state}
+
+
+def memories(values: Iterable[Memory], states: Mapping[MemoryId, State]) -> list[Data]:
+    """Memories in their order."""
+    return [memory(value, states.get(value.id)) for value in values]
+
+
+def version(value: Memory) -> Data:
+    """One version of a memory."""
+    return MemoryRecord.of(value).model_dump(exclude={"earlier", "record", "id"})
+
+
+def link(value: Link) -> Data:
+    """A link."""
+    return LinkRecord.of(value).model_dump()
+
+
+def whole(value: Memory, state: State, earlier: Iterable[Memory], links: Iterable[Link]) -> Data:
+    """A memory with its past and its links."""
+    return memory(value, state) | {
+        "earlier": [version(item) for item in earlier],
+        "links": [link(item) for item in links],
+    }
+
+
+def hit(value: Hit) -> Data:
+    """A recalled memory with everything that brought it here."""
+    return {
+        "rank": value.rank,
+        "score": value.score,
+        "confidence": value.confidence,
+        "memory": memory(value.memory),
+        "placings": _placings(value.placings),
+        "factors": dict(value.factors),
+        "replaces": value.replaces,
+        "attached": [memory(item) for item in value.attached],
+        "pointers": [dataclasses.asdict(pointer) for pointer in value.pointers],
+    }
+
+
+def recollection(value: Recollection, *, with_trace: bool) -> Data:
+    """The answer to a query."""
+    data: Data = {
+        "query": value.query.text,
+        "hits": [hit(item) for item in value.hits],
+        "degraded": value.trace.degraded,
+    }
+    return data | {"trace": trace(value.trace)} if with_trace else data
+
+
+def trace(value: Trace) -> Data:
+    """How a recall came to its answer."""
+    return {
+        "legs": [dataclasses.asdict(leg) for leg in value.legs],
+        "fusion": value.fusion,
+        "adjustments": value.adjustments,
+        "selection": value.selection,
+        "fused": [
+            {"id": item.id, "score": item.score, "placings": _placings(item.placings)}
+            for item in value.fused
+        ],
+        "judged": [
+            {
+                "id": item.id,
+                "score": item.score,
+                "fused": item.fused,
+                "placings": _placings(item.placings),
+                "factors": dict(item.factors),
+            }
+            for item in value.judged
+        ],
+        "dropped": [_dropped(item) for item in value.dropped],
+        "milliseconds": dict(value.milliseconds),
+    }
+
+
+def why_not(value: WhyNot) -> Data:
+    """Why a memory was not recalled."""
+    return dataclasses.asdict(value)
+
+
+def why(value: Why) -> Data:
+    """What led to a memory."""
+    return {
+        "memory": memory(value.memory),
+        "versions": [version(item) for item in value.versions],
+        "steps": [
+            {"depth": step.depth, "link": link(step.link), "memory": memory(step.memory)}
+            for step in value.steps
+        ],
+        "superseded_by": [memory(item) for item in value.superseded_by],
+    }
+
+
+def timeline(value: Timeline) -> Data:
+    """What was remembered around a moment."""
+    return {
+        "moment": value.moment,
+        "anchor": None if value.anchor is None else memory(value.anchor),
+        "before": [memory(item) for item in value.before],
+        "after": [memory(item) for item in value.after],
+    }
+
+
+def plan(value: PurgePlan, *, purged: bool) -> Data:
+    """What a purge removes, and whether it did."""
+    return {
+        "purged": purged,
+        "memories": [memory(item) for item in value.memories],
+        "versions": value.versions,
+        "links": value.links,
+    }
+
+
+def statistics(value: Statistics) -> Data:
+    """Counts of what is stored."""
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(Statistics)}
+
+
+NO_STATISTICS: Data = statistics(
+    Statistics(
+        live=0,
+        superseded=0,
+        expired=0,
+        deleted=0,
+        earlier_versions=0,
+        links=0,
+        categories={},
+        tags={},
+        oldest=None,
+        newest=None,
+    )
+)
+
+
+def _placings(placings: Mapping[str, Placing]) -> Data:
+    return {leg: placing._asdict() for leg, placing in placings.items()}
+
+
+def _dropped(value: Dropped) -> Data:
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value.reason).__name__).lower()
+    return {
+        "id": value.id,
+        "reason": {"kind": kind, "text": str(value.reason), **dataclasses.asdict(value.reason)},
+    }

@@ -1,0 +1,346 @@
+"""Every noun as people read it in a terminal. What was stored is shown as data, never as markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from recollect.config import Origin
+from recollect.interfaces.examine import Check
+from recollect.protocols import Statistics
+from recollect.recall.attach import one_line
+from recollect.recall.history import Step, Timeline, Why
+from recollect.remember.pipeline import PurgePlan
+from recollect.types import Hit, Link, LinkKind, Memory, MemoryId, Pointer, State, Trust
+
+ID = "cyan"
+QUIET = "dim"
+STRONG = "bold"
+GOOD = "green"
+BAD = "red"
+NOTICE = "yellow"
+
+_LINE = 160  # characters of a memory in a list
+_PLANNED = 20  # memories of a purge that are named
+# What a terminal would obey instead of showing: control characters, and marks that turn text round.
+_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def safe(text: str) -> str:
+    """Text that a terminal shows and does not obey."""
+    return _UNSAFE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def data(text: str, style: str = "") -> Text:
+    """Text from outside, shown as it is."""
+    return Text(safe(text), style=style)
+
+
+def parts(*values: str | Text, style: str = QUIET) -> Text:
+    """Small facts on one line."""
+    shown = [value if isinstance(value, Text) else data(value) for value in values if value]
+    return Text(" · ", style=style).join(Text("", style=style).append_text(v) for v in shown)
+
+
+def day(moment: datetime) -> str:
+    """The date of a moment, in UTC."""
+    return f"{moment:%Y-%m-%d}"
+
+
+def minute(moment: datetime | None) -> str:
+    """A moment to the minute, in UTC."""
+    return "" if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def number(value: float) -> str:
+    """A score."""
+    return f"{value:.3f}"
+
+
+def many(count: int, one: str, more: str = "") -> str:
+    """A number with its noun."""
+    return f"{count:,} {one if count == 1 else more or one + 's'}"
+
+
+def grid(*columns: str) -> Table:
+    """A table without lines; a column named `-` does not wrap, `>` neither and to the right."""
+    table = Table.grid(padding=(0, 2))
+    for column in columns:
+        table.add_column(no_wrap=column in {"-", ">"}, justify="right" if column == ">" else "left")
+    return table
+
+
+# ---- memories ----------------------------------------------------------------------------------
+
+
+def facts(memory: Memory) -> list[str | Text]:
+    """The category, tags, date and trust of a memory, as small facts."""
+    tags = " ".join(f"#{tag}" for tag in memory.tags)
+    external = memory.provenance.trust is Trust.EXTERNAL
+    return [
+        memory.category,
+        tags,
+        day(memory.created_at),
+        Text("external: data, not instructions", style=NOTICE) if external else "",
+    ]
+
+
+def outcome(word: str, memory: Memory) -> Text:
+    """What was done with a memory."""
+    line = Text(f"{word} ").append(memory.id, style=ID)
+    return line.append("  ").append(one_line(safe(memory.content)), style=QUIET)
+
+
+def memories(values: Sequence[Memory], states: Mapping[MemoryId, State]) -> RenderableType:
+    """Memories, a few lines each."""
+    table = grid("-", "")
+    for memory in values:
+        state = states.get(memory.id, State.LIVE)
+        table.add_row(Text(memory.id, style=ID), data(one_line(memory.content, _LINE)))
+        shown = Text("" if state is State.LIVE else state, style=NOTICE)
+        table.add_row("", parts(*facts(memory), shown))
+    return table
+
+
+def memory(
+    value: Memory, state: State, links: Sequence[Link], lines: Mapping[MemoryId, str]
+) -> RenderableType:
+    """A memory with all its fields and links; `lines` has one line of each linked memory."""
+    origin = value.provenance
+    fields = {
+        "state": state,
+        "category": value.category,
+        "tags": ", ".join(value.tags),
+        "keywords": ", ".join(value.keywords),
+        "importance": f"{value.importance:g}",
+        "created": minute(value.created_at),
+        "updated": minute(value.updated_at) if value.version > 1 else "",
+        "deleted": minute(value.deleted_at),
+        "valid from": minute(value.valid_from),
+        "valid to": minute(value.valid_to),
+        "agent": origin.agent or "",
+        "session": origin.session or "",
+        "project": origin.project or "",
+        "source": origin.source or "",
+        "trust": origin.trust,
+        "version": str(value.version),
+    }
+    table = grid("-", "")
+    for name, text in fields.items():
+        if text:
+            table.add_row(Text(name, style=QUIET), data(text))
+    for link in links:
+        table.add_row(Text("link", style=QUIET), _link_line(value.id, link, lines))
+    return Group(Text(value.id, style=ID), data(value.content), Text(""), table)
+
+
+def versions(values: Sequence[Memory]) -> RenderableType:
+    """Every version of a memory, oldest first."""
+    table = grid(">", "-", "")
+    for value in values:
+        what = data(value.content)
+        if value.deleted_at is not None:
+            what = Text("deleted", style=NOTICE)
+        table.add_row(Text(f"v{value.version}", style=QUIET), Text(minute(value.updated_at)), what)
+    return table
+
+
+def link(value: Link) -> Text:
+    """A link, read "source KIND target"."""
+    return Text.assemble((value.source, ID), f" {value.kind} ", (value.target, ID))
+
+
+def _link_line(id_: MemoryId, value: Link, lines: Mapping[MemoryId, str]) -> Text:
+    outgoing = value.source == id_
+    other = value.target if outgoing else value.source
+    return _towards(value.kind, other, lines.get(other, ""), outgoing=outgoing)
+
+
+def _towards(kind: LinkKind, other: MemoryId, line: str, *, outgoing: bool) -> Text:
+    arrow = f"{kind} → " if outgoing else f"← {kind} "
+    return Text(arrow, style=QUIET).append(other, style=ID).append(f"  {safe(line)}", style=QUIET)
+
+
+# ---- recall ------------------------------------------------------------------------------------
+
+
+def hits(values: Sequence[Hit]) -> RenderableType:
+    """Recalled memories, best first."""
+    table = grid(">", "")
+    for value in values:
+        if value.rank > 1:
+            table.add_row("", "")
+        table.add_row(Text(str(value.rank), style=STRONG), data(value.memory.content))
+        table.add_row("", _standing(value))
+        for line in _extras(value):
+            table.add_row("", line)
+    return table
+
+
+def _standing(value: Hit) -> Text:
+    return parts(
+        Text(value.memory.id, style=ID),
+        *facts(value.memory),
+        f"score {number(value.score)}",
+        f"covers {value.confidence:.0%} of the query",
+    )
+
+
+def _extras(value: Hit) -> list[Text]:
+    lines = []
+    if value.replaces:
+        lines.append(Text("replaces ", style=QUIET).append(", ".join(value.replaces), style=ID))
+    for memory in value.attached:
+        line = Text("resolved by ", style=QUIET).append(memory.id, style=ID)
+        lines.append(line.append("  ").append(safe(memory.content)))
+    return lines + [_pointer(pointer) for pointer in value.pointers]
+
+
+def _pointer(value: Pointer) -> Text:
+    return _towards(value.kind, value.id, value.line, outgoing=value.outgoing)
+
+
+# ---- history -----------------------------------------------------------------------------------
+
+
+def why(value: Why) -> RenderableType:
+    """What led to a memory, as a tree."""
+    tree = Tree(_leaf(value.memory), guide_style=QUIET)
+    nodes = {value.memory.id: tree}
+    for newer in value.superseded_by:
+        tree.add(_leaf(newer, "superseded by"))
+    for version in value.versions[:-1]:
+        changed = f"version {version.version}, {minute(version.updated_at)}"
+        tree.add(parts(changed, one_line(version.content)))
+    for step in value.steps:
+        parent, word = _step(step)
+        nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word))
+    return tree
+
+
+def _step(step: Step) -> tuple[MemoryId, str]:
+    """From which memory a step was taken, and how it reads from there."""
+    if step.link.kind is LinkKind.CAUSES:
+        return step.link.target, "caused by"
+    return step.link.source, step.link.kind.replace("-", " ")
+
+
+def _leaf(memory: Memory, word: str = "") -> Text:
+    line = Text(f"{word} " if word else "", style=QUIET).append(memory.id, style=ID)
+    origin = memory.provenance
+    named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
+    given = [f"{name} {text}" for name, text in named if text]
+    line.append("  ").append(safe(one_line(memory.content)), style="default")
+    return Text("\n").join([line, parts(*facts(memory), *given)])
+
+
+def timeline(value: Timeline) -> RenderableType:
+    """What was remembered around a moment, oldest first."""
+    table = grid("-", "-", "")
+    for memory in value.before:
+        _moment(table, memory)
+    if value.anchor is None:
+        table.add_row(Text(minute(value.moment), style=STRONG), "", Text("◂", style=STRONG))
+    else:
+        _moment(table, value.anchor, STRONG)
+    for memory in value.after:
+        _moment(table, memory)
+    return table
+
+
+def _moment(table: Table, memory: Memory, style: str = "") -> None:
+    what = data(one_line(memory.content, _LINE), style=style)
+    table.add_row(Text(minute(memory.created_at), style=style or QUIET), Text(memory.id, ID), what)
+
+
+# ---- the store ---------------------------------------------------------------------------------
+
+
+def statistics(value: Statistics, path: str, size: int) -> RenderableType:
+    """Counts of what is stored."""
+    table = grid("-", "")
+    rows = {
+        "store": f"{path} ({size / 2**20:,.1f} MiB)",
+        "live": f"{value.live:,}",
+        "superseded": f"{value.superseded:,}",
+        "expired": f"{value.expired:,}",
+        "deleted": f"{value.deleted:,}",
+        "earlier versions": f"{value.earlier_versions:,}",
+        "links": f"{value.links:,}",
+        "categories": _counted(value.categories),
+        "tags": _counted(value.tags),
+        "oldest": minute(value.oldest),
+        "newest": minute(value.newest),
+    }
+    for name, text in rows.items():
+        if text:
+            table.add_row(Text(name, style=QUIET), data(text))
+    return table
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def plan(value: PurgePlan) -> RenderableType:
+    """What a purge removes for good."""
+    table = grid("-", "-", "")
+    for memory in value.memories[:_PLANNED]:
+        deleted = "" if memory.deleted_at is None else f"deleted {day(memory.deleted_at)}"
+        table.add_row(Text(memory.id, ID), Text(deleted, QUIET), data(one_line(memory.content)))
+    more = len(value.memories) - _PLANNED
+    total = ", ".join(
+        [
+            many(len(value.memories), "memory", "memories"),
+            many(value.versions, "version"),
+            many(value.links, "link"),
+        ]
+    )
+    lines: list[RenderableType] = [table]
+    if more > 0:
+        lines.append(Text(f"and {more:,} more", style=QUIET))
+    return Group(*lines, Text(f"To be removed for good: {total}.", style=NOTICE))
+
+
+def checks(values: Iterable[Check]) -> RenderableType:
+    """What was looked at, whether it is well, and what to do if not."""
+    table = grid("-", "-", "")
+    for value in values:
+        mark = Text("ok", GOOD) if value.good else Text("problem", BAD)
+        table.add_row(mark, Text(value.name), data(value.detail))
+        if value.remedy:
+            table.add_row("", "", data(value.remedy, NOTICE))
+    return table
+
+
+def settings(origins: Iterable[Origin]) -> RenderableType:
+    """Every setting with its value, where that came from, and what it means."""
+    table = grid("-", "", "")
+    for origin in origins:
+        default = origin.origin == "default"
+        table.add_row(
+            Text(origin.name, style=STRONG),
+            data(shown(origin.value)),
+            data(origin.origin, style=QUIET if default else NOTICE),
+        )
+        table.add_row("", Text(origin.description, style=QUIET), "")
+    return table
+
+
+def shown(value: object) -> str:
+    """A setting's value as a person would write it."""
+    match value:
+        case None:
+            return "none"
+        case tuple():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{name} {item:g}" for name, item in value.items()) or "none"
+        case _:
+            return str(value)

@@ -1,0 +1,278 @@
+"""Moves memories between a store and JSON Lines, one page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import pydantic_core
+
+from recollect.app import Recollect
+from recollect.errors import (
+    Conflict,
+    DuplicateLink,
+    InvalidInput,
+    InvalidRecord,
+    MemoryNotFound,
+    NotFound,
+    RecollectError,
+)
+from recollect.interfaces import records
+from recollect.interfaces.records import FORMAT, HeaderRecord, LinkRecord, MemoryRecord
+from recollect.protocols import History
+from recollect.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored
+
+BATCH = 500  # memories of one transaction, and of one page
+_MOST_WAITING = 10_000  # memories held until the links are known: at most a few tens of megabytes
+
+Advance = Callable[[int], None]
+
+
+# ---- export ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Exported:
+    """How much an export wrote."""
+
+    memories: int = 0
+    links: int = 0
+
+
+def export(
+    app: Recollect, write: Callable[[bytes], object], version: str, advance: Advance
+) -> Exported:
+    """Write everything that a scope holds, in every state, with its past."""
+    done = Exported()
+    header = HeaderRecord(
+        format=FORMAT, version=version, exported_at=datetime.now(UTC), memories=count(app)
+    )
+    write(_line(header))
+    for page in _pages(app):
+        for memory in page:
+            earlier = app.versions(memory.id)[:-1] if memory.version > 1 else ()
+            write(_line(MemoryRecord.of(memory, earlier)))
+        done.memories += len(page)
+        advance(len(page))
+    for link in app.all_links():
+        write(_line(LinkRecord.of(link)))
+        done.links += 1
+    return done
+
+
+def count(app: Recollect) -> int:
+    """How many memories an export will write."""
+    stats = app.stats()
+    return stats.live + stats.superseded + stats.expired + stats.deleted
+
+
+def _pages(app: Recollect) -> Iterator[Sequence[Memory]]:
+    after: str | None = None
+    while page := app.list(limit=BATCH, after=after, newest_first=False, states=[*State]):
+        yield page
+        after = page[-1].id
+
+
+def _line(record: records.Record) -> bytes:
+    return record.model_dump_json().encode() + b"\n"
+
+
+# ---- import ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A line that was not imported, and why."""
+
+    line: int
+    code: str
+    message: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """How much an import added."""
+
+    stored: int = 0
+    known: int = 0  #: the same content or the same id was there before
+    links_stored: int = 0
+    links_known: int = 0
+    bad: int = 0
+    problems: list[Problem] = field(default_factory=list)  #: the first of the bad lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Twin:
+    """A memory of the import that says the same as one of the store."""
+
+    history: History
+    known: MemoryId
+
+    @property
+    def id(self) -> MemoryId:
+        return self.history.versions[-1].id
+
+
+class Import:
+    """Adds the memories and links of some lines to a store; what is there already is left alone.
+
+    Two memories may say the same if one of them is superseded, and that is known only once the
+    links are there. So a memory that says the same as one of the store waits for the end, and so
+    does a link to a memory that is not there: by then the other one is superseded and both are
+    kept, or the two are one and the link goes to it.
+    """
+
+    def __init__(self, app: Recollect, *, most_problems: int | None, advance: Advance) -> None:
+        self.result = Imported()
+        self._app = app
+        self._most_problems = most_problems
+        self._advance = advance
+        self._now = datetime.now(UTC)
+        self._batch: list[History] = []
+        self._twins: list[_Twin] = []
+        self._same: dict[MemoryId, MemoryId] = {}  # the id in the file -> the id in the store
+        self._held: list[tuple[int, Link]] = []
+
+    def __call__(self, lines: Iterable[tuple[int, bytes | RecollectError]]) -> Imported:
+        """Import numbered lines.
+
+        Raises:
+            InvalidRecord: the lines were written by a newer release.
+        """
+        for number, line in lines:
+            try:
+                record = _read(line)
+                if not isinstance(record, HeaderRecord):
+                    self._take(number, record)
+                    continue
+            except (InvalidInput, NotFound, Conflict) as exc:
+                self._refuse(number, exc)
+                continue
+            _check_format(record)
+        self._flush()
+        self._settle()
+        self.result.problems.sort(key=lambda problem: problem.line)
+        return self.result
+
+    def _refuse(self, line: int, error: RecollectError) -> None:
+        self.result.bad += 1
+        if self._most_problems is None or len(self.result.problems) < self._most_problems:
+            self.result.problems.append(Problem(line=line, code=error.code, message=error.message))
+
+    def _take(self, number: int, record: LinkRecord | MemoryRecord) -> None:
+        if isinstance(record, LinkRecord):
+            self._flush()
+            self._take_link(number, record.link())
+            self._advance(1)
+            return
+        category = self._app.settings.categories[0]
+        self._batch.append(self._app.admit(record.versions(category, self._now)))
+        if len(self._batch) >= BATCH:
+            self._flush()
+
+    # ---- memories ------------------------------------------------------------------------------
+
+    def _flush(self) -> None:
+        batch, self._batch = self._batch, []
+        if not batch:
+            return
+        for twin in self._add(batch):
+            if len(self._twins) < _MOST_WAITING:
+                self._twins.append(twin)
+            else:
+                self._unite(twin)
+        self._advance(len(batch))
+
+    def _add(self, histories: Sequence[History]) -> list[_Twin]:
+        """Store memories; those that say the same as one of the store come back."""
+        twins = []
+        outcomes = self._app.add_histories(histories)
+        for history, outcome in zip(histories, outcomes, strict=True):
+            match outcome:
+                case Stored():
+                    self.result.stored += 1
+                case AlreadyKnown(memory=memory):
+                    twins.append(_Twin(history, memory.id))
+                case None:
+                    self.result.known += 1
+        return twins
+
+    def _unite(self, twin: _Twin) -> None:
+        """Take a memory for the one of the store that says the same."""
+        self._same[twin.id] = twin.known
+        self.result.known += 1
+
+    # ---- links ---------------------------------------------------------------------------------
+
+    def _take_link(self, number: int, link: Link) -> None:
+        """Add a link if both its memories are there; else hold it until the end."""
+        link = _renamed(link, self._same)
+        try:
+            for end in (link.source, link.target):
+                self._app.get(end)
+        except MemoryNotFound:
+            self._held.append((number, link))
+            return
+        if link.source == link.target:  # its two memories turned out to be one
+            self.result.links_known += 1
+            return
+        try:
+            self._app.add_link(link)
+        except DuplicateLink:
+            self.result.links_known += 1
+        else:
+            self.result.links_stored += 1
+
+    def _retake_links(self) -> None:
+        held, self._held = self._held, []
+        for number, link in held:
+            try:
+                self._take_link(number, link)
+            except (InvalidInput, NotFound, Conflict) as exc:
+                self._refuse(number, exc)
+
+    # ---- the end -------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Decide about what had to wait."""
+        self._retake_links()
+        while self._twins:
+            waiting = self._add([twin.history for twin in self._twins])
+            progress = len(waiting) < len(self._twins)
+            self._twins = waiting
+            if not progress:
+                break
+            self._retake_links()
+        for twin in self._twins:
+            self._unite(twin)
+        self._retake_links()
+        for number, link in self._held:
+            words = f"{link.source} {link.kind} {link.target}"
+            self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
+
+
+def _read(line: bytes | RecollectError) -> HeaderRecord | LinkRecord | MemoryRecord:
+    if isinstance(line, RecollectError):
+        raise line
+    try:
+        value = pydantic_core.from_json(line)
+    except ValueError as exc:
+        raise InvalidRecord(f"the line is not JSON: {exc}") from exc
+    return records.read(value)
+
+
+def _check_format(header: HeaderRecord) -> None:
+    if header.format > FORMAT:
+        raise InvalidRecord(
+            f"the export has format {header.format}; this version reads up to {FORMAT}",
+            hint="Upgrade Recollect (`pip install --upgrade recollect`).",
+        )
+
+
+def _renamed(link: Link, names: Mapping[MemoryId, MemoryId]) -> Link:
+    return replace(
+        link,
+        source=names.get(link.source, link.source),
+        target=names.get(link.target, link.target),
+    )

@@ -1,0 +1,74 @@
+"""What every test may count on: no home, no settings from outside, the same examples every time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from recollect.app import Recollect
+from recollect.config import Settings
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import FixedClock, counting_ids
+
+settings.register_profile(
+    "recollect",
+    derandomize=True,
+    deadline=None,  # a busy machine is no reason to fail
+    print_blob=False,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("recollect")
+
+
+@pytest.fixture(autouse=True)
+def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes what belongs to whoever runs it."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    for variable, folder in {
+        "XDG_CONFIG_HOME": ".config",
+        "XDG_DATA_HOME": ".local/share",
+        "XDG_CACHE_HOME": ".cache",
+        "XDG_STATE_HOME": ".local/state",
+    }.items():
+        monkeypatch.setenv(variable, str(home / folder))
+    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+        if not name.startswith("RECOLLECT_CRASH_"):  # how long the acceptance tests go on
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Where a store may be made."""
+    return tmp_path / "memories.db"
+
+
+@pytest.fixture
+def open_memory(path: Path, clock: FixedClock) -> Iterator[Callable[..., Recollect]]:
+    """Opens the store at `path` with a fixed clock and counted ids; settings are keywords."""
+    opened: list[Recollect] = []
+    new_id = counting_ids()
+
+    def open_(**fields: object) -> Recollect:
+        chosen = Settings.model_validate({"store": path, **fields})
+        opened.append(Recollect(SqliteStore(path), chosen, clock=clock, new_id=new_id))
+        return opened[-1]
+
+    yield open_
+    for memory in opened:
+        memory.close()
+
+
+@pytest.fixture
+def memory(open_memory: Callable[..., Recollect]) -> Recollect:
+    """An empty memory in a file."""
+    return open_memory()

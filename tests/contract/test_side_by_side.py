@@ -1,0 +1,256 @@
+"""Random lives of a memory, led by every store side by side and by a simple model."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import (
+    Bundle,
+    MultipleResults,
+    RuleBasedStateMachine,
+    consumes,
+    invariant,
+    multiple,
+    rule,
+)
+
+from recollect.app import Recollect
+from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import FixedClock, MemoryStore, counting_ids
+from recollect.types import LinkKind, Memory, MemoryId, SortBy, State
+
+WORDS = ["walrus", "walruses", "seal", "otter", "parseConfig", "parse_config", "3.11.7", "the"]
+CATEGORIES = st.sampled_from(["facts", "people", "Decision"])
+TAGS = st.lists(st.sampled_from(["red", "blue", "dark green"]), max_size=2).map(tuple)
+contents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+importances = st.sampled_from([0.0, 0.5, 1.0])
+hours = st.integers(-48, 48)
+
+Verb = Callable[[Recollect], object]
+Made = MemoryId | MultipleResults[MemoryId]
+
+
+class SideBySide(RuleBasedStateMachine):
+    """Whatever is done, all stores answer alike, and as the model expects."""
+
+    ids: Bundle[MemoryId] = Bundle("ids")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.clock = FixedClock()
+        chosen = Settings(store=self.folder / "memories.db", decay_days={"people": 30.0})
+        self.memories = [
+            Recollect(store, chosen, clock=self.clock, new_id=counting_ids())
+            for store in (SqliteStore(chosen.store), MemoryStore())
+        ]
+        self.model: dict[MemoryId, list[Memory]] = {}
+        self.moments: list[datetime] = [self.clock()]
+
+    def teardown(self) -> None:
+        for memory in self.memories:
+            memory.close()
+        shutil.rmtree(self.folder)
+
+    def both(self, verb: Verb) -> object:
+        """What every store answered, or the kind of error that each raised."""
+        self.clock.advance(minutes=1)
+        answers = [self._attempt(verb, memory) for memory in self.memories]
+        assert answers[0] == answers[1]
+        return answers[0]
+
+    @staticmethod
+    def _attempt(verb: Verb, memory: Recollect) -> object:
+        try:
+            return verb(memory)
+        except RecollectError as error:
+            return type(error)
+
+    def write(self, verb: Verb) -> None:
+        written = self.both(verb)
+        if isinstance(written, Memory) and written not in self.model.get(written.id, []):
+            self.model.setdefault(written.id, []).append(written)
+
+    # ---- the write path ------------------------------------------------------------------------
+
+    @rule(
+        target=ids,
+        content=contents,
+        category=CATEGORIES,
+        tags=TAGS,
+        importance=importances,
+        ages=hours,
+        valid=st.one_of(st.none(), st.tuples(hours, st.integers(1, 48))),
+    )
+    def store(
+        self,
+        content: str,
+        category: str,
+        tags: tuple[str, ...],
+        importance: float,
+        ages: int,
+        valid: tuple[int, int] | None,
+    ) -> Made:
+        now = self.clock()
+        begins = None if valid is None else now + timedelta(hours=valid[0])
+        outcome = self.both(
+            lambda memory: memory.store(
+                content,
+                category=category,
+                tags=tags,
+                importance=importance,
+                created_at=now - timedelta(hours=ages) if ages > 0 else None,
+                valid_from=begins,
+                valid_to=begins + timedelta(hours=valid[1]) if begins and valid else None,
+            )
+        )
+        return self._remember(outcome)
+
+    @rule(target=ids, content=contents, old=ids)
+    def supersede(self, content: str, old: MemoryId) -> Made:
+        return self._remember(self.both(lambda memory: memory.store(content, supersedes=[old])))
+
+    def _remember(self, outcome: object) -> Made:
+        memory = getattr(outcome, "memory", None)
+        if not isinstance(memory, Memory) or memory.id in self.model:
+            return multiple()
+        self.model[memory.id] = [memory]
+        return memory.id
+
+    @rule(id_=ids, content=st.none() | contents, importance=st.none() | importances, tags=TAGS)
+    def update(
+        self, id_: MemoryId, content: str | None, importance: float | None, tags: tuple[str, ...]
+    ) -> None:
+        self.write(
+            lambda memory: memory.update(id_, content=content, importance=importance, tags=tags)
+        )
+
+    @rule(id_=ids)
+    def delete(self, id_: MemoryId) -> None:
+        self.write(lambda memory: memory.delete(id_))
+
+    @rule(id_=ids)
+    def restore(self, id_: MemoryId) -> None:
+        self.write(lambda memory: memory.restore(id_))
+
+    @rule(id_=consumes(ids))
+    def purge(self, id_: MemoryId) -> None:
+        self.write(lambda memory: memory.delete(id_))
+        plan = self.both(lambda memory: memory.plan_purge([id_]))
+        self.both(lambda memory: memory.purge(memory.plan_purge([id_])))
+        if not isinstance(plan, type):
+            del self.model[id_]
+
+    @rule(source=ids, kind=st.sampled_from(LinkKind), end=ids)
+    def link(self, source: MemoryId, kind: LinkKind, end: MemoryId) -> None:
+        self.both(lambda memory: memory.link(source, kind, end))
+
+    @rule(source=ids, end=ids)
+    def link_as_newer(self, source: MemoryId, end: MemoryId) -> None:
+        self.both(lambda memory: memory.link(source, "supersedes", end))
+
+    @rule(source=ids, kind=st.sampled_from(LinkKind), end=ids)
+    def unlink(self, source: MemoryId, kind: LinkKind, end: MemoryId) -> None:
+        self.both(lambda memory: memory.unlink(source, kind, end))
+
+    @rule(data=st.data())
+    def unlink_one_that_holds(self, data: st.DataObject) -> None:
+        holding = [x for x in self.memories[1].all_links() if x.removed_at is None]
+        if holding:
+            chosen = data.draw(st.sampled_from(holding))
+            self.both(lambda memory: memory.unlink(chosen.source, chosen.kind, chosen.target))
+
+    @rule(span=st.integers(1, 48))
+    def let_time_pass(self, span: int) -> None:
+        self.moments.append(self.clock.advance(hours=span))
+
+    # ---- the read path -------------------------------------------------------------------------
+
+    @rule(
+        text=contents,
+        limit=st.integers(1, 4),
+        tags=TAGS,
+        back=st.none() | st.integers(0, 96),
+        states=st.lists(st.sampled_from(State), max_size=2),
+        sort_by=st.sampled_from(SortBy),
+        budget=st.none() | st.integers(0, 60),
+    )
+    def recall(
+        self,
+        text: str,
+        limit: int,
+        tags: tuple[str, ...],
+        back: int | None,
+        states: list[State],
+        sort_by: SortBy,
+        budget: int | None,
+    ) -> None:
+        as_of = None if back is None else self.clock() - timedelta(hours=back)
+
+        def ask(memory: Recollect) -> object:
+            answer = memory.recall(
+                text,
+                limit=limit,
+                tags=tags,
+                as_of=as_of,
+                states=states,
+                sort_by=sort_by,
+                budget_bytes=budget,
+                expanded=["otter"],
+            )
+            assert not answer.trace.degraded
+            return answer.hits, answer.trace.fused, answer.trace.judged, answer.trace.dropped
+
+        self.both(ask)
+
+    @rule(id_=ids, text=contents, limit=st.integers(1, 2))
+    def ask_why(self, id_: MemoryId, text: str, limit: int) -> None:
+        self.both(lambda memory: memory.why(id_))
+        self.both(lambda memory: memory.why_not(text, id_, limit=limit))
+        self.both(lambda memory: memory.timeline(id_, before=2, after=2, states=[*State]))
+
+    @invariant()
+    def everything_is_the_same(self) -> None:
+        self.both(lambda memory: memory.stats())
+        self.both(lambda memory: [*memory.all_links()])
+        self.both(lambda memory: memory.recall("walrus seal otter parse 3.11", limit=50).hits)
+        for state in State:
+            self.both(lambda memory, state=state: memory.list(states=[state], limit=99))  # type: ignore[misc]
+
+    @invariant()
+    def every_version_is_kept(self) -> None:
+        for memory in self.memories:
+            kept = {id_: [*memory.versions(id_)] for id_ in self.model}
+            assert kept == self.model
+            listed = {found.id for found in memory.list(states=[*State], limit=99)}
+            assert listed == {*self.model}
+
+    @invariant()
+    def every_moment_sees_what_was_true_then(self) -> None:
+        for moment in self.moments[-3:]:
+            then = {}
+            for id_, versions in self.model.items():
+                known = [version for version in versions if version.updated_at <= moment]
+                if known:
+                    then[id_] = known[-1]
+            for memory in self.memories:
+                seen = memory.list(as_of=moment, states=[*State], limit=99)
+                assert {found.id: found for found in seen} == then
+
+
+TestSideBySide = SideBySide.TestCase
+TestSideBySide.settings = settings(
+    max_examples=40,
+    stateful_step_count=30,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)

@@ -1,0 +1,247 @@
+"""Adjustment, selection and supersession: the pure stages after fusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.recall.adjust import Adjustments
+from recollect.recall.select import Selection, present
+from recollect.recall.supersession import heads
+from recollect.trace import BelowLimit, Judged, OverBudget, SaysTheSame, TooUncertain
+from recollect.types import (
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Placing,
+    Provenance,
+    Query,
+    SortBy,
+    Trust,
+)
+
+Make = Callable[..., Memory]
+Ask = Callable[..., Query]
+
+# ---- adjust ------------------------------------------------------------------------------------
+
+
+def test_only_importance_counts_by_default(make: Make, ask: Ask, noon: datetime) -> None:
+    memory = make("walrus", importance=0.5, created_at=noon - timedelta(days=999))
+    assert Adjustments()(ask("walrus"), memory, noon) == {"importance": 0.85}
+
+
+@given(low=st.floats(0, 1), high=st.floats(0, 1), weight=st.floats(0.01, 1))
+def test_a_more_important_memory_is_never_adjusted_lower(
+    make: Make, ask: Ask, noon: datetime, low: float, high: float, weight: float
+) -> None:
+    low, high = sorted((low, high))
+    adjust = Adjustments(importance=weight)
+    less, more = (adjust(ask(), make(importance=i), noon)["importance"] for i in (low, high))
+    assert 0 <= less <= more <= 1 + 1e-9
+
+
+def test_full_importance_changes_nothing_and_none_keeps_the_rest(
+    make: Make, ask: Ask, noon: datetime
+) -> None:
+    adjust = Adjustments(importance=0.3)
+    assert adjust(ask(), make(importance=1.0), noon)["importance"] == pytest.approx(1.0)
+    assert adjust(ask(), make(importance=0.0), noon)["importance"] == pytest.approx(0.7)
+    assert Adjustments(importance=0.0)(ask(), make(), noon) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "applies"), [("The Walrus", True), ("  walrus sings ", True), ("walrus sang", False)]
+)
+def test_the_exact_bonus_needs_the_query_word_for_word(
+    make: Make, ask: Ask, noon: datetime, text: str, applies: bool
+) -> None:
+    factors = Adjustments(exact=0.5)(ask(text), make("See how the walrus sings."), noon)
+    assert ("exact" in factors) is applies
+    assert factors.get("exact", 1.5) == 1.5
+
+
+def test_focus_counts_once_for_tags_or_category(make: Make, ask: Ask, noon: datetime) -> None:
+    adjust = Adjustments(importance=0, focus=0.2)
+    both = make(tags=("red",), category="people")
+    assert adjust(ask(focus=("red", "people")), both, noon) == {"focus": 1.2}
+    assert adjust(ask(focus=("people",)), both, noon) == {"focus": 1.2}
+    assert adjust(ask(focus=("blue",)), both, noon) == {}
+
+
+def test_decay_fades_by_category_and_never_rewards_the_future(
+    make: Make, ask: Ask, noon: datetime
+) -> None:
+    adjust = Adjustments(importance=0, decay_days={"facts": 7.0})
+    week = timedelta(days=7)
+    assert adjust(ask(), make(created_at=noon - week), noon)["decay"] == pytest.approx(1 / math.e)
+    assert adjust(ask(), make(created_at=noon + week), noon)["decay"] == 1.0
+    assert adjust(ask(), make(category="people", created_at=noon - week), noon) == {}
+
+
+def test_a_short_decay_is_known_to_lock_out_older_memories(
+    make: Make, ask: Ask, noon: datetime
+) -> None:
+    """With tau = 7 days a perfect hit of 9 days ago loses to one a third as good: so it is off."""
+    adjust = Adjustments(importance=0, decay_days={"facts": 7.0})
+    perfect = 1.0 * adjust(ask(), make(created_at=noon - timedelta(days=9)), noon)["decay"]
+    poor = 0.3 * adjust(ask(), make(created_at=noon), noon)["decay"]
+    assert perfect < poor
+    assert Adjustments().decay_days == {}
+
+
+def test_trust_counts_by_class(make: Make, ask: Ask, noon: datetime) -> None:
+    adjust = Adjustments(importance=0, trust={Trust.EXTERNAL: 0.5})
+    external = make(provenance=Provenance(trust=Trust.EXTERNAL))
+    assert adjust(ask(), external, noon) == {"trust": 0.5}
+    assert adjust(ask(), make(), noon) == {}
+
+
+# ---- select ------------------------------------------------------------------------------------
+
+
+def judged(memories: list[Memory], confidence: float = 1.0) -> list[Judged]:
+    """The memories as candidates, best first."""
+    return [
+        Judged(memory.id, 1.0 / rank, 1.0 / rank, {"lexical": Placing(rank, 1.0, confidence)}, {})
+        for rank, memory in enumerate(memories, start=1)
+    ]
+
+
+def choose(
+    memories: list[Memory], query: Query, selection: Selection | None = None
+) -> tuple[list[MemoryId], dict[MemoryId, object]]:
+    held = {memory.id: memory for memory in memories}
+    chosen, dropped = (selection or Selection())(query, judged(memories), held)
+    return [each.id for each in chosen], {each.id: each.reason for each in dropped}
+
+
+def test_the_limit_takes_the_best_and_names_the_others(make: Make, ask: Ask) -> None:
+    a, b, c = make(), make(), make()
+    below = BelowLimit(limit=1)
+    assert choose([a, b, c], ask(limit=1)) == ([a.id], {b.id: below, c.id: below})
+
+
+def test_a_memory_fits_the_budget_whole_or_not_at_all(make: Make, ask: Ask) -> None:
+    six, four, two = make("sixsix"), make("äé"), make("to")
+    chosen, dropped = choose([six, four, two], ask(budget_bytes=8))
+    assert chosen == [six.id, two.id]
+    assert dropped == {four.id: OverBudget(size=4, left=2)}
+    assert choose([six], ask(budget_bytes=5)) == ([], {six.id: OverBudget(size=6, left=5)})
+    assert choose([six], ask(budget_bytes=6)) == ([six.id], {})
+
+
+def test_the_same_words_are_chosen_once(make: Make, ask: Ask) -> None:
+    first, twin, other = make("The walrus\nsings"), make("the WALRUS  sings"), make("a seal")
+    assert choose([first, twin, other], ask()) == (
+        [first.id, other.id],
+        {twin.id: SaysTheSame(by=first.id)},
+    )
+
+
+def test_what_no_leg_is_sure_of_is_left_out(make: Make, ask: Ask) -> None:
+    memory = make()
+    held = {memory.id: memory}
+    [sure], [unsure] = judged([memory], 0.5), judged([memory], 0.49)
+    selection = Selection(least_confidence=0.5)
+    assert selection(ask(), [sure], held) == ([sure], [])
+    chosen, [dropped] = selection(ask(), [unsure], held)
+    assert chosen == []
+    assert dropped.reason == TooUncertain(confidence=0.49, floor=0.5)
+
+
+def test_the_surest_leg_speaks_for_a_memory(make: Make, ask: Ask) -> None:
+    memory = make()
+    placings = {"lexical": Placing(9, 0.1, 0.1), "dense": Placing(1, 0.9, 0.9)}
+    candidate = Judged(memory.id, 1.0, 1.0, placings, {})
+    chosen, _ = Selection(least_confidence=0.8)(ask(), [candidate], {memory.id: memory})
+    assert chosen == [candidate]
+
+
+@given(
+    contents=st.lists(st.sampled_from(["a", "A", "bb", "ccc", "dddd dddd"]), max_size=12),
+    limit=st.integers(1, 6),
+    budget=st.none() | st.integers(0, 25),
+    confidences=st.lists(st.floats(0, 1), min_size=12, max_size=12),
+    floor=st.sampled_from([0.0, 0.3]),
+)
+def test_every_candidate_is_chosen_or_dropped_exactly_once(
+    make: Make,
+    ask: Ask,
+    contents: list[str],
+    limit: int,
+    budget: int | None,
+    confidences: list[float],
+    floor: float,
+) -> None:
+    memories = [make(content) for content in contents]
+    held = {memory.id: memory for memory in memories}
+    candidates = [
+        each._replace(placings={"lexical": Placing(1, 1.0, confidence)})
+        for each, confidence in zip(judged(memories), confidences, strict=False)
+    ]
+    query = ask(limit=limit, budget_bytes=budget)
+    chosen, dropped = Selection(least_confidence=floor)(query, candidates, held)
+    assert sorted([each.id for each in (*chosen, *dropped)]) == sorted(held)
+    assert len(chosen) <= limit
+    assert [each for each in candidates if each in chosen] == chosen
+    if budget is not None:
+        assert sum(len(held[each.id].content.encode()) for each in chosen) <= budget
+
+
+def test_presenting_arranges_what_relevance_chose(make: Make, noon: datetime) -> None:
+    a = make(importance=0.1, created_at=noon)
+    b = make(importance=0.9, created_at=noon - timedelta(days=1))
+    c = make(importance=0.9, created_at=noon + timedelta(days=1))
+    held = {memory.id: memory for memory in (a, b, c)}
+
+    def arranged(sort_by: SortBy) -> list[MemoryId]:
+        return [each.id for each in present(judged([a, b, c]), held, sort_by)]
+
+    assert arranged(SortBy.RELEVANCE) == [a.id, b.id, c.id]
+    assert arranged(SortBy.IMPORTANCE) == [b.id, c.id, a.id]
+    assert arranged(SortBy.RECENCY) == [c.id, a.id, b.id]
+
+
+# ---- supersession ------------------------------------------------------------------------------
+
+A, B, C = map(MemoryId, "abc")
+
+
+def newer(source: MemoryId, target: MemoryId, hours: int = 0) -> Link:
+    return Link(
+        source=source,
+        target=target,
+        kind=LinkKind.SUPERSEDES,
+        created_at=datetime.fromisoformat("2026-01-01T00:00:00+00:00") + timedelta(hours=hours),
+    )
+
+
+def test_the_newest_of_a_chain_is_served() -> None:
+    assert heads([newer(A, B), newer(B, C)]) == {B: A, C: A}
+    assert heads([]) == {}
+
+
+def test_the_branch_that_was_linked_last_wins() -> None:
+    assert heads([newer(A, C, hours=2), newer(B, C, hours=1)]) == {C: A}
+    assert heads([newer(A, C, hours=1), newer(B, C, hours=1)]) == {C: B}
+
+
+def test_a_circle_ends() -> None:
+    served = heads([newer(A, B), newer(B, C), newer(C, A)])
+    assert served.keys() == {A, B, C}
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef"), st.integers(0, 3))))
+def test_the_order_of_links_does_not_matter(drawn: list[tuple[str, str, int]]) -> None:
+    links = [newer(MemoryId(s), MemoryId(t), hours) for s, t, hours in drawn if s < t]
+    served = heads(links)
+    assert served == heads(reversed(links))
+    assert served.keys() == {link.target for link in links}
+    assert all(head not in served for head in served.values())
