@@ -237,7 +237,7 @@ def index(text: str) -> Indexed:
     surfaces: list[str] = []
     for chunk in _CHUNK.findall(text):
         if _plain(chunk):  # most of any text; spelled out here because indexing is a hot loop
-            surfaces.append(chunk.lower())
+            surfaces.append(chunk[:LONGEST_TERM].lower())
             continue
         for leaves, wholes in _compound(chunk):
             surfaces.extend([whole for whole, _ in wholes])
@@ -284,7 +284,7 @@ def _spellings(text: str) -> Iterator[Spelling]:
     """The words and identifiers of a text, folded, in order."""
     for chunk in _CHUNK.findall(text):
         if _plain(chunk):
-            yield Spelling((chunk.lower(),))
+            yield Spelling((chunk[:LONGEST_TERM].lower(),))
         else:
             yield from _compound(chunk)
 
@@ -294,7 +294,7 @@ def _compound(chunk: str) -> Iterator[Spelling]:
     chunk = _APOSTROPHE.sub("", _POSSESSIVE.sub("", chunk))
     if _UNSPACED_RUN.search(chunk):
         for run in _UNSPACED_RUN.findall(chunk):
-            yield from (Spelling((pair,)) for pair in _pairs(run))
+            yield from (Spelling((pair,)) for pair in _pairs(_spell(run)) if pair)
         yield from _spellings(_UNSPACED_RUN.sub(" ", chunk))
         return
     segments = [*filter(None, map(_identifier, _SEGMENT.split(chunk)))]
@@ -303,25 +303,23 @@ def _compound(chunk: str) -> Iterator[Spelling]:
     elif segments:
         # A path or address is found whole, by each of its segments, and by their parts.
         leaves = tuple(leaf for segment in segments for leaf in segment.leaves)
-        whole = "".join(map(fold, _PIECE.findall(chunk)))[:LONGEST_TERM]
+        whole = "".join(map(_spell, _PIECE.findall(chunk)))[:LONGEST_TERM]
         inner = tuple(whole for segment in segments for whole in segment.wholes)
         yield Spelling(leaves, ((whole, leaves), *inner))
 
 
 def _identifier(segment: str) -> Spelling | None:
     """One identifier with its parts; a plain word has none."""
-    pieces = _PIECE.findall(segment)
-    if not pieces:
-        return Spelling((fold(segment),)) if segment and not segment.isascii() else None
-    if len(pieces) > 1 and all(map(str.isdigit, pieces)):
+    pieces = _PIECE.findall(segment) or [segment]
+    if len(pieces) > 1 and all(map(str.isdecimal, pieces)):
         return _number(pieces)
     suffix = segment[len(segment.rstrip("+#")) :].translate(_SUFFIX)
-    whole = "".join(map(fold, pieces))[:LONGEST_TERM] + suffix
+    whole = "".join(map(_spell, pieces))[:LONGEST_TERM] + suffix
     if _HEX.fullmatch(whole) and not whole.isdigit():
         return Spelling((whole,), tuple((whole[:length], ()) for length in HASH_PREFIXES))
-    parts = [fold(part)[:LONGEST_TERM] for piece in pieces for part in _split(piece)]
+    parts = [_spell(part)[:LONGEST_TERM] for piece in pieces for part in _split(piece)]
     if len(parts) == 1:
-        return Spelling((whole,))
+        return Spelling((whole,)) if whole else None
     leaves = tuple(part for part in parts if len(part) >= SMALLEST_PART)
     if len(leaves) < len(parts):
         return Spelling((whole, *leaves))  # its parts alone do not say what it says
@@ -339,6 +337,14 @@ def _split(piece: str) -> Iterator[str]:
     for hump in _CAMEL.split(piece):
         runs = _ALNUM.findall(hump)
         yield from runs if 1 < len(runs) <= MOST_ALNUM_PARTS else [hump]
+
+
+def _spell(text: str) -> str:
+    """Folded text without what would end a term: some characters fold to "(1)" or "a/c"."""
+    folded = fold(text)
+    if folded.isascii() and folded.isalnum():
+        return folded
+    return "".join(c for c in folded if c.isalnum() or (c > "~" and c.isprintable()))
 
 
 def _pairs(run: str) -> Iterable[str]:

@@ -18,6 +18,7 @@ from recollect.recall.adjust import Adjustments
 from recollect.recall.explain import why_not
 from recollect.recall.fusion import ConvexCombination
 from recollect.recall.lexical import LexicalLeg
+from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
 from recollect.recall.pipeline import Recall
 from recollect.recall.select import Selection
 from recollect.remember.admit import Rules, check_moment
@@ -117,7 +118,7 @@ class Recollect:
         self, content: str, *, supersedes: Iterable[str] = (), **fields: Unpack[DraftFields]
     ) -> Outcome:
         """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same."""
-        replaced = [self.get(id_).id for id_ in supersedes]
+        replaced = [self.get(id_) for id_ in supersedes]
         return self._remember.add(
             self.scope, requests.draft(content, fields, self.settings), replaced
         )
@@ -144,9 +145,12 @@ class Recollect:
         """What purging these deleted memories would remove."""
         return self._remember.plan_purge(self.scope, [self.get(id_) for id_ in ids])
 
-    def purge(self, plan: PurgePlan) -> None:
-        """Remove for good what a plan names; this cannot be undone."""
-        self._remember.purge(self.scope, plan)
+    def purge(self, plan: PurgePlan) -> bool:
+        """Remove for good what a plan names; this cannot be undone.
+
+        False when traces of the text may remain until another process has ended its reading.
+        """
+        return self._remember.purge(self.scope, plan)
 
     def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """Link two memories, read "source KIND target"."""
@@ -173,7 +177,7 @@ class Recollect:
 
     def add_link(self, link: Link) -> None:
         """Keep a link from elsewhere, with its times."""
-        self._store.add_link(self.scope, link)
+        self._remember.add_link(self.scope, link)
 
     # ---- the read path -------------------------------------------------------------------------
 
@@ -208,7 +212,11 @@ class Recollect:
         """Memories by creation time; `after` continues behind that memory."""
         last = self.get(after) if after else None
         place = (last.created_at, last.id) if last else None
-        page = Page(limit=limit, after=place, newest_first=newest_first)
+        page = Page(
+            limit=check_number("limit", limit, LARGEST_POOL),
+            after=place,
+            newest_first=newest_first,
+        )
         return self._store.browse(self._filter(fields), page)
 
     def links(self, id: str) -> Sequence[Link]:
@@ -238,7 +246,11 @@ class Recollect:
         """What was remembered before and after a memory or a moment."""
         anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
         return history.timeline(
-            self._store, self._filter(fields), anchor, before=before, after=after
+            self._store,
+            self._filter(fields),
+            anchor,
+            before=check_number("before", before, LARGEST_LIMIT, least=0),
+            after=check_number("after", after, LARGEST_LIMIT, least=0),
         )
 
     def stats(self) -> Statistics:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from recollect import errors
 
@@ -67,7 +67,7 @@ class Settings(BaseModel):
     focus_bonus: float = Field(
         default=0.2, ge=0, le=10, description="Added for tags and categories in focus."
     )
-    decay_days: dict[str, float] = Field(
+    decay_days: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="By category: after how many days a score has faded to 1/e.",
     )
@@ -77,6 +77,13 @@ class Settings(BaseModel):
     busy_timeout: float = Field(
         default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
     )
+
+    @model_validator(mode="after")
+    def _decay_names_categories(self) -> Self:
+        unknown = {*self.decay_days} - {*self.categories}
+        if unknown:
+            raise ValueError(f"decay_days names {', '.join(sorted(unknown))}, not a category")
+        return self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +187,8 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
     problem = exc.errors()[0]
+    if not problem["loc"]:  # two settings that do not go together
+        return errors.InvalidSetting(problem["msg"].removeprefix("Value error, "))
     name = str(problem["loc"][0])
     origin = origin_of.get(name, "default")
     if problem["type"] == "extra_forbidden":

@@ -103,8 +103,11 @@ class Memories(Protocol):
             DuplicateContent: another live memory has the same content.
         """
 
-    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> None:
-        """Remove these memories, their versions and their links for good."""
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
+        """Remove these memories, their versions and their links for good.
+
+        False when traces of the text may remain until another process has ended its reading.
+        """
 
     def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
         """The version of a memory that was the present one at a moment, deleted or not."""

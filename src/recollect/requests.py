@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from recollect.config import Settings
 from recollect.errors import InvalidProvenance, InvalidQuery
-from recollect.remember.admit import check_category, check_tags, check_time
+from recollect.remember.admit import check_category, check_origin, check_tags, check_time
 from recollect.types import Draft, Filter, Provenance, Query, Scope, SortBy, State, Trust, choose
 
 
@@ -80,6 +80,14 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
 def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datetime) -> Filter:
     """Which memories a caller means."""
     as_of = check_time(fields.get("as_of"), "as_of")
+    created_from = check_time(fields.get("created_from"), "the beginning")
+    created_to = check_time(fields.get("created_to"), "the end")
+    if created_from and created_to and created_from >= created_to:
+        raise InvalidQuery(
+            f"the time range ends ({created_to.isoformat()}) "
+            f"before it begins ({created_from.isoformat()})",
+            hint="Swap the two times.",
+        )
     states = [*fields.get("states", ())] or [State.LIVE]
     return Filter(
         scope=scope,
@@ -89,11 +97,11 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
             check_category(name, settings.categories) for name in fields.get("categories", ())
         ),
         tags=frozenset(check_tags(fields.get("tags", ()))),
-        created_from=check_time(fields.get("created_from"), "the beginning"),
-        created_to=check_time(fields.get("created_to"), "the end"),
-        session=fields.get("session"),
-        project=fields.get("project"),
-        agent=fields.get("agent"),
+        created_from=created_from,
+        created_to=created_to,
+        session=check_origin(fields.get("session"), "session"),
+        project=check_origin(fields.get("project"), "project"),
+        agent=check_origin(fields.get("agent"), "agent"),
         states=frozenset(choose(State, state, InvalidQuery) for state in states),
     )
 

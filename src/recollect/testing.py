@@ -222,12 +222,13 @@ class MemoryStore:
             for link in links:
                 space.link(link)
 
-    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> None:
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
         gone = frozenset(ids)
         with self._write(scope) as space:
             space.rows[:] = [row for row in space.rows if row.memory.id not in gone]
             space.links[:] = [x for x in space.links if gone.isdisjoint((x.source, x.target))]
+        return True
 
     # ---- reading -------------------------------------------------------------------------------
 

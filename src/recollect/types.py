@@ -168,16 +168,8 @@ class Filter:
     @property
     def is_scope_alone(self) -> bool:
         """Whether nothing is asked of a memory but that the scope holds it now."""
-        return not (
-            self.categories
-            or self.tags
-            or self.created_from
-            or self.created_to
-            or self.session
-            or self.project
-            or self.agent
-            or self.as_of
-        )
+        asked = (self.created_from, self.created_to, self.session, self.project, self.agent)
+        return not self.categories and not self.tags and {*asked, self.as_of} == {None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

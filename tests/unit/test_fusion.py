@@ -168,10 +168,8 @@ def test_reciprocal_rank_is_the_published_formula() -> None:
         leg="dense", candidates=(Candidate(IDS[1], 0.9, 1.0), Candidate(IDS[0], 0.8, 1.0))
     )
     fused = ReciprocalRank(weights={"dense": 2.0})([lexical, dense])
-    assert [(each.id, each.score) for each in fused] == [
-        (IDS[0], pytest.approx(1 / 61 + 2 / 62)),
-        (IDS[1], pytest.approx(2 / 61)),
-    ]
+    assert [each.id for each in fused] == IDS[:2]
+    assert [each.score for each in fused] == pytest.approx([1 / 61 + 2 / 62, 2 / 61])
 
 
 @pytest.mark.parametrize("fusion", [ConvexCombination(), ReciprocalRank()])

@@ -92,6 +92,8 @@ def _pointers(
         other = link.target if outgoing else link.source
         if link.kind in _POINTING and id_ in (link.source, link.target) and other in others:
             memory = others[other]
+            if memory.id == id_:  # it points to what it superseded, and so to itself
+                continue
             pointers.append(
                 Pointer(
                     id=memory.id, kind=link.kind, outgoing=outgoing, line=one_line(memory.content)

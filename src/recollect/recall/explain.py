@@ -1,29 +1,23 @@
 """Why-not: where an expected memory stood, what kept it out, and what would have let it in.
 
-Every remedy is tried before it is named: the recall is run again with the change.
+Every remedy is tried before it is named. The search for it begins with everything loosened that
+could stand in the way, then takes back each loosening that turns out not to be needed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypedDict
 
 from recollect import analysis
 from recollect.filters import is_expired, refusals
+from recollect.recall.attach import one_line
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL
 from recollect.recall.pipeline import Recall
-from recollect.trace import (
-    BelowLimit,
-    LegStanding,
-    OverBudget,
-    Reason,
-    Recollection,
-    SaysTheSame,
-    Superseded,
-    TooUncertain,
-    WhyNot,
-)
-from recollect.types import Memory, MemoryId, Query, State
+from recollect.trace import LegStanding, Recollection, WhyNot
+from recollect.types import Hit, Memory, Query, SortBy, State
 
 _SHOWN_WORDS = 5
 
@@ -31,28 +25,16 @@ _SHOWN_WORDS = 5
 def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     """Why a memory is not in the answer to a query."""
     answer = recall(query)
+    hit = _hit(answer, memory)
+    if hit is not None:
+        return WhyNot(id=memory.id, rank=hit.rank, reason=f"it was recalled, at rank {hit.rank}")
     query = answer.query
-    for hit in answer.hits:
-        if hit.memory.id == memory.id:
-            return WhyNot(
-                id=memory.id, rank=hit.rank, reason=f"it was recalled, at rank {hit.rank}"
-            )
-    kept_out = _by_state(recall, query, memory) or _by_filter(query, memory)
-    if kept_out is not None:
-        return kept_out
-    standings = _standings(recall, query, memory)
-    for id_, reason in answer.trace.dropped:
-        if id_ == memory.id:
-            remedy = _remedy_for(recall, query, memory, reason, answer)
-            return WhyNot(
-                id=memory.id, rank=None, reason=str(reason), standings=standings, remedy=remedy
-            )
-    return _beyond_the_pool(recall, query, memory, standings)
-
-
-def _by_state(recall: Recall, query: Query, memory: Memory) -> WhyNot | None:
-    """The memory is not one that recall looks at."""
     then = recall.store.get(query.filter.scope, memory.id, query.filter.as_of)
+    return _by_state(query, memory, then) or _by_recall(recall, query, then or memory, answer)
+
+
+def _by_state(query: Query, memory: Memory, then: Memory | None) -> WhyNot | None:
+    """The memory is not one that the query may find at all."""
     if then is None:
         moment = query.filter.as_of or query.filter.now
         reason = f"it did not exist on {moment:%Y-%m-%d %H:%M}"
@@ -60,25 +42,33 @@ def _by_state(recall: Recall, query: Query, memory: Memory) -> WhyNot | None:
     if then.deleted_at is not None:
         remedy = f"restore it: recollect restore {memory.id}"
         return WhyNot(id=memory.id, rank=None, reason="it is deleted", remedy=remedy)
-    if is_expired(then, query.filter.now) and State.EXPIRED not in query.filter.states:
-        reason = "the moment lies outside its valid-from / valid-to span"
-        remedy = "ask with --state expired, or as of a moment inside its span"
-        return WhyNot(id=memory.id, rank=None, reason=reason, remedy=remedy)
+    conditions = refusals(query.filter, then)
+    if conditions:
+        names = " and ".join(conditions)
+        reason = f"the filter excludes it by {names}"
+        return WhyNot(id=memory.id, rank=None, reason=reason, remedy=f"ask without {names}")
     return None
 
 
-def _by_filter(query: Query, memory: Memory) -> WhyNot | None:
-    """The filter of the query excludes the memory."""
-    conditions = refusals(query.filter, memory)
-    if not conditions:
-        return None
-    names = " and ".join(conditions)
-    return WhyNot(
-        id=memory.id,
-        rank=None,
-        reason=f"the filter excludes it by {names}",
-        remedy=f"ask without {names}",
-    )
+def _by_recall(recall: Recall, query: Query, memory: Memory, answer: Recollection) -> WhyNot:
+    """A stage of the recall left the memory out."""
+    standings = _standings(recall, query, memory)
+    reasons = [str(reason) for id_, reason in answer.trace.dropped if id_ == memory.id]
+    ranks = [standing.rank for standing in standings if standing.rank is not None]
+    if reasons:
+        reason = reasons[0]
+    elif ranks:
+        reason = f"its best place in a leg is {min(ranks)}, beyond the pool of {query.pool}"
+    elif is_expired(memory, query.filter.now):
+        reason = "the moment lies outside its valid-from / valid-to span"
+    else:
+        reason = "no leg connects it with the query"
+    remedy = _Remedy(recall, query, memory).search() if ranks else _words_of(recall, memory)
+    return WhyNot(id=memory.id, rank=None, reason=reason, standings=standings, remedy=remedy)
+
+
+def _hit(answer: Recollection, memory: Memory) -> Hit | None:
+    return next((hit for hit in answer.hits if hit.memory.id == memory.id), None)
 
 
 def _standings(recall: Recall, query: Query, memory: Memory) -> tuple[LegStanding, ...]:
@@ -103,63 +93,107 @@ def _shared_words(query: Query, memory: Memory) -> str:
     return f"holds {', '.join(shared) or 'none of the words'}; lacks {', '.join(lacking) or 'none'}"
 
 
-def _remedy_for(
-    recall: Recall, query: Query, memory: Memory, reason: Reason, answer: Recollection
-) -> str:
-    """The smallest change that admits a memory which a stage dropped."""
-    match reason:
-        case BelowLimit():
-            return _widen(recall, query, memory, pool=query.pool)
-        case OverBudget(size=size):
-            spent = sum(len(hit.memory.content.encode()) for hit in answer.hits)
-            return f"a budget of {spent + size} bytes"
-        case SaysTheSame(by=twin):
-            return f"nothing: {twin} says the same and was considered first"
-        case TooUncertain(confidence=confidence):
-            return f"a least confidence of {confidence:.2f} or lower"
-        case Superseded(by=newer, served=True):
-            return f"nothing: {newer} is served in its place; --state superseded shows both"
-        case Superseded(by=newer):
-            return f"ask with --state superseded, or with a filter that admits {newer}"
-        case _:
-            return "ask again"
+def _words_of(recall: Recall, memory: Memory) -> str:
+    """Advice for a memory that shares nothing with the query: its rarest words."""
+    spelling = {
+        term.term: term.surface
+        for word in memory.content.split()
+        for term in analysis.ask(word).terms
+        if term.surface not in analysis.FUNCTION_WORDS
+    }
+    if not spelling:
+        return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
+    frequency = recall.store.lexical_statistics([*spelling]).frequency
+    rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
+    words = ", ".join(spelling[term] for term in rarest)
+    return f"ask with a word it holds ({words}), or give it keywords"
 
 
-def _beyond_the_pool(
-    recall: Recall, query: Query, memory: Memory, standings: tuple[LegStanding, ...]
-) -> WhyNot:
-    """No leg proposed the memory."""
-    ranks = [standing.rank for standing in standings if standing.rank is not None]
-    if ranks:
-        best = min(ranks)
-        return WhyNot(
-            id=memory.id,
-            rank=None,
-            reason=f"its best place in a leg is {best}, beyond the pool of {query.pool}",
-            standings=standings,
-            remedy=_widen(recall, query, memory, pool=best),
+class _Changes(TypedDict, total=False):
+    """What is loosened about a query; a name that is missing stays as it was."""
+
+    states: frozenset[State]
+    least_confidence: float
+    pool: int
+    budget_bytes: int | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Remedy:
+    """The smallest change that admits a memory, found by trying."""
+
+    recall: Recall
+    query: Query
+    memory: Memory
+
+    def search(self) -> str:
+        """The change in words."""
+        changes = self._everything()
+        if self._rank(changes) is None:
+            return "none that a query could make: another memory is served in its place"
+        for name in _Changes.__annotations__:
+            fewer = changes.copy()
+            fewer.pop(name)  # type: ignore[misc] # the names are those of the annotations
+            if self._rank(fewer) is not None:
+                changes = fewer
+        if "limit" in changes:
+            changes["limit"] = self._rank(changes) or LARGEST_LIMIT
+        if "budget_bytes" in changes:
+            changes["budget_bytes"] = self._needed_bytes(changes)
+        return " and ".join(_in_words(changes))
+
+    def _everything(self) -> _Changes:
+        """Whatever could stand in the way, out of the way."""
+        deep = replace(self.query, pool=LARGEST_POOL)
+        found = [
+            (rank, candidate.confidence)
+            for leg in self.recall.legs
+            for rank, candidate in enumerate(leg(deep)[0].candidates, start=1)
+            if candidate.id == self.memory.id
+        ]
+        return {
+            "states": self.query.filter.states | {State.SUPERSEDED, State.EXPIRED},
+            # Rounded down, so that the number shown lets it in.
+            "least_confidence": math.floor(max(c for _, c in found) * 100) / 100,
+            "pool": max(self.query.pool, min(rank for rank, _ in found)),
+            "budget_bytes": None,
+            "limit": LARGEST_LIMIT,
+        }
+
+    def _ask(self, changes: _Changes) -> Recollection:
+        """The answer to the query with these changes, by relevance."""
+        query, selection = self.query, self.recall.selection
+        changed = replace(
+            query,
+            sort_by=SortBy.RELEVANCE,
+            filter=replace(query.filter, states=changes.get("states", query.filter.states)),
+            pool=changes.get("pool", query.pool),
+            limit=changes.get("limit", query.limit),
+            budget_bytes=changes.get("budget_bytes", query.budget_bytes),
         )
-    words = [*dict.fromkeys(analysis.index(memory.content).terms)]
-    frequency = recall.store.lexical_statistics(words).frequency
-    rarest = sorted(words, key=lambda word: (frequency[word], word))[:_SHOWN_WORDS]
-    return WhyNot(
-        id=memory.id,
-        rank=None,
-        reason="no leg connects it with the query",
-        standings=standings,
-        remedy=f"ask with a word it holds ({', '.join(rarest)}), or give it keywords",
-    )
+        floor = changes.get("least_confidence", selection.least_confidence)
+        recall = replace(self.recall, selection=replace(selection, least_confidence=floor))
+        return recall(changed)
+
+    def _rank(self, changes: _Changes) -> int | None:
+        hit = _hit(self._ask(changes), self.memory)
+        return hit.rank if hit else None
+
+    def _needed_bytes(self, changes: _Changes) -> int:
+        hits = self._ask(changes).hits
+        rank = next(hit.rank for hit in hits if hit.memory.id == self.memory.id)
+        return sum(len(hit.memory.content.encode()) for hit in hits[:rank])
 
 
-def _widen(recall: Recall, query: Query, memory: Memory, pool: int) -> str:
-    """The pool and limit that admit a memory, found by recalling so."""
-    wide = recall(replace(query, pool=pool, limit=min(LARGEST_LIMIT, max(pool, query.limit))))
-    places: Mapping[MemoryId, int] = {hit.memory.id: hit.rank for hit in wide.hits}
-    if memory.id not in places:
-        return f"none found by a pool of {pool} and a limit of {wide.query.limit}"
-    changes = []
-    if pool > query.pool:
-        changes.append(f"a pool of {pool}")
-    if places[memory.id] > query.limit:
-        changes.append(f"a limit of {places[memory.id]}")
-    return " and ".join(changes)
+def _in_words(changes: _Changes) -> Iterator[str]:
+    if "states" in changes:
+        yield f"ask for the states {', '.join(sorted(changes['states']))}"
+    if "least_confidence" in changes:
+        yield f"a least confidence of {changes['least_confidence']:.2f} or lower"
+    if "pool" in changes:
+        yield f"a pool of {changes['pool']}"
+    if "budget_bytes" in changes:
+        yield f"a budget of {changes['budget_bytes']} bytes"
+    if "limit" in changes:
+        yield f"a limit of {changes['limit']}"

@@ -73,19 +73,27 @@ class LexicalLeg:
     def _find(
         self, query: Query, terms: Sequence[str], statistics: LexicalStatistics
     ) -> tuple[list[LexicalMatch], bool]:
-        """Memories with every term when those can fill the pool, else with any; and which it was.
+        """Memories with every term, filled up with those that hold any; and whether it was.
 
-        No more memories hold every term than hold the rarest: when those are fewer than the pool,
-        asking for them apart would find nothing that asking for any does not rank first.
+        Whoever holds every term holds the rarest. So asking for all of them apart is left out where
+        it cannot add anything: when everybody who holds the rarest is among the loose matches.
         """
         if not terms:
             return [], False
-        find = self.search.lexical_matches
-        if min(statistics.frequency[term] for term in terms) >= query.pool:
-            strict = find(query.filter, terms, every=True, limit=query.pool)
-            if len(terms) == 1 or len(strict) == query.pool:
+        find, pool = self.search.lexical_matches, query.pool
+        rarest = min(terms, key=statistics.frequency.__getitem__)
+        strict: list[LexicalMatch] = []
+        if statistics.frequency[rarest] >= pool:
+            strict = find(query.filter, terms, every=True, limit=pool)
+            if len(terms) == 1 or len(strict) == pool:
                 return strict, False
-        return find(query.filter, terms, every=False, limit=query.pool), len(terms) > 1
+        loose = find(query.filter, terms, every=False, limit=pool)
+        if not strict and len(loose) == pool and len(terms) > 1:
+            holding = sum(f" {rarest} " in "".join(match[2:6]) for match in loose)
+            if holding < statistics.frequency[rarest]:
+                strict = find(query.filter, terms, every=True, limit=pool)
+        found = {match.id: match for match in (*strict, *loose)}
+        return [*found.values()][:pool], len(terms) > 1
 
 
 def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str]:
@@ -126,6 +134,7 @@ class _Scorer:
             term: information(count, statistics.total)
             for term, count in statistics.frequency.items()
         }
+        self._unknown = {term for term, count in statistics.frequency.items() if not count}
         self._norm = weights.k1 * (1 - weights.b)
         self._slope = weights.k1 * weights.b / (statistics.average_length or 1.0)
 
@@ -137,20 +146,19 @@ class _Scorer:
         folded = [match.content.lower() for match in matches]
         norms = [self._norm + self._slope * match.length for match in matches]
         scores = [0.0] * len(matches)
-        held: dict[str, list[float]] = {}
+        held: dict[str, list[float]] = {}  # by term: how often each match holds it
         elsewhere = " ".join({text for m in matches for text in (m.keywords, m.tags, m.category)})
         for term, surface in self._surfaces.items():
             weight = self._information[term] * (weights.k1 + 1)
             if term not in own:
                 weight *= weights.expanded
             padded = f" {term} "
-            held[term] = counts = [text.count(padded) for text in terms]
+            counts: list[float] = [text.count(padded) for text in terms]
+            held[term] = counts
             if padded in elsewhere:
                 self._add_fields(padded, matches, counts)
             if surface in analysis.FUNCTION_WORDS:
-                counts[:] = [
-                    count or padded in m.function for count, m in zip(counts, matches, strict=True)
-                ]
+                self._add_function_words(padded, matches, counts)
             for position, count in enumerate(counts):
                 if count:
                     gain = weight * count / (count + norms[position])
@@ -175,6 +183,15 @@ class _Scorer:
             if not counts[position] and padded in match.category:
                 counts[position] = weights.category
 
+    @staticmethod
+    def _add_function_words(
+        padded: str, matches: Sequence[LexicalMatch], counts: list[float]
+    ) -> None:
+        """Count a function word of a query that has no other words."""
+        for position, match in enumerate(matches):
+            if padded in match.function:
+                counts[position] += 1
+
     def _add_neighbours(self, terms: Sequence[str], scores: list[float]) -> None:
         """Add a little for words that are neighbours in the query and in the memory."""
         known = self._information
@@ -189,7 +206,10 @@ class _Scorer:
     def _coverage(self, held: Mapping[str, list[float]], count: int) -> list[float]:
         """The share of the query's information that each match covers."""
         known = self._information
-        atoms = dict.fromkeys(atom for atom in self._asked.atoms)
+        # Terms left out of a long query are not held against anybody.
+        atoms = dict.fromkeys(
+            atom for atom in self._asked.atoms if atom in held or atom in self._unknown
+        )
         mass = math.fsum(known[atom] for atom in atoms)
         covered = [0.0] * count
         for atom in atoms:

@@ -20,23 +20,17 @@ def parse(query: Query) -> Query:
     """The query as the legs will see it.
 
     Raises:
-        InvalidQuery: a number is out of its range, the text is too long, or the times are reversed.
+        InvalidQuery: a number is out of its range or the text is too long.
     """
     if len(query.text) > TEXT_LIMIT:
         raise errors.InvalidQuery(
             f"the query has {len(query.text):,} characters; it may have {TEXT_LIMIT:,}",
             hint="Ask with the part of the text that matters.",
         )
-    _between("limit", query.limit, LARGEST_LIMIT)
-    _between("pool", query.pool, LARGEST_POOL)
+    check_number("limit", query.limit, LARGEST_LIMIT)
+    check_number("pool", query.pool, LARGEST_POOL)
     if query.budget_bytes is not None and query.budget_bytes < 0:
         raise errors.InvalidQuery(f"the budget of {query.budget_bytes} bytes is negative")
-    after, before = query.filter.created_from, query.filter.created_to
-    if after is not None and before is not None and after >= before:
-        raise errors.InvalidQuery(
-            f"the time range ends ({before.isoformat()}) before it begins ({after.isoformat()})",
-            hint="Swap the two times.",
-        )
     return replace(
         query,
         text=_UNSEARCHABLE.sub(" ", query.text),
@@ -45,9 +39,15 @@ def parse(query: Query) -> Query:
     )
 
 
-def _between(name: str, value: int, most: int) -> None:
-    if not 1 <= value <= most:
+def check_number(name: str, value: int, most: int, least: int = 1) -> int:
+    """A number in its range.
+
+    Raises:
+        InvalidQuery: it is not.
+    """
+    if not least <= value <= most:
         raise errors.InvalidQuery(
-            f"{name} {value!r} is not between 1 and {most:,}",
+            f"{name} {value!r} is not between {least} and {most:,}",
             hint=f"Choose a {name} in that range.",
         )
+    return value

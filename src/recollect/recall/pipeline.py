@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -18,8 +18,9 @@ from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
 from recollect.recall.select import Selection, present
 from recollect.recall.standing import Standing
+from recollect.recall.supersession import heads
 from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace
-from recollect.types import Fused, Hit, Query, Ranking
+from recollect.types import Fused, Hit, MemoryId, Query, Ranking, State
 
 logger = logging.getLogger(__name__)
 
@@ -63,33 +64,47 @@ class Recall:
             ),
         )
 
+    def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
+        """Every leg's answer; side by side when there is more than one."""
+        if len(self.legs) == 1:
+            return [_run(self.legs[0], query)]
+        return [*self.executor.map(lambda leg: _run(leg, query), self.legs)]
+
     def _choose(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
         Nobody below them can, whatever is known about it; so it is not even read. Only when the
         selection leaves too few are the others considered too.
         """
+        served = self._served(query, fused)
         depth = contenders(fused, query.limit, self.adjustments.spread(query))
-        choice = self._choose_among(query, rankings, fused[:depth])
-        if len(choice.chosen) < query.limit and depth < len(fused):
-            return self._choose_among(query, rankings, fused)
-        below = BelowLimit(limit=query.limit)
-        choice.dropped.extend([Dropped(candidate.id, below) for candidate in fused[depth:]])
+        below = [candidate for candidate in fused[depth:] if candidate.id not in served]
+        reach = [*fused[:depth], *(c for c in fused[depth:] if c.id in served)]
+        choice = self._choose_among(query, rankings, reach, served)
+        if below and len(choice.chosen) < query.limit:
+            return self._choose_among(query, rankings, fused, served)
+        reason = BelowLimit(limit=query.limit)
+        choice.dropped.extend([Dropped(candidate.id, reason) for candidate in below])
         return choice
 
+    def _served(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
+        """The memory to serve for each superseded one, unless those themselves were asked for."""
+        if not fused or State.SUPERSEDED in query.filter.states:
+            return {}
+        ids = [candidate.id for candidate in fused]
+        return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
+
     def _choose_among(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self,
+        query: Query,
+        rankings: Sequence[Ranking],
+        fused: Sequence[Fused],
+        served: Mapping[MemoryId, MemoryId],
     ) -> _Choice:
-        standing = Standing(self.store, query.filter, rankings, fused)
+        standing = Standing(self.store, query.filter, rankings, fused, served)
         judged = self._judge(query, standing)
         chosen, dropped = self.selection(query, judged, standing.memories)
         return _Choice(judged, chosen, [*standing.dropped, *dropped], standing)
-
-    def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
-        """Every leg's answer; side by side when there is more than one."""
-        if len(self.legs) == 1:
-            return [_run(self.legs[0], query)]
-        return [*self.executor.map(lambda leg: _run(leg, query), self.legs)]
 
     def _judge(self, query: Query, standing: Standing) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from recollect.filters import admits, is_expired
 from recollect.protocols import Store
-from recollect.recall.supersession import heads
 from recollect.trace import Dropped, Expired, Gone, Superseded
 from recollect.types import Filter, Fused, Memory, MemoryId, Ranking, State
 
@@ -20,21 +19,14 @@ class Standing:
         filter: Filter,
         rankings: Sequence[Ranking],
         fused: Sequence[Fused],
+        served: Mapping[MemoryId, MemoryId],
     ) -> None:
         self._store = store
         self._filter = filter
         self.dropped: list[Dropped] = []
         self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
-        ids = [candidate.id for candidate in fused]
-        served = self._served(ids)
-        self.memories = self._read(rankings, ids, served)
+        self.memories = self._read(rankings, [candidate.id for candidate in fused], served)
         self.kept: list[Fused] = self._keep(fused, served)
-
-    def _served(self, ids: list[MemoryId]) -> Mapping[MemoryId, MemoryId]:
-        """The memory to serve for each superseded one, unless those themselves were asked for."""
-        if not ids or State.SUPERSEDED in self._filter.states:
-            return {}
-        return heads(self._store.superseding(self._filter.scope, ids, self._filter.as_of))
 
     def _read(
         self,
@@ -45,7 +37,8 @@ class Standing:
         """The candidates and those served in their place; from the legs where they have them."""
         at_hand = {id_: load for ranking in rankings for id_, load in ranking.memories.items()}
         memories = {id_: at_hand[id_]() for id_ in ids if id_ in at_hand}
-        missing = [id_ for id_ in (*ids, *served.values()) if id_ not in memories]
+        heads = [served[id_] for id_ in ids if id_ in served]
+        missing = [id_ for id_ in (*ids, *heads) if id_ not in memories]
         if missing:
             memories |= self._store.get_many(self._filter.scope, missing, self._filter.as_of)
         return memories

@@ -185,15 +185,16 @@ def check_moment(time: datetime, what: str) -> datetime:
 def check_provenance(provenance: Provenance) -> Provenance:
     """Provenance with blanks left out."""
     return Provenance(
-        agent=_check_origin(provenance.agent, "agent"),
-        session=_check_origin(provenance.session, "session"),
-        project=_check_origin(provenance.project, "project"),
-        source=_check_origin(provenance.source, "source"),
+        agent=check_origin(provenance.agent, "agent"),
+        session=check_origin(provenance.session, "session"),
+        project=check_origin(provenance.project, "project"),
+        source=check_origin(provenance.source, "source"),
         trust=provenance.trust,
     )
 
 
-def _check_origin(value: str | None, what: str) -> str | None:
+def check_origin(value: str | None, what: str) -> str | None:
+    """One field of provenance; None when it is blank."""
     text = check_text(value, what) if value is not None else ""
     if len(text) > PROVENANCE_LIMIT:
         raise errors.InvalidProvenance(

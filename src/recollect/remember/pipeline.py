@@ -58,13 +58,14 @@ class Remember:
     clock: Callable[[], datetime]
     new_id: Callable[[], MemoryId]
 
-    def add(self, scope: Scope, draft: Draft, supersedes: Sequence[MemoryId] = ()) -> Outcome:
+    def add(self, scope: Scope, draft: Draft, supersedes: Sequence[Memory] = ()) -> Outcome:
         """Keep a draft as a new memory that takes the place of the given ones."""
         now = self.clock()
+        _refuse_deleted(supersedes)
         memory = self._new(scope, admit(draft, self.rules, now), now)
         links = [
             Link(source=memory.id, target=target, kind=LinkKind.SUPERSEDES, created_at=now)
-            for target in dict.fromkeys(supersedes)
+            for target in dict.fromkeys(old.id for old in supersedes)
         ]
         return self.store.put(scope, memory, links)
 
@@ -138,24 +139,34 @@ class Remember:
         ids = [memory.id for memory in memories]
         return PurgePlan(
             memories=tuple(memories),
-            versions=sum(memory.version for memory in memories),
+            versions=sum(len(self.store.versions(scope, id_)) for id_ in ids),
             links=len(self.store.links(scope, ids)),
         )
 
-    def purge(self, scope: Scope, plan: PurgePlan) -> None:
-        """Carry out a plan; this cannot be undone."""
-        self.store.purge(scope, [memory.id for memory in plan.memories])
+    def purge(self, scope: Scope, plan: PurgePlan) -> bool:
+        """Carry out a plan, unless something was restored meanwhile; this cannot be undone."""
+        ids = [memory.id for memory in plan.memories]
+        self.plan_purge(scope, [*self.store.get_many(scope, ids).values()])
+        return self.store.purge(scope, ids)
 
     def link(self, scope: Scope, source: Memory, kind: LinkKind, target: Memory) -> Link:
         """Link two memories."""
         if source.id == target.id:
             raise errors.SelfLink(f"memory {source.id} cannot be linked to itself")
-        for memory in (source, target):
-            if memory.deleted_at is not None:
-                raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be linked")
+        _refuse_deleted((source, target))
         link = Link(source=source.id, target=target.id, kind=kind, created_at=self.clock())
         self.store.add_link(scope, link)
         return link
+
+    def add_link(self, scope: Scope, link: Link) -> None:
+        """Keep a link from elsewhere, with its times; both memories must be there."""
+        if link.source == link.target:
+            raise errors.SelfLink(f"memory {link.source} cannot be linked to itself")
+        found = self.store.get_many(scope, [link.source, link.target])
+        for id_ in (link.source, link.target):
+            if id_ not in found:
+                raise errors.MemoryNotFound(f"the link names {id_}, which is not stored")
+        self.store.add_link(scope, link)
 
     def unlink(self, scope: Scope, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
         """End a link; that it was there stays known."""
@@ -208,6 +219,12 @@ class Remember:
             for target in below
             if (source, target) not in there
         ]
+
+
+def _refuse_deleted(memories: Sequence[Memory]) -> None:
+    for memory in memories:
+        if memory.deleted_at is not None:
+            raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be linked")
 
 
 def _draft_of(memory: Memory) -> Draft:

@@ -6,7 +6,8 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
@@ -18,15 +19,33 @@ _RETRY_PAUSE = 0.02  # seconds between attempts to open a file that others are j
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
+class _Held:
+    """A connection that is closed when the thread that held it ends."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Connections:
     """Hands each thread its own connection to the file."""
 
-    def __init__(self, path: Path, *, busy_timeout: float, create: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        verify: Callable[[sqlite3.Connection], object],
+        *,
+        busy_timeout: float,
+        create: bool,
+    ) -> None:
         self._path = path
+        self._verify = verify
         self._busy_timeout = busy_timeout
         self._create = create
         self._local = threading.local()
-        self._all: list[sqlite3.Connection] = []
+        self._all: weakref.WeakSet[_Held] = weakref.WeakSet()
         self._lock = threading.Lock()
         self.read_only = False
 
@@ -34,25 +53,26 @@ class Connections:
         """The connection of this thread. A forked child gets its own: sharing one corrupts."""
         local = self._local
         if getattr(local, "pid", None) != os.getpid():
-            local.connection = self._open()
+            local.held = self._open()
             local.pid = os.getpid()
-        connection: sqlite3.Connection = local.connection
+        connection: sqlite3.Connection = local.held.connection
         return connection
 
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
-            while self._all:
-                self._all.pop().close()
+            for held in [*self._all]:
+                held.connection.close()
+            self._all.clear()
         self._local = threading.local()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> _Held:
         with translated(self._path):
             self._prepare_place()
-            connection = self._connect()
+            held = _Held(self._connect())
         with self._lock:
-            self._all.append(connection)
-        return connection
+            self._all.add(held)
+        return held
 
     def _prepare_place(self) -> None:
         if self._path.is_dir():
@@ -96,13 +116,15 @@ class Connections:
             cached_statements=64,
         )
 
-    @staticmethod
-    def _prepare(connection: sqlite3.Connection) -> None:
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._verify(connection)  # a file that is not ours must not even be switched to WAL
         [mode] = connection.execute("PRAGMA journal_mode").fetchone()
         if mode != "wal":
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
         # An acknowledged memory must survive a loss of power, not just of the process.
         connection.execute("PRAGMA synchronous = FULL")
+        # Whatever is removed is overwritten, so that a purge leaves nothing to be found.
+        connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")

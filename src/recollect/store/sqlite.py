@@ -51,7 +51,12 @@ class SqliteStore:
 
     def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
         self.path = path
-        self._connections = Connections(path, busy_timeout=busy_timeout, create=create)
+        self._connections = Connections(
+            path,
+            lambda connection: migrate.is_present(connection, str(path)),
+            busy_timeout=busy_timeout,
+            create=create,
+        )
         self._estimates = _Estimates()
         self._open()
 
@@ -158,23 +163,20 @@ class SqliteStore:
             for link in links:
                 _add_link(connection, scope, link)
 
-    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> None:
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good.
 
-        The text is overwritten in the file, in the index and in the write-ahead log.
+        The text is overwritten in the file and in the index. The write-ahead log is emptied too;
+        False when another process that is just reading keeps it from being so.
         """
         parameters = {"owner": scope.user, "ids": json.dumps(ids)}
-        connection = self._connections.get()
+        with self._write() as connection:
+            for statement in ("delete_links", "delete_indexed", "delete_memories"):
+                connection.execute(SQL[statement], parameters)
+            connection.execute(SQL["optimise_index"])
         with translated(self.path):
-            connection.execute("PRAGMA secure_delete = ON")
-            try:
-                with self._write():
-                    for statement in ("delete_links", "delete_indexed", "delete_memories"):
-                        connection.execute(SQL[statement], parameters)
-                    connection.execute(SQL["optimise_index"])
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            finally:
-                connection.execute("PRAGMA secure_delete = OFF")
+            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
 
     def reindex(self) -> None:
         """Make the whole index anew with the present analysis; all or nothing."""

@@ -137,7 +137,12 @@ INSERT INTO links (owner, source, target, kind, created_at, removed_at)
 VALUES (:owner, :source, :target, :kind, :created_at, :removed_at);
 
 -- remove_link: close a link that holds
-UPDATE links SET removed_at = :removed_at
+UPDATE links SET removed_at = :removed_at + (
+    -- the same link may have been closed at this very moment before
+    SELECT count(*) FROM links AS l
+    WHERE l.owner = :owner AND l.source = :source AND l.target = :target AND l.kind = :kind
+    AND l.removed_at BETWEEN :removed_at AND 9223372036854775806
+)
 WHERE owner = :owner AND source = :source AND target = :target AND kind = :kind
 AND removed_at = 9223372036854775807;
 

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def three(remember: Run) -> list[str]:
+    """Three memories, oldest first."""
+    return [
+        remember(
+            f"Fact number {day}.", "--created-at", f"2026-01-0{day}", "--session", f"s{day % 2}"
+        )
+        for day in (1, 2, 3)
+    ]
+
+
+def test_a_list_begins_with_the_newest(run: Run, three: list[str]) -> None:
+    listed = run("list", "--json").json["memories"]
+
+    assert [memory["id"] for memory in listed] == three[::-1]
+    assert {memory["state"] for memory in listed} == {"live"}
+
+
+def test_a_list_can_be_turned_round_and_continued(run: Run, three: list[str]) -> None:
+    page = run("list", "--oldest-first", "--limit", 2, "--json").json["memories"]
+    rest = run("list", "--oldest-first", "--after", page[-1]["id"], "--json").json["memories"]
+
+    assert [memory["id"] for memory in page + rest] == three
+
+
+def test_people_see_a_line_per_memory(run: Run, three: list[str]) -> None:
+    run("delete", three[0])
+
+    out = run("list", "--state", "live", "--state", "deleted").out
+
+    assert [line.split()[0] for line in out.splitlines()[::2]] == three[::-1]
+    assert "facts · 2026-01-01 · deleted" in out
+
+
+def test_a_list_takes_the_filters_of_recall(run: Run, three: list[str]) -> None:
+    for options, expected in (
+        (["--since", "2026-01-02", "--until", "2026-01-03"], three[1:2]),
+        (["--session", "s1", "--oldest-first"], [three[0], three[2]]),
+        (["--category", "people"], []),
+        (["--as-of", "2026-01-01T12:00:00Z"], three[:1]),
+    ):
+        listed = run("list", *options, "--json").json["memories"]
+        assert [memory["id"] for memory in listed] == expected
+
+
+def test_an_empty_list_says_so(run: Run, three: list[str]) -> None:
+    assert run("list", "--tag", "none").out == "No memory matches.\n"
+
+
+def test_a_memory_is_shown_whole(run: Run, remember: Run) -> None:
+    other = remember("The other one.")
+    id_ = remember("The one.", "--tag", "a", "--keyword", "solo", "--agent", "coder")
+    run("link", id_, "see-also", other)
+    run("update", id_, "The only one.")
+
+    human = run("get", id_[:6], "--versions").out
+    machine = run("get", id_[:6], "--json").json
+
+    for part in (id_, "The only one.", "live", "solo", "coder", "v1", "The one.", "see-also → "):
+        assert part in human
+    assert machine["state"] == "live"
+    assert machine["version"] == 2
+    assert [version["content"] for version in machine["earlier"]] == ["The one."]
+    assert [link["target"] for link in machine["links"]] == [other]
+
+
+def test_why_walks_back_to_the_origins(run: Run, remember: Run) -> None:
+    cause = remember("The disk was full.", "--source", "syslog")
+    origin = remember("Writes failed on Monday.")
+    id_ = remember("Alert when the disk is 80 % full.")
+    run("link", id_, "derives-from", origin)
+    run("link", cause, "causes", origin)
+    run("update", id_, "Alert when the disk is 85 % full.")
+
+    human = run("why", id_).out
+    machine = run("why", id_, "--json").json
+
+    assert f"derives from {origin}" in human
+    assert f"caused by {cause}" in human
+    assert "source syslog" in human
+    assert "80 % full" in human
+    assert [(step["depth"], step["memory"]["id"]) for step in machine["steps"]] == [
+        (1, origin),
+        (2, cause),
+    ]
+    assert [version["version"] for version in machine["versions"]] == [1, 2]
+
+
+def test_a_timeline_goes_both_ways_from_a_memory(run: Run, three: list[str]) -> None:
+    answer = run("timeline", three[1], "--json").json
+
+    assert answer["anchor"]["id"] == three[1]
+    assert [memory["id"] for memory in answer["before"]] == [three[0]]
+    assert [memory["id"] for memory in answer["after"]] == [three[2]]
+
+
+def test_a_timeline_may_begin_at_a_moment(run: Run, three: list[str]) -> None:
+    answer = run("timeline", "2026-01-02T12:00", "--before", 1, "--after", 0, "--json").json
+
+    assert answer["anchor"] is None
+    assert [memory["id"] for memory in answer["before"]] == [three[1]]
+    assert answer["after"] == []
+    human = run("timeline", "2026-01-02T12:00").out
+    assert [line.split()[0] for line in human.splitlines()] == [
+        "2026-01-01",
+        "2026-01-02",
+        "2026-01-02",
+        "2026-01-03",
+    ]
+
+
+def test_a_timeline_without_a_place_ends_now(run: Run, three: list[str]) -> None:
+    answer = run("timeline", "--json").json
+
+    assert [memory["id"] for memory in answer["before"]] == three
+
+
+@pytest.mark.parametrize("option", [["--session", "s1"], ["--same-session"]])
+def test_a_timeline_can_keep_to_one_session(run: Run, three: list[str], option: list[str]) -> None:
+    answer = run("timeline", three[0], *option, "--json").json
+
+    assert [memory["id"] for memory in answer["after"]] == [three[2]]
+
+
+def test_stats_count_every_state(run: Run, three: list[str], place: Path) -> None:
+    run("delete", three[0])
+    run("link", three[2], "supersedes", three[1])
+
+    machine = run("stats", "--json").json
+    human = run("stats").out
+
+    assert machine["store"] == str(place)
+    assert machine["bytes"] > 0
+    assert (machine["live"], machine["superseded"], machine["deleted"]) == (1, 1, 1)
+    assert (machine["earlier_versions"], machine["links"]) == (1, 1)
+    assert machine["categories"] == {"facts": 1}
+    assert "superseded        1" in human
+
+
+@pytest.mark.parametrize(
+    ("args", "empty"),
+    [
+        (["recall", "anything"], "hits"),
+        (["list"], "memories"),
+        (["stats"], "categories"),
+        (["timeline"], "before"),
+    ],
+)
+def test_reading_a_store_that_is_not_there_finds_nothing_and_makes_nothing(
+    run: Run, place: Path, args: list[str], empty: str
+) -> None:
+    human, machine = run(*args), run(*args, "--json").json
+
+    assert human.code == 0
+    assert human.out.startswith("Nothing is stored yet.")
+    assert not machine[empty]
+    assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["get", "k7f2"],
+        ["why", "k7f2"],
+        ["timeline", "k7f2"],
+        ["recall", "x", "--why-not", "k7f2"],
+        ["update", "k7f2", "new"],
+        ["delete", "k7f2"],
+        ["restore", "k7f2"],
+        ["purge", "k7f2"],
+        ["link", "k7f2", "see-also", "k7f3"],
+        ["export"],
+    ],
+)
+def test_asking_for_a_memory_of_a_store_that_is_not_there_makes_nothing(
+    run: Run, place: Path, args: list[str]
+) -> None:
+    ran = run(*args)
+
+    assert ran.code == 3
+    assert not ran.out
+    assert ran.err.startswith("error: ")
+    assert not place.exists()

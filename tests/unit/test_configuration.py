@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect import errors
+from recollect.app import Recollect
+from recollect.config import PREFIX, Configuration, Settings, default_file
+from recollect.remember.admit import BASE_CATEGORIES, CONTENT_LIMIT
+
+
+def origins(configuration: Configuration) -> dict[str, str]:
+    return {origin.name: origin.origin for origin in configuration.origins}
+
+
+def test_without_any_source_every_setting_is_the_default() -> None:
+    configuration = Configuration.load(environment={})
+    assert configuration.settings == Settings()
+    assert {*origins(configuration).values()} == {"default"}
+
+
+def test_the_defaults_agree_with_the_rules() -> None:
+    assert Settings().content_limit == CONTENT_LIMIT
+    assert Settings().categories == BASE_CATEGORIES
+    assert Settings().store.name == "memories.db"
+
+
+def test_every_setting_is_described() -> None:
+    configuration = Configuration.load(environment={})
+    assert {origin.name for origin in configuration.origins} == {*Settings.model_fields}
+    assert all(origin.description.endswith(".") for origin in configuration.origins)
+
+
+def test_an_option_beats_the_environment_beats_the_file_beats_the_default(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('user = "file"\nlimit = 3\npool = 30\n')
+    configuration = Configuration.load(
+        {"user": "option", "store": None},
+        environment={"RECOLLECT_USER": "environment", "RECOLLECT_LIMIT": "4"},
+        file=file,
+    )
+    settings = configuration.settings
+    assert (settings.user, settings.limit, settings.pool) == ("option", 4, 30)
+    told = origins(configuration)
+    assert (told["user"], told["limit"]) == ("option", "environment")
+    assert told["pool"] == f"file {file}"
+    assert told["store"] == "default"
+
+
+def test_the_environment_names_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "elsewhere.toml"
+    file.write_text("limit = 7")
+    configuration = Configuration.load(environment={"RECOLLECT_CONFIG": str(file)})
+    assert configuration.settings.limit == 7
+
+
+def test_the_default_file_is_read_when_it_is_there() -> None:
+    assert Configuration.load(environment={}).settings.limit == 10
+    default_file().parent.mkdir(parents=True)
+    default_file().write_text('limit = 6\ndecay_days = { a = 30.0 }\ncategories = ["a", "b"]\n')
+    settings = Configuration.load(environment={}).settings
+    assert (settings.limit, settings.decay_days) == (6, {"a": 30.0})
+    assert settings.categories == ("a", "b")
+
+
+def test_lists_and_tables_come_from_the_environment_too() -> None:
+    settings = Configuration.load(
+        environment={
+            "RECOLLECT_CATEGORIES": "facts, lab notes ,",
+            "RECOLLECT_DECAY_DAYS": "{ facts = 30.0 }",
+            "RECOLLECT_BUDGET_BYTES": "800",
+        }
+    ).settings
+    assert settings.categories == ("facts", "lab notes")
+    assert settings.decay_days == {"facts": 30.0}
+    assert settings.budget_bytes == 800
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("limit", "0"),
+        ("limit", "many"),
+        ("pool", "10001"),
+        ("content_limit", "-1"),
+        ("importance_weight", "1.5"),
+        ("least_confidence", "2"),
+        ("busy_timeout", "-1"),
+        ("budget_bytes", "-1"),
+        ("user", ""),
+        ("categories", " , "),
+        ("decay_days", "{ facts = 0 }"),
+        ("decay_days", "{ facts = -1.5 }"),
+        ("decay_days", "{ facts = nan }"),
+    ],
+)
+def test_a_bad_value_is_refused_with_its_name_and_origin(name: str, value: str) -> None:
+    with pytest.raises(errors.InvalidSetting) as caught:
+        Configuration.load(environment={PREFIX + name.upper(): value})
+    assert name in caught.value.message
+    assert "environment" in caught.value.message
+
+
+def test_decay_is_given_for_configured_categories_only() -> None:
+    with pytest.raises(errors.InvalidSetting, match="dreams"):
+        Configuration.load({"decay_days": {"dreams": 3.0}}, environment={})
+
+
+def test_a_refusal_shows_the_value() -> None:
+    with pytest.raises(errors.InvalidSetting, match=r"limit = 0 \(from option\)"):
+        Configuration.load({"limit": 0}, environment={})
+
+
+def test_an_unknown_setting_of_the_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("limti = 3")
+    with pytest.raises(errors.InvalidSetting, match=r"'limti' \(from file "):
+        Configuration.load(environment={}, file=file)
+
+
+def test_a_file_that_was_named_must_be_there_and_readable(tmp_path: Path) -> None:
+    missing = tmp_path / "none.toml"
+    with pytest.raises(errors.InvalidSetting, match=r"none\.toml"):
+        Configuration.load(environment={}, file=missing)
+    with pytest.raises(errors.InvalidSetting):
+        Configuration.load(environment={}, file=tmp_path)
+    broken = tmp_path / "broken.toml"
+    broken.write_text("limit = ")
+    with pytest.raises(errors.InvalidSetting, match="not valid TOML"):
+        Configuration.load(environment={}, file=broken)
+    broken.write_bytes(b"\xff\xfe")
+    with pytest.raises(errors.InvalidSetting):
+        Configuration.load(environment={}, file=broken)
+    with pytest.raises(errors.InvalidSetting, match="RECOLLECT_DECAY_DAYS"):
+        Configuration.load(environment={"RECOLLECT_DECAY_DAYS": "{"})
+
+
+def test_opening_takes_settings_as_keywords(tmp_path: Path) -> None:
+    with Recollect.open(tmp_path / "new" / "folder" / "m.db", user="eve", limit=3) as memory:
+        assert (memory.scope.user, memory.settings.limit) == ("eve", 3)
+    assert (tmp_path / "new" / "folder" / "m.db").exists()
+
+
+def test_opening_without_a_path_uses_the_users_data_folder() -> None:
+    with Recollect.open() as memory:
+        memory.store("walrus")
+        assert memory.settings.store == Settings().store
+        assert Settings().store.exists()

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+from recollect import errors
+from recollect.errors import RecollectError
+
+EVERY = [
+    kind
+    for _, kind in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(kind, RecollectError)
+]
+LEAVES = [kind for kind in EVERY if not kind.__subclasses__()]
+#: Whose hint depends on the value and is given where they are raised.
+HINTED_WHERE_RAISED = {
+    "UnknownCategory",
+    "InvalidTag",
+    "InvalidKeyword",
+    "InvalidProvenance",
+    "InvalidQuery",
+    "InvalidLink",
+    "InvalidRecord",
+}
+
+
+def parents_in_the_drawing() -> dict[str, str | None]:
+    """Each error of the module's docstring with the one it hangs on."""
+    parents: dict[str, str | None] = {}
+    stack: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"^    ((?:[│ ]   )*)(?:[├└]── )?([A-Z]\w+)(?:\s{2,}.*)?$", line)
+        if match is None:
+            continue
+        depth = 0 if "── " not in line else len(match[1]) // 4 + 1
+        del stack[depth:]
+        parents[match[2]] = stack[-1] if stack else None
+        stack.append(match[2])
+    return parents
+
+
+def test_the_drawing_is_the_tree() -> None:
+    actual = {
+        kind.__name__: None if kind is RecollectError else kind.__mro__[1].__name__
+        for kind in EVERY
+    }
+    assert parents_in_the_drawing() == actual
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_error_says_what_it_is(kind: type[RecollectError]) -> None:
+    assert kind.__doc__
+    assert kind().message == kind.__doc__.strip()
+    assert str(kind("the value 7")) == kind("the value 7").message == "the value 7"
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    codes = [kind.code for kind in EVERY]
+    assert len({*codes}) == len(codes)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z]+)*", code) for code in codes)
+    assert errors.StoreTooNew.code == "store_too_new"
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_every_error_that_is_raised_has_a_next_step(kind: type[RecollectError]) -> None:
+    if kind.__name__ in HINTED_WHERE_RAISED:
+        assert kind("x", hint="Do this.").hint == "Do this."
+    else:
+        assert kind().hint.endswith(".")
+
+
+def test_a_hint_given_where_it_is_raised_wins() -> None:
+    assert errors.StoreBusy("x", hint="Wait.").hint == "Wait."
+    assert errors.StoreBusy("x").hint == errors.StoreBusy.hint
