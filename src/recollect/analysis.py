@@ -21,6 +21,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import Stemmer
@@ -214,9 +215,9 @@ def fingerprint(content: str) -> bytes:
 def entry(memory: Memory) -> Entry:
     """The index entry of a memory."""
     content = index(memory.content)
-    keywords = index(" ".join(memory.keywords)).terms
-    tags = index(" ".join(memory.tags)).terms
-    category = index(memory.category).terms
+    keywords = _label_terms(memory.keywords)
+    tags = _label_terms(memory.tags)
+    category = _label_terms((memory.category,))
     return Entry(
         content=_line(content.terms),
         keywords=_line(keywords),
@@ -225,6 +226,12 @@ def entry(memory: Memory) -> Entry:
         function=_line(content.function),
         length=len(content.terms) + len(keywords) + len(tags),
     )
+
+
+@lru_cache(maxsize=4_096)
+def _label_terms(labels: tuple[str, ...]) -> list[str]:
+    """The terms of tags and the like, which are the same for many memories."""
+    return index(" ".join(labels)).terms
 
 
 def _line(terms: list[str]) -> str:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from recollect.interfaces.cli import app
+
+COMMAND: Any = get_command(app)  # made once: making it takes longer than running it
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,13 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def run(place: Path) -> Callable[..., Ran]:
+def run(place: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
     """Runs a command on the test's store, or on another one."""
+    monkeypatch.setattr("typer.testing._get_command", lambda _: COMMAND)
 
-    def invoke(*args: object, input: str | bytes | None = None, store: Path | None = place) -> Ran:
+    def invoke(*args: object, stdin: str | bytes | None = None, store: Path | None = place) -> Ran:
         before = [] if store is None else ["--store", str(store)]
-        result = CliRunner().invoke(app, [*before, *map(str, args)], input=input)
+        result = CliRunner().invoke(app, [*before, *map(str, args)], input=stdin)
         assert result.exception is None or isinstance(result.exception, SystemExit)
         assert "Traceback" not in result.output
         return Ran(result.exit_code, result.stdout, result.stderr, result.stdout_bytes)

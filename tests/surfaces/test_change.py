@@ -49,7 +49,7 @@ def test_new_content_may_be_piped_in_or_come_from_a_file(
     (tmp_path / "new.txt").write_text("Port 81.\n")
     id_ = remember("Port 80.")
 
-    ran = run("update", id_, *args, input="Port 81.\n")
+    ran = run("update", id_, *args, stdin="Port 81.\n")
 
     assert ran.out.startswith(f"Updated {id_}")
     assert run("get", id_, "--json").json["content"] == "Port 81."

@@ -74,7 +74,7 @@ def test_every_option_reaches_the_memory(run: Run, remember: Run) -> None:
 
 @pytest.mark.parametrize("args", [["-"], []])
 def test_content_may_be_piped_in(run: Run, args: list[str]) -> None:
-    answer = run("store", *args, "--json", input="Piped: café\n").json
+    answer = run("store", *args, "--json", stdin="Piped: café\n").json
 
     assert answer["memory"]["content"] == "Piped: café"
 

@@ -48,7 +48,7 @@ def admitted(**fields: Any) -> Draft:
         ({"importance": True}, errors.InvalidImportance),
         ({"importance": "0.5"}, errors.InvalidImportance),
         ({"created_at": NOW + timedelta(days=2)}, errors.InvalidTime),
-        ({"created_at": datetime.min}, errors.InvalidTime),
+        ({"created_at": datetime.min.replace(tzinfo=UTC)}, errors.InvalidTime),
         (
             {"valid_to": datetime.max.replace(tzinfo=timezone(-timedelta(hours=9)))},
             errors.InvalidTime,

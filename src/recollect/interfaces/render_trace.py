@@ -70,12 +70,12 @@ def _table(title: str, *columns: str) -> Table:
 def _legs(legs: Iterable[LegReport]) -> Table:
     table = _table("Legs", "leg", "found>", "ms>", "detail")
     for leg in legs:
-        detail = ", ".join(f"{name} {_plain(item)}" for name, item in leg.detail.items())
+        details = [f"{name.replace('_', ' ')} {_plain(item)}" for name, item in leg.detail.items()]
         table.add_row(
             data(leg.leg),
             f"{leg.found:,}",
             f"{leg.milliseconds:.1f}",
-            data(leg.error, BAD) if leg.error else data(detail),
+            data(leg.error, BAD) if leg.error else data(", ".join(details)),
         )
     return table
 
@@ -83,6 +83,8 @@ def _legs(legs: Iterable[LegReport]) -> Table:
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return str(value)

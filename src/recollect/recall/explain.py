@@ -152,8 +152,11 @@ class _Remedy:
             for rank, candidate in enumerate(leg(deep)[0].candidates, start=1)
             if candidate.id == self.memory.id
         ]
+        states = self.query.filter.states | {State.SUPERSEDED}
+        if is_expired(self.memory, self.query.filter.now):
+            states |= {State.EXPIRED}
         return {
-            "states": self.query.filter.states | {State.SUPERSEDED, State.EXPIRED},
+            "states": states,
             # Rounded down, so that the number shown lets it in.
             "least_confidence": math.floor(max(c for _, c in found) * 100) / 100,
             "pool": max(self.query.pool, min(rank for rank, _ in found)),

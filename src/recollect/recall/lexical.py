@@ -20,7 +20,7 @@ MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it i
 class LexicalWeights:
     """How a match is scored. The values were chosen on development splits: docs/adr/0004."""
 
-    k1: float = 1.2  #: how soon repeating a term stops adding
+    k1: float = 1.5  #: how soon repeating a term stops adding
     b: float = 0.4  #: how much a long memory is held against it
     keywords: float = 0.7  #: a keyword, against a word of the content
     tags: float = 0.7

@@ -16,6 +16,7 @@ from recollect import errors
 
 _CACHE_KIB = 32_768  # page cache of one connection
 _RETRY_PAUSE = 0.02  # seconds between attempts to open a file that others are just creating
+_NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 
 
@@ -93,7 +94,7 @@ class Connections:
             except sqlite3.OperationalError as exc:
                 connection.close()
                 code = exc.sqlite_errorcode & 0xFF
-                if code == sqlite3.SQLITE_CANTOPEN and self._may_be_immutable():
+                if code in _NOT_WRITABLE and self._may_be_immutable():
                     return self._open_immutable()
                 # Switching a new file to WAL does not wait for its turn as other statements do.
                 if code not in _BUSY or time.monotonic() > deadline:

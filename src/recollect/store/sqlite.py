@@ -224,11 +224,12 @@ class SqliteStore:
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
-        after_time, after_id = page.after or (None, None)
+        beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
+        time, after_id = page.after or (None, MemoryId(""))
         parameters = rows.from_filter(filter) | {
             "states": json.dumps(sorted(filter.states)),
             "limit": page.limit,
-            "after_time": rows.from_time(after_time),
+            "after_time": beginning if time is None else rows.from_time(time),
             "after_id": after_id,
         }
         statement = "list_newest" if page.newest_first else "list_oldest"

@@ -106,7 +106,8 @@ def _shown(text: str) -> str:
 
 
 def _debugging(ctx: object) -> bool:
-    return isinstance(ctx, typer.Context) and isinstance(ctx.obj, Globals) and ctx.obj.debug
+    options = getattr(ctx, "obj", None)
+    return isinstance(options, Globals) and options.debug
 
 
 def _check_texts(values: Iterable[Any]) -> None:

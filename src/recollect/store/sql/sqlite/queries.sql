@@ -1,6 +1,7 @@
 -- Every statement of the SQLite store. `-- name: what it does` begins a statement;
 -- `-- fragment NAME` begins a piece of text that other statements take in as /*NAME*/.
--- CROSS JOIN is how SQLite is told to join in the order written: from the few to the many.
+-- CROSS JOIN is how SQLite is told to join in the order written, from the few to the many, and
+-- INDEXED BY which index to take: it guesses badly where a file has no statistics yet.
 
 -- fragment columns
 m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensitive,
@@ -61,7 +62,7 @@ SELECT version FROM memories
 WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 
 -- known: the live memory with this content, other than a given one
-SELECT /*columns*/ FROM memories AS m
+SELECT /*columns*/ FROM memories AS m INDEXED BY memories_by_hash
 WHERE m.owner = :owner AND m.content_hash = :content_hash
 AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
 AND NOT EXISTS (
@@ -88,14 +89,14 @@ SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDE
 -- list_newest: memories that a filter admits, newest first
 SELECT /*columns*/ FROM memories AS m
 WHERE /*admitted*/
-AND (:after_time IS NULL OR (m.created_at, m.id) < (:after_time, :after_id))
+AND (m.created_at, m.id) < (:after_time, :after_id)
 AND /*state*/ IN (SELECT value FROM json_each(:states))
 ORDER BY m.created_at DESC, m.id DESC LIMIT :limit;
 
 -- list_oldest: memories that a filter admits, oldest first
 SELECT /*columns*/ FROM memories AS m
 WHERE /*admitted*/
-AND (:after_time IS NULL OR (m.created_at, m.id) > (:after_time, :after_id))
+AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ IN (SELECT value FROM json_each(:states))
 ORDER BY m.created_at, m.id LIMIT :limit;
 

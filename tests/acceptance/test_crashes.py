@@ -1,0 +1,96 @@
+"""Killed at any moment, nothing that was acknowledged is lost and nothing half-written is seen.
+
+RECOLLECT_CRASH_ROUNDS and RECOLLECT_CRASH_STORES make it longer.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recollect.app import Recollect
+from recollect.types import Memory, MemoryId
+
+ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "5"))
+STORES = int(os.environ.get("RECOLLECT_CRASH_STORES", "60"))
+
+#: Stores one memory after another and says so as soon as each is acknowledged.
+CHILD = """
+import sys
+from recollect.app import Recollect
+
+path, round_, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
+memory = Recollect.open(path)
+for n in range(stores):
+    stored = memory.store(
+        f"in round r{round_}q the item i{round_}x{n}z was kept",
+        tags=["crash"], keywords=[f"k{round_}x{n}z"],
+    )
+    print(stored.memory.id, flush=True)
+    if n % 7 == 3:
+        memory.update(stored.memory.id, importance=0.9)
+    if n % 11 == 5:
+        memory.delete(stored.memory.id)
+"""
+
+
+def _live_and_die(path: Path, number: int, chance: random.Random) -> list[MemoryId]:
+    """What a child acknowledged before it was killed at a random moment."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", CHILD, path, str(number), str(STORES)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout is not None
+    assert child.stderr is not None
+    told = [child.stdout.readline() for _ in range(chance.randint(1, STORES))]
+    time.sleep(chance.uniform(0, 0.004))  # somewhere inside one of the next writes
+    child.kill()
+    told.extend(child.stdout.read().splitlines(keepends=True))
+    assert child.stderr.read() == ""
+    child.wait()
+    child.stdout.close()
+    child.stderr.close()
+    return [MemoryId(line.strip()) for line in told if line.endswith("\n")]
+
+
+def _assert_whole(memory: Recollect, kept: Memory) -> None:
+    """Every version is there, in order, and the memory is found by its own words."""
+    versions = memory.versions(kept.id)
+    assert [version.version for version in versions] == [*range(1, len(versions) + 1)]
+    assert kept.tags == ("crash",)
+    if kept.deleted_at is None:
+        for word in (kept.content.split()[5], kept.keywords[0]):
+            found = memory.recall(word, limit=3).hits
+            assert kept.id in {hit.memory.id for hit in found}, word
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
+def test_what_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> None:
+    chance = random.Random(20_260_301)
+    acknowledged: set[MemoryId] = set()
+    for number in range(ROUNDS):
+        told = _live_and_die(path, number, chance)
+        assert told
+        acknowledged |= {*told}
+        with Recollect.open(path) as memory:
+            findings = memory.check()
+            assert all(finding.good for finding in findings), findings
+            everything = [
+                *memory.list(limit=10_000, states=["live"], newest_first=False),
+                *memory.list(limit=10_000, states=["deleted"], newest_first=False),
+            ]
+            assert acknowledged <= {kept.id for kept in everything}
+            ours = [kept for kept in everything if f"r{number}q" in kept.content]
+            assert len(told) <= len(ours) <= len(told) + 1  # the last may not have been told
+            for kept in ours:
+                _assert_whole(memory, kept)
+            stats = memory.stats()
+            assert stats.live + stats.deleted == len(everything)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.config import Settings
+
+Run = Callable[..., Any]
+
+
+def test_config_shows_every_setting_and_its_origin(
+    run: Run, place: Path, at_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = at_home / "config" / "recollect" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text('limit = 7\ncategories = ["facts", "recipes"]\n[decay_days]\nfacts = 30\n')
+    monkeypatch.setenv("RECOLLECT_POOL", "70")
+
+    human = run("config").out
+    answer = run("config", "--json").json
+
+    settings = {item["name"]: item for item in answer["settings"]}
+    assert set(settings) == set(Settings.model_fields)
+    assert settings["store"]["value"] == str(place)
+    assert settings["store"]["origin"] == "option"
+    assert (settings["pool"]["value"], settings["pool"]["origin"]) == (70, "environment")
+    assert (settings["limit"]["value"], settings["limit"]["origin"]) == (7, f"file {file}")
+    assert settings["user"]["origin"] == "default"
+    assert all(item["description"] for item in settings.values())
+    assert answer["file"] == {"path": str(file), "exists": True}
+    assert "facts, recipes" in human
+    assert "facts 30" in human
+    assert f"Configuration file: {file}\n" in human
+
+
+def test_config_names_the_file_it_looked_for(run: Run, at_home: Path) -> None:
+    out = run("config").out
+
+    assert f"{at_home / 'config' / 'recollect' / 'config.toml'} (not there)" in out
+
+
+def test_a_configuration_file_may_be_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("content_limit = 5")
+
+    assert run("--config", file, "store", "longer").code == 2
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
+    assert run("store", "longer").code == 2
+    assert run("config", "--json").json["file"]["path"] == str(file)
+
+
+def test_doctor_finds_a_sound_store_sound(run: Run, remember: Run, place: Path) -> None:
+    remember("Something.")
+
+    human = run("doctor")
+    answer = run("doctor", "--json").json
+
+    assert human.code == 0
+    assert "problem" not in human.out
+    checks = {check["name"]: check for check in answer["checks"]}
+    assert answer["good"] is True
+    assert sqlite3.sqlite_version in checks["sqlite"]["detail"]
+    assert "with FTS5" in checks["sqlite"]["detail"]
+    assert str(place) in checks["store"]["detail"]
+    assert checks["memories"]["detail"].startswith("1 live")
+    assert {"settings", "file", "index", "links", "versions"} <= set(checks)
+
+
+def test_doctor_needs_no_store(run: Run, place: Path) -> None:
+    human, machine = run("doctor"), run("doctor", "--json")
+
+    assert human.code == machine.code == 0
+    assert "is not there yet" in human.out
+    assert not place.exists()
+
+
+def test_doctor_names_the_damage_and_the_remedy(run: Run, remember: Run, place: Path) -> None:
+    remember("Something.")
+    with closing(sqlite3.connect(place)) as connection:
+        connection.execute("DELETE FROM indexed")
+        connection.commit()
+
+    human, machine = run("doctor"), run("doctor", "--json")
+
+    assert human.code == machine.code == 5
+    [bad] = [check for check in json.loads(machine.out)["checks"] if not check["good"]]
+    assert bad["name"] == "index"
+    assert "recollect export" in bad["remedy"]
+    assert "recollect export" in human.out
+
+
+def test_doctor_names_a_wrong_setting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_LIMIT", "many")
+
+    ran = run("doctor")
+
+    assert ran.code == 5
+    assert "limit = 'many' (from environment) is not allowed" in ran.out
+
+
+def test_the_demo_shows_five_answers_and_how_to_go_on(run: Run, place: Path) -> None:
+    out = run("demo").out
+
+    assert out.count("$ recollect recall") == 6
+    assert "resolved by" in out
+    assert "replaces" in out
+    assert "--as-of 40d" in out
+    assert "remedy" in out
+    assert "$ recollect store" in out
+    assert not place.exists()
+
+
+def test_the_demo_can_be_kept(run: Run, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.db"
+
+    answer = run("demo", "--keep", kept, "--json").json
+
+    assert answer["memories"] >= 25
+    assert len(answer["questions"]) == 5
+    assert all(q.get("why_not") or q["hits"] for q in answer["questions"])
+    assert run("stats", "--json", store=kept).json["superseded"] == 2
+
+
+def test_the_demo_fits_into_a_hundred_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
+    assert max(map(len, run("demo").out.splitlines())) <= 100
