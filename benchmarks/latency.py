@@ -15,12 +15,13 @@ import sqlite3
 import statistics
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 from made_up import Writer
-
 from recollect import Recollect, analysis
+from recollect.ids import new_id
 
 SIZES = (5_452, 100_000)
 QUESTIONS = 400
@@ -79,15 +80,11 @@ def measure(path: Path, size: int, count: int) -> tuple[list[float], list[float]
 
 
 def _fill(recollect: Recollect, memories: list[str]) -> None:
-    from dataclasses import replace
-
-    first = recollect.store(memories[0]).memory
-    from recollect.ids import new_id
-
+    pattern = recollect.store(memories[0]).memory
     for begin in range(1, len(memories), 1_000):
         recollect.add_histories(
             [
-                recollect.admit([replace(first, id=new_id(), content=content)])
+                recollect.admit([replace(pattern, id=new_id(), content=content)])
                 for content in memories[begin : begin + 1_000]
             ]
         )

@@ -1,8 +1,7 @@
 """Made-up memories and questions with the statistics of real ones, the same for every seed.
 
-Words follow Zipf's law over a vocabulary that grows with the corpus (Heaps' law), lengths and the
-share of function words are those of the LoCoMo observations, and questions are made of words of one
-memory, as people ask.
+Words follow the Zipf-Mandelbrot law, with an offset that makes a question match one memory in
+seven, as questions do in the public sets; questions are made of words of one memory, as people ask.
 """
 
 from __future__ import annotations
@@ -10,8 +9,14 @@ from __future__ import annotations
 import random
 from itertools import accumulate
 
-_SYLLABLES = "ba ce di fo gu ka le mi no pu ra se ti vo zu bra cle dri flo gru sta spe tri pla".split()
-_FUNCTION = "the a of to in and is was for on with that it as at by from this be are has had".split()
+_SYLLABLES = (
+    *("ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se"),
+    *("ti", "vo", "zu", "bra", "cle", "dri", "flo", "gru", "sta", "spe", "tri", "pla"),
+)
+_FUNCTION = (
+    *("the", "a", "of", "to", "in", "and", "is", "was", "for", "on", "with"),
+    *("that", "it", "as", "at", "by", "from", "this", "be", "are", "has", "had"),
+)
 _ASKING = ("what is the", "where did the", "when was the", "how does the", "which of the")
 
 
@@ -21,7 +26,7 @@ class Writer:
     def __init__(self, seed: int, vocabulary: int = 40_000) -> None:
         self._random = random.Random(seed)
         self._words = self._coin(vocabulary)
-        self._odds = [*accumulate(1 / (rank + 2.7) ** 1.05 for rank in range(vocabulary))]
+        self._odds = [*accumulate(1 / (rank + 18) ** 1.05 for rank in range(vocabulary))]
 
     def _coin(self, count: int) -> list[str]:
         words: dict[str, None] = {}
@@ -37,7 +42,7 @@ class Writer:
         )
         text = []
         for word in topical:
-            if self._random.random() < 0.4:  # noqa: S311
+            if self._random.random() < 0.4:
                 text.append(self._random.choice(_FUNCTION))
             text.append(word)
         return " ".join(text).capitalize() + "."

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from evaluation_data import DEFAULT_FOLDER, SETS, EvaluationSet, load
-
 from recollect import Memory, MemoryId, Provenance, Recollect, Settings
 from recollect.ids import ALPHABET, LENGTH
+from recollect.recall.lexical import LexicalWeights
 from recollect.store.sqlite import SqliteStore
 from recollect.types import UserId
 
@@ -49,7 +49,10 @@ def main() -> int:
         print(f"no evaluation data at {options.data}; give its folder with --data")
         return 0
     print(f"split: {options.split}; store: SQLite; content limit lifted to {CONTENT_LIMIT:,}")
-    print(f"{'set':16} {'queries':>7} {'recall@5':>8} {'recall@10':>9} {'nDCG@10':>8} {'MRR':>6}  baseline")
+    print(
+        f"{'set':16} {'queries':>7} {'recall@5':>8} {'recall@10':>9} "
+        f"{'nDCG@10':>8} {'MRR':>6}  baseline"
+    )
     figures = {}
     for name in options.set or SETS:
         row = measure(load(options.data, name), options.split)
@@ -69,26 +72,52 @@ def main() -> int:
 
 
 def measure(data: EvaluationSet, split: str) -> dict[str, float]:
-    """Mean metrics over the questions of a split."""
-    categories = tuple(sorted({record["category"] for record in data.corpus}))
+    """Mean metrics of the shipped pipeline over the questions of a split."""
     with tempfile.TemporaryDirectory() as folder:
         store = SqliteStore(Path(folder) / "memories.db")
-        users = {record.get("user_id") or "local" for record in data.corpus}
-        recollects = {
-            user: Recollect(
+        for recollect, corpus in users(store, data, LexicalWeights()).values():
+            ingest(recollect, corpus)
+        figures = ask(store, data, split, LexicalWeights())
+        store.close()
+    return figures
+
+
+def users(
+    store: SqliteStore, data: EvaluationSet, weights: LexicalWeights
+) -> dict[str, tuple[Recollect, list[dict[str, Any]]]]:
+    """A Recollect for each user of a set, and the records that are theirs."""
+    categories = tuple(sorted({record["category"] for record in data.corpus}))
+    owned: dict[str, list[dict[str, Any]]] = {}
+    for record in data.corpus:
+        owned.setdefault(record.get("user_id") or "local", []).append(record)
+    return {
+        user: (
+            Recollect(
                 store,
                 Settings(user=user, content_limit=CONTENT_LIMIT, categories=categories, limit=10),
-            )
-            for user in sorted(users)
-        }
-        for user, recollect in recollects.items():
-            ingest(recollect, [r for r in data.corpus if (r.get("user_id") or "local") == user])
-        rows = [
-            _score([_foreign(hit.memory) for hit in recollects[q.user].recall(q.text).hits], q.relevant)
-            for q in data.questions
-            if split in ("all", q.split)
-        ]
-        store.close()
+                lexical=weights,
+            ),
+            corpus,
+        )
+        for user, corpus in owned.items()
+    }
+
+
+def ask(
+    store: SqliteStore, data: EvaluationSet, split: str, weights: LexicalWeights
+) -> dict[str, float]:
+    """Mean metrics of a filled store over the questions of a split."""
+    recollects = {user: pair[0] for user, pair in users(store, data, weights).items()}
+    return mean_scores(
+        ([_foreign(hit.memory) for hit in recollects[q.user].recall(q.text).hits], q.relevant)
+        for q in data.questions
+        if split in ("all", q.split)
+    )
+
+
+def mean_scores(answers: Iterable[tuple[Sequence[str], frozenset[str]]]) -> dict[str, float]:
+    """Mean metrics over ranked ids and the relevant ones."""
+    rows = [_score(ranked, relevant) for ranked, relevant in answers]
     means = {name: sum(row[name] for row in rows) / len(rows) for name in rows[0]}
     return {"queries": len(rows), **means}
 

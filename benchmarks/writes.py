@@ -21,7 +21,6 @@ from pathlib import Path
 from time import perf_counter
 
 from made_up import Writer
-
 from recollect import Recollect
 from recollect.store.sqlite import SqliteStore
 
@@ -104,7 +103,15 @@ def measure_import(folder: Path, size: int) -> bool:
     with lines.open("w", encoding="utf-8") as out:
         for _ in range(size):
             out.write(json.dumps({"content": writer.memory()}) + "\n")
-    command = [sys.executable, "-m", "recollect", "--store", str(folder / "import.db"), "import", str(lines)]
+    command = [
+        sys.executable,
+        "-m",
+        "recollect",
+        "--store",
+        str(folder / "import.db"),
+        "import",
+        str(lines),
+    ]
     began = perf_counter()
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
@@ -126,7 +133,9 @@ def _store_many(path: Path, number: int, count: int) -> None:
             recollect.store(f"{writer.memory()} Writer {number}, memory {position}.")
 
 
-def _finished_rows(path: Path, texts: list[str]) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
+def _finished_rows(
+    path: Path, texts: list[str]
+) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
     """The rows that storing these texts writes, read back from a store."""
     with Recollect.open(path) as recollect:
         for begin in range(0, len(texts), 500):

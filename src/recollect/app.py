@@ -17,7 +17,7 @@ from recollect.recall import history
 from recollect.recall.adjust import Adjustments
 from recollect.recall.explain import why_not
 from recollect.recall.fusion import ConvexCombination
-from recollect.recall.lexical import LexicalLeg
+from recollect.recall.lexical import LexicalLeg, LexicalWeights
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
 from recollect.recall.pipeline import Recall
 from recollect.recall.select import Selection
@@ -59,6 +59,7 @@ class Recollect:
         *,
         clock: Callable[[], datetime] = _now,
         new_id: Callable[[], MemoryId] = ids.new_id,
+        lexical: LexicalWeights | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
         self.scope = Scope(user=UserId(settings.user))
@@ -73,7 +74,7 @@ class Recollect:
         )
         self._recall = Recall(
             store=store,
-            legs=(LexicalLeg(store),),
+            legs=(LexicalLeg(store, lexical or LexicalWeights()),),
             fusion=ConvexCombination(),
             adjustments=Adjustments(
                 importance=settings.importance_weight,

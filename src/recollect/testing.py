@@ -78,10 +78,9 @@ class _Indexed:
 
     def __init__(self, memory: Memory) -> None:
         self.entry = analysis.entry(memory)
-        columns = [column for column in self.entry if isinstance(column, str)]
         self.weights: dict[str, float] = {}  # term -> its occurrences, each counted by its column
         self.size = 0
-        for column, weight in zip(columns, COLUMN_WEIGHTS, strict=True):
+        for column, weight in zip(self.entry[:5], COLUMN_WEIGHTS, strict=True):
             for term in column.split():
                 self.weights[term] = self.weights.get(term, 0.0) + weight
                 self.size += 1

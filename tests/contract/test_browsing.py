@@ -111,6 +111,7 @@ def test_each_condition_admits_only_what_meets_it(
         assert sorted(browse(store, filter_)) == sorted(ids(admitted)), name
     assert sorted(browse(store, replace(bare, tags=frozenset({"red"})))) == ids([one, both])
     assert browse(store, replace(bare, session="S")) == []
+    assert browse(store, replace(bare, session="")) == []
 
 
 def test_conditions_are_met_together(

@@ -151,6 +151,14 @@ def test_a_filter_is_honoured_before_the_limit(
     assert found(store, replace(filter_, session="s"), "walrus", limit=1) == [wanted.id]
 
 
+@pytest.mark.parametrize("field", ["session", "project", "agent"])
+def test_a_blank_condition_is_a_condition(
+    store: Store, scope: Scope, make: Make, filter_: Filter, field: str
+) -> None:
+    store.put(scope, make("walrus"))
+    assert found(store, replace(filter_, **{field: ""}), "walrus") == []  # type: ignore[arg-type]
+
+
 def test_deleted_memories_are_found_only_as_of_before(
     store: Store, scope: Scope, make: Make, filter_: Filter, noon: datetime
 ) -> None:

@@ -197,8 +197,8 @@ def _extras(value: Hit) -> list[Text]:
     if value.replaces:
         lines.append(Text("replaces ", style=QUIET).append(", ".join(value.replaces), style=ID))
     for memory in value.attached:
-        line = Text("resolved by ", style=QUIET).append(memory.id, style=ID)
-        lines.append(line.append("  ").append(safe(memory.content)))
+        found = ("resolved by ", QUIET), (memory.id, ID), f"  {safe(memory.content)}"
+        lines.append(Text.assemble(*found))
     return lines + [_pointer(pointer) for pointer in value.pointers]
 
 

@@ -208,17 +208,13 @@ class Import:
     def _take_link(self, number: int, link: Link) -> None:
         """Add a link if both its memories are there; else hold it until the end."""
         link = _renamed(link, self._same)
-        try:
-            for end in (link.source, link.target):
-                self._app.get(end)
-        except MemoryNotFound:
-            self._held.append((number, link))
-            return
         if link.source == link.target:  # its two memories turned out to be one
             self.result.links_known += 1
             return
         try:
             self._app.add_link(link)
+        except MemoryNotFound:
+            self._held.append((number, link))
         except DuplicateLink:
             self.result.links_known += 1
         else:

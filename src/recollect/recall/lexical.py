@@ -164,7 +164,7 @@ class _Scorer:
                     gain = weight * count / (count + norms[position])
                     exact = surface in folded[position]
                     scores[position] += gain if exact else gain * weights.inflected
-        self._add_neighbours(terms, scores)
+        self._add_neighbours(terms, held, scores)
         ids = [match.id for match in matches]
         candidates = [*map(Candidate, ids, scores, self._coverage(held, len(matches)))]
         candidates.sort(key=lambda candidate: (-candidate.score, candidate.id))
@@ -192,15 +192,17 @@ class _Scorer:
             if padded in match.function:
                 counts[position] += 1
 
-    def _add_neighbours(self, terms: Sequence[str], scores: list[float]) -> None:
+    def _add_neighbours(
+        self, terms: Sequence[str], held: Mapping[str, list[float]], scores: list[float]
+    ) -> None:
         """Add a little for words that are neighbours in the query and in the memory."""
         known = self._information
         for left, right in itertools.pairwise(self._asked.atoms):
-            if left != right and left in self._surfaces and right in self._surfaces:
+            if left != right and left in held and right in held:
                 bonus = self._weights.adjacent * min(known[left], known[right])
                 pair = f" {left}  {right} "
-                for position, text in enumerate(terms):
-                    if pair in text:
+                for position, both in enumerate(zip(held[left], held[right], strict=True)):
+                    if all(both) and pair in terms[position]:
                         scores[position] += bonus
 
     def _coverage(self, held: Mapping[str, list[float]], count: int) -> list[float]:

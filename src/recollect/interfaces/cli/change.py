@@ -175,8 +175,8 @@ def purge(
     with run.existing() as app:
         plan = app.plan_purge(ids or _deleted(app))
         purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
-        if purged:
-            app.purge(plan)
+        if purged and not app.purge(plan):
+            run.note("another process reads the store: traces of the text may remain until it ends")
     run.reply(
         lazy.machine.plan(plan, purged=purged),
         lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),

@@ -12,10 +12,9 @@ import typer
 from recollect.config import Configuration, Settings
 from recollect.errors import RecollectError
 from recollect.interfaces import times
+from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL
 from recollect.requests import DraftFields, FilterFields
 from recollect.types import LinkKind, SortBy, State, Trust
-
-_MOST = 1_000_000  # memories of a list: a number that every store can count to
 
 
 def complete_category(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -92,8 +91,10 @@ OfAgent = Annotated[str | None, typer.Option("--agent", help="Only of this agent
 InStates = Annotated[
     list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
 ]
-ListLimit = Annotated[int, typer.Option("--limit", min=1, max=_MOST, help="Most memories to show.")]
-Around = Annotated[int, typer.Option(min=0, max=_MOST, help="How many on this side.")]
+ListLimit = Annotated[
+    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
+]
+Around = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many on this side.")]
 Sorting = Annotated[
     SortBy | None, typer.Option("--sort-by", help="The order in which the answer is shown.")
 ]
