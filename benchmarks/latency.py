@@ -26,9 +26,10 @@ from recollect.ids import new_id
 SIZES = (5_452, 100_000)
 QUESTIONS = 400
 ALLOWED = 1.5
-BARE = (
-    "SELECT rowid, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score FROM lexicon "
-    "WHERE lexicon MATCH ? ORDER BY score, rowid LIMIT 50"
+BARE = (  # what a program without Recollect would run
+    "SELECT id, memories.content, bm25(lexicon, 1.0, 0.7, 0.7, 0.2, 0.1) AS score "
+    "FROM lexicon JOIN memories ON memories.row = lexicon.rowid "
+    "WHERE lexicon MATCH ? ORDER BY score, lexicon.rowid LIMIT 50"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -172,9 +172,11 @@ class Recollect:
         """A memory from elsewhere, held to the same rules as a new one."""
         return self._remember.admit_history(self.scope, versions)
 
-    def add_histories(self, histories: Sequence[History]) -> Sequence[Outcome | None]:
+    def add_histories(
+        self, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> Sequence[Outcome | None]:
         """Keep admitted memories in one transaction; None where an id is stored already."""
-        return self._store.put_many(self.scope, histories)
+        return self._store.put_many(self.scope, histories, siblings)
 
     def add_link(self, link: Link) -> None:
         """Keep a link from elsewhere, with its times."""

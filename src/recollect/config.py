@@ -102,6 +102,7 @@ class Configuration:
 
     settings: Settings
     origins: tuple[Origin, ...]
+    file: Path  #: where the configuration file was looked for
 
     @classmethod
     def load(
@@ -135,6 +136,7 @@ class Configuration:
             raise _invalid(exc, origin_of) from exc
         return cls(
             settings=settings,
+            file=path or default_file(),
             origins=tuple(
                 Origin(
                     name=name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -90,8 +90,14 @@ class Memories(Protocol):
     def put(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> Outcome:
         """Keep a new memory with its links, unless a live one has the same content."""
 
-    def put_many(self, scope: Scope, histories: Sequence[History]) -> list[Outcome | None]:
-        """Keep many in one transaction; None where that id is stored already, in any state."""
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
+        """Keep many in one transaction; None where that id is stored already, in any state.
+
+        A memory that says the same as one of its siblings is kept all the same: where they come
+        from, both were.
+        """
 
     def replace(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> None:
         """Make `memory` the present version of its id, and keep these links with it.
@@ -175,7 +181,11 @@ class LexicalSearch(Protocol):
         every: bool,
         limit: int,
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+
+        Where any will do, a store may go by the rarest terms alone when those match at least eight
+        times as many memories as are wanted.
+        """
 
 
 class Store(Memories, Links, LexicalSearch, Protocol):

@@ -11,7 +11,7 @@ import math
 import operator
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -188,7 +188,9 @@ class MemoryStore:
                 space.link(link)
         return Stored(memory=memory)
 
-    def put_many(self, scope: Scope, histories: Sequence[History]) -> list[Outcome | None]:
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
         """Keep many in one transaction; None where that id is stored already, in any state."""
         outcomes: list[Outcome | None] = []
         with self._write(scope) as space:
@@ -197,7 +199,7 @@ class MemoryStore:
                 known = None if present.deleted_at else space.known(present)
                 if present.id in space.at(None):
                     outcomes.append(None)
-                elif known is not None:
+                elif known is not None and known.id not in siblings:
                     outcomes.append(AlreadyKnown(memory=known))
                 else:
                     ends = [later.updated_at for later in history.versions[1:]]

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.app import Recollect
+from recollect.store.sqlite import SqliteStore
 from recollect.types import Memory, MemoryId
 
 ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "5"))
@@ -70,6 +71,13 @@ def _assert_whole(memory: Recollect, kept: Memory) -> None:
         for word in (kept.content.split()[5], kept.keywords[0]):
             found = memory.recall(word, limit=3).hits
             assert kept.id in {hit.memory.id for hit in found}, word
+
+
+def test_an_acknowledgement_waits_for_the_disk(path: Path) -> None:
+    """A kill cannot show a loss of power; that every commit is synced is what guards against it."""
+    store = SqliteStore(path)
+    assert store._connections.get().execute("PRAGMA synchronous").fetchone() == (2,)
+    store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")

@@ -189,6 +189,20 @@ def test_a_moment_sees_the_states_of_then(
     assert at(later, State.DELETED) == ids([gone])
 
 
+def test_a_deleted_successor_supersedes_only_while_it_was_there(
+    store: Store, scope: Scope, make: Make, link: Callable[..., Link], noon: datetime
+) -> None:
+    old, new = make("old"), make("new")
+    put(store, scope, old, new)
+    store.add_link(scope, link(new, LinkKind.SUPERSEDES, old))
+    store.replace(scope, deleted(new))
+    live = Filter(scope=scope, now=noon)
+    assert browse(store, live) == ids([old])
+    assert browse(store, replace(live, as_of=noon)) == ids([new])
+    facts = store.statistics(scope, noon)
+    assert (facts.live, facts.superseded, facts.deleted) == (1, 0, 1)
+
+
 def test_a_removed_link_supersedes_only_while_it_held(
     store: Store, scope: Scope, make: Make, link: Callable[..., Link], noon: datetime
 ) -> None:

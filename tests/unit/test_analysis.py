@@ -183,6 +183,8 @@ def test_what_differs_is_told_apart(query: str, text: str) -> None:
         ("\ufb01le", "file"),
         ("wide", "\uff57\uff49\uff44\uff45"),
         ("Alice", "Alice's"),
+        ("Ross", "Ross's"),
+        ("Jonas", "Jonas\u2019s"),
         ("Alice", "Alice\u2019s"),
         ("dont", "don't"),
         ("don't", "don\u2019t"),

@@ -24,7 +24,6 @@ from recollect.protocols import History
 from recollect.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored
 
 BATCH = 500  # memories of one transaction, and of one page
-_MOST_WAITING = 10_000  # memories held until the links are known: at most a few tens of megabytes
 
 Advance = Callable[[int], None]
 
@@ -102,25 +101,11 @@ class Imported:
     problems: list[Problem] = field(default_factory=list)  #: the first of the bad lines
 
 
-@dataclass(frozen=True, slots=True)
-class _Twin:
-    """A memory of the import that says the same as one of the store."""
-
-    history: History
-    known: MemoryId
-
-    @property
-    def id(self) -> MemoryId:
-        return self.history.versions[-1].id
-
-
 class Import:
     """Adds the memories and links of some lines to a store; what is there already is left alone.
 
-    Two memories may say the same if one of them is superseded, and that is known only once the
-    links are there. So a memory that says the same as one of the store waits for the end, and so
-    does a link to a memory that is not there: by then the other one is superseded and both are
-    kept, or the two are one and the link goes to it.
+    A memory that says the same as one of the store is taken for that one, and so are its links;
+    but two memories of one export that say the same were two there, and are two here.
     """
 
     def __init__(self, app: Recollect, *, most_problems: int | None, advance: Advance) -> None:
@@ -130,7 +115,7 @@ class Import:
         self._advance = advance
         self._now = datetime.now(UTC)
         self._batch: list[History] = []
-        self._twins: list[_Twin] = []
+        self._siblings: set[MemoryId] = set()
         self._same: dict[MemoryId, MemoryId] = {}  # the id in the file -> the id in the store
         self._held: list[tuple[int, Link]] = []
 
@@ -151,7 +136,7 @@ class Import:
                 continue
             _check_format(record)
         self._flush()
-        self._settle()
+        self._retake_links()
         self.result.problems.sort(key=lambda problem: problem.line)
         return self.result
 
@@ -167,41 +152,32 @@ class Import:
             self._advance(1)
             return
         category = self._app.settings.categories[0]
-        self._batch.append(self._app.admit(record.versions(category, self._now)))
+        history = self._app.admit(record.versions(category, self._now))
+        self._batch.append(history)
+        if history.versions[-1].id == record.id:  # it comes from a store like this one
+            self._siblings.add(history.versions[-1].id)
         if len(self._batch) >= BATCH:
             self._flush()
 
     # ---- memories ------------------------------------------------------------------------------
 
     def _flush(self) -> None:
+        """Store the memories that have gathered, in one transaction."""
         batch, self._batch = self._batch, []
         if not batch:
             return
-        for twin in self._add(batch):
-            if len(self._twins) < _MOST_WAITING:
-                self._twins.append(twin)
-            else:
-                self._unite(twin)
-        self._advance(len(batch))
-
-    def _add(self, histories: Sequence[History]) -> list[_Twin]:
-        """Store memories; those that say the same as one of the store come back."""
-        twins = []
-        outcomes = self._app.add_histories(histories)
-        for history, outcome in zip(histories, outcomes, strict=True):
+        ids = [history.versions[-1].id for history in batch]
+        outcomes = self._app.add_histories(batch, self._siblings)
+        for id_, outcome in zip(ids, outcomes, strict=True):
             match outcome:
                 case Stored():
                     self.result.stored += 1
                 case AlreadyKnown(memory=memory):
-                    twins.append(_Twin(history, memory.id))
+                    self.result.known += 1
+                    self._same[id_] = memory.id
                 case None:
                     self.result.known += 1
-        return twins
-
-    def _unite(self, twin: _Twin) -> None:
-        """Take a memory for the one of the store that says the same."""
-        self._same[twin.id] = twin.known
-        self.result.known += 1
+        self._advance(len(batch))
 
     # ---- links ---------------------------------------------------------------------------------
 
@@ -221,28 +197,13 @@ class Import:
             self.result.links_stored += 1
 
     def _retake_links(self) -> None:
+        """Add the links that came before their memories."""
         held, self._held = self._held, []
         for number, link in held:
             try:
                 self._take_link(number, link)
             except (InvalidInput, NotFound, Conflict) as exc:
                 self._refuse(number, exc)
-
-    # ---- the end -------------------------------------------------------------------------------
-
-    def _settle(self) -> None:
-        """Decide about what had to wait."""
-        self._retake_links()
-        while self._twins:
-            waiting = self._add([twin.history for twin in self._twins])
-            progress = len(waiting) < len(self._twins)
-            self._twins = waiting
-            if not progress:
-                break
-            self._retake_links()
-        for twin in self._twins:
-            self._unite(twin)
-        self._retake_links()
         for number, link in self._held:
             words = f"{link.source} {link.kind} {link.target}"
             self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))

@@ -13,6 +13,7 @@ from recollect.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
 from recollect.trace import LegReport
 from recollect.types import Candidate, Query, Ranking
 
+SURELY_AHEAD = 5  # from so many terms on, holding all is worth more than being short
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
 
 
@@ -20,13 +21,13 @@ MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it i
 class LexicalWeights:
     """How a match is scored. The values were chosen on development splits: docs/adr/0004."""
 
-    k1: float = 1.5  #: how soon repeating a term stops adding
+    k1: float = 1.8  #: how soon repeating a term stops adding
     b: float = 0.4  #: how much a long memory is held against it
     keywords: float = 0.7  #: a keyword, against a word of the content
     tags: float = 0.7
     category: float = 0.2
     inflected: float = 0.77  #: a word in another form than the query's
-    adjacent: float = 0.5  #: added for two words that are neighbours in the query and in the memory
+    adjacent: float = 0.7  #: added for two words that are neighbours in the query and in the memory
     expanded: float = 0.5  #: a term of `expanded_query`, against one of the query
 
 
@@ -75,8 +76,9 @@ class LexicalLeg:
     ) -> tuple[list[LexicalMatch], bool]:
         """Memories with every term, filled up with those that hold any; and whether it was.
 
-        Whoever holds every term holds the rarest. So asking for all of them apart is left out where
-        it cannot add anything: when everybody who holds the rarest is among the loose matches.
+        Asking for all terms apart is left out where it would add nothing: when everybody who holds
+        the rarest is among the loose matches, or when the terms are so many that a memory with all
+        of them outranks the others whatever its length.
         """
         if not terms:
             return [], False
@@ -88,7 +90,7 @@ class LexicalLeg:
             if len(terms) == 1 or len(strict) == pool:
                 return strict, False
         loose = find(query.filter, terms, every=False, limit=pool)
-        if not strict and len(loose) == pool and len(terms) > 1:
+        if not strict and len(loose) == pool and 1 < len(terms) < SURELY_AHEAD:
             holding = sum(f" {rarest} " in "".join(match[2:6]) for match in loose)
             if holding < statistics.frequency[rarest]:
                 strict = find(query.filter, terms, every=True, limit=pool)

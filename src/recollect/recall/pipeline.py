@@ -78,8 +78,9 @@ class Recall:
         """
         served = self._served(query, fused)
         depth = contenders(fused, query.limit, self.adjustments.spread(query))
-        below = [candidate for candidate in fused[depth:] if candidate.id not in served]
-        reach = [*fused[:depth], *(c for c in fused[depth:] if c.id in served)]
+        chained = {*served, *served.values()}
+        below = [candidate for candidate in fused[depth:] if candidate.id not in chained]
+        reach = [*fused[:depth], *(c for c in fused[depth:] if c.id in chained)]
         choice = self._choose_among(query, rankings, reach, served)
         if below and len(choice.chosen) < query.limit:
             return self._choose_among(query, rankings, fused, served)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -43,6 +43,7 @@ _TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
 _MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
 _ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
 _BY_SCORE = itemgetter(25, 26)
+_ENOUGH = 8  # matches for each one wanted; docs/adr/0005 has what fewer and more cost
 _SPARE = 8  # matches looked at beyond the expected ones
 
 
@@ -119,7 +120,9 @@ class SqliteStore:
                 _add_link(connection, scope, link)
         return Stored(memory=memory)
 
-    def put_many(self, scope: Scope, histories: Sequence[History]) -> list[Outcome | None]:
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
         """Keep many in one transaction; None where that id is stored already, in any state."""
         outcomes: list[Outcome | None] = []
         with self._write() as connection:
@@ -129,7 +132,7 @@ class SqliteStore:
                     outcomes.append(None)
                     continue
                 known = None if present.deleted_at else _known(connection, scope, present)
-                if known is not None:
+                if known is not None and known.id not in siblings:
                     outcomes.append(AlreadyKnown(memory=known))
                     continue
                 for memory, later in zip(
@@ -315,13 +318,44 @@ class SqliteStore:
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 
-        Checking the filter on every match would cost as much again as finding them. So where the
-        scope holds most of the file and nothing else is asked, the best matches of the whole index
-        are taken, a few more than needed, and only those are checked. When that leaves too few,
-        every match is checked after all.
+        Ranking costs FTS5 ten times as much as matching, and the common terms of a question match
+        most of what it ranks without deciding who is best. So any-of searches go by the rarest
+        terms that match enough memories; a memory that holds only the others is left out.
+        """
+        if not every and filter.is_scope_alone:
+            deciding = self._deciding(filter.scope, terms, limit)
+            if len(deciding) < len(terms):
+                matches = self._best(filter, deciding, " OR ", limit)
+                if len(matches) == limit:
+                    return matches
+        return self._best(filter, terms, " AND " if every else " OR ", limit)
+
+    def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
+        """The rarest terms that together match several times as many memories as are wanted."""
+        connection = self._connections.get()
+        with translated(self.path):
+            frequency = self._estimates.statistics(connection, terms).frequency
+            share = self._estimates.share(connection, scope)
+        deciding: list[str] = []
+        matching = 0.0
+        for term in sorted(terms, key=lambda term: (frequency[term], term)):
+            if matching >= _ENOUGH * limit:
+                break
+            deciding.append(term)
+            matching += frequency[term] * share
+        return deciding
+
+    def _best(
+        self, filter: Filter, terms: Sequence[str], joint: str, limit: int
+    ) -> list[LexicalMatch]:
+        """The best matches, checked against the filter.
+
+        Checking every match would cost as much again as finding it. So where the scope holds most
+        of the file and nothing else is asked, the best of the whole index are taken, a few more
+        than needed, and only those are checked. When that leaves too few, all are.
         """
         parameters = rows.from_filter(filter) | {
-            "match": (" AND " if every else " OR ").join(f'"{term}"' for term in terms),
+            "match": joint.join(f'"{term}"' for term in terms),
             "limit": limit,
         }
         ahead = self._look_ahead(filter, limit)

@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from recollect.config import FILE_VARIABLE
 from recollect.interfaces.cli import change, move, read, upkeep
 from recollect.interfaces.cli.guard import guarded, quiet_logging
 from recollect.interfaces.cli.session import Globals
@@ -39,7 +38,7 @@ def root(
     user: Annotated[str | None, typer.Option("--user", help="Whose memories are meant.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option("--config", envvar=FILE_VARIABLE, help="The configuration file."),
+        typer.Option("--config", help="The configuration file; also RECOLLECT_CONFIG."),
     ] = None,
     debug: Annotated[
         bool, typer.Option("--debug", help="Show where an internal error happened.")

@@ -13,7 +13,7 @@ import pydantic_core
 import typer
 
 from recollect.app import Recollect
-from recollect.config import Configuration, Settings, default_file
+from recollect.config import Configuration, Settings
 from recollect.errors import FileMissing, MemoryNotFound
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Session:
     @property
     def config_file(self) -> Path:
         """Where the configuration file is looked for."""
-        return self._options.config or default_file()
+        return self.configuration.file
 
     def open(self) -> Recollect:
         """The store; it is made if there is none."""

@@ -44,10 +44,11 @@ WHERE session IS NOT NULL;
 CREATE TABLE links (
     owner TEXT NOT NULL,
     source TEXT NOT NULL,
-    target TEXT NOT NULL CHECK (target <> source),
     kind TEXT NOT NULL,
-    created_at INTEGER NOT NULL,
+    target TEXT NOT NULL CHECK (target <> source),
     removed_at INTEGER NOT NULL DEFAULT 9223372036854775807,
+    created_at INTEGER NOT NULL,
+    -- in the order of the columns: SQLite 3.40 misreads another one when it checks the file
     PRIMARY KEY (owner, source, kind, target, removed_at)
 ) STRICT, WITHOUT ROWID;
 
