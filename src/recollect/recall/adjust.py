@@ -29,17 +29,12 @@ class Adjustments:
     )  #: tau of exp(-age/tau) by category
     trust: Mapping[Trust, float] = field(default_factory=dict)  #: factor by trust class
 
-    def spread(self, query: Query) -> float:
-        """How many times more the factors of one memory can come to than those of another."""
-        if self.decay_days or self.importance == 1:
-            return math.inf
-        spread = (1 + self.exact) / (1 - self.importance)
+    def most(self, query: Query) -> float:
+        """The most that the factors of any memory can come to."""
+        most = 1 + self.exact
         if query.focus:
-            spread *= 1 + self.focus
-        if self.trust:
-            classes = {*self.trust.values(), 1.0}
-            spread *= max(classes) / min(classes) if min(classes) > 0 else math.inf
-        return spread
+            most *= 1 + self.focus
+        return most * max(1.0, *self.trust.values(), 1.0)
 
     def __call__(self, query: Query, memory: Memory, now: datetime) -> dict[str, float]:
         """The factors that apply to a memory, by name."""

@@ -63,7 +63,12 @@ def _by_recall(recall: Recall, query: Query, memory: Memory, answer: Recollectio
         reason = "the moment lies outside its valid-from / valid-to span"
     else:
         reason = "no leg connects it with the query"
-    remedy = _Remedy(recall, query, memory).search() if ranks else _words_of(recall, memory)
+    if ranks:
+        remedy = _Remedy(recall, query, memory).search()
+    else:
+        remedy = _words_of(recall, memory)
+        if recall.store.superseding(query.filter.scope, [memory.id], query.filter.as_of):
+            remedy = f"ask for superseded memories too, and {remedy}"
     return WhyNot(id=memory.id, rank=None, reason=reason, standings=standings, remedy=remedy)
 
 
@@ -130,17 +135,17 @@ class _Remedy:
     def search(self) -> str:
         """The change in words."""
         changes = self._everything()
-        if self._rank(changes) is None:
+        rank = self._rank(changes)
+        if rank is None:
             return "none that a query could make: another memory is served in its place"
+        changes["limit"] = max(rank, self.query.limit)
+        if self.query.budget_bytes is not None:
+            changes["budget_bytes"] = self._needed_bytes(changes)
         for name in _Changes.__annotations__:
             fewer = changes.copy()
-            fewer.pop(name)  # type: ignore[misc] # the names are those of the annotations
+            fewer.pop(name, None)  # type: ignore[misc] # the names are those of the annotations
             if self._rank(fewer) is not None:
                 changes = fewer
-        if "limit" in changes:
-            changes["limit"] = self._rank(changes) or LARGEST_LIMIT
-        if "budget_bytes" in changes:
-            changes["budget_bytes"] = self._needed_bytes(changes)
         return " and ".join(_in_words(changes))
 
     def _everything(self) -> _Changes:
@@ -155,13 +160,14 @@ class _Remedy:
         states = self.query.filter.states | {State.SUPERSEDED}
         if is_expired(self.memory, self.query.filter.now):
             states |= {State.EXPIRED}
+        pool = max(self.query.pool, min(rank for rank, _ in found))
         return {
             "states": states,
             # Rounded down, so that the number shown lets it in.
             "least_confidence": math.floor(max(c for _, c in found) * 100) / 100,
-            "pool": max(self.query.pool, min(rank for rank, _ in found)),
+            "pool": pool,
             "budget_bytes": None,
-            "limit": LARGEST_LIMIT,
+            "limit": min(pool, LARGEST_LIMIT),
         }
 
     def _ask(self, changes: _Changes) -> Recollection:

@@ -15,7 +15,7 @@ from recollect.types import Fused, MemoryId, Placing, Ranking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexCombination:
-    """The weighted mean of the legs' scores, each divided by its leg's best (Bruch et al. 2023).
+    """The weighted sum of the legs' scores, each divided by its leg's best (Bruch et al. 2023).
 
     Zero is the theoretical minimum of every leg, so a leg's scores keep their proportions: a memory
     half as good as the best counts half. With one leg the order is that leg's order.
@@ -25,14 +25,9 @@ class ConvexCombination:
 
     def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
         """Every candidate of every leg, best first."""
-        weights = [self.weights.get(ranking.leg, 1.0) for ranking in rankings]
-        total = math.fsum(weights) or 1.0
         return _merge(
             rankings,
-            [
-                _proportions(ranking, weight / total)
-                for ranking, weight in zip(rankings, weights, strict=True)
-            ],
+            [_proportions(ranking, self.weights.get(ranking.leg, 1.0)) for ranking in rankings],
         )
 
 
@@ -63,8 +58,8 @@ class ReciprocalRank:
 def _proportions(ranking: Ranking, weight: float) -> list[float]:
     """Each candidate's score as a share of the best, times the weight of the leg."""
     scores = [max(0.0, candidate.score) for candidate in ranking.candidates]
-    unit = weight / (max(scores, default=0.0) or 1.0)
-    return [score * unit for score in scores]
+    best = max(scores, default=0.0) or 1.0
+    return [score / best * weight for score in scores]
 
 
 def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]) -> list[Fused]:

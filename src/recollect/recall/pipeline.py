@@ -17,10 +17,10 @@ from recollect.recall.adjust import Adjustments
 from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
 from recollect.recall.select import Selection, present
-from recollect.recall.standing import Standing
+from recollect.recall.standing import Reading, Standing
 from recollect.recall.supersession import heads
 from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace
-from recollect.types import Fused, Hit, MemoryId, Query, Ranking, State
+from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking, State
 
 logger = logging.getLogger(__name__)
 
@@ -73,20 +73,45 @@ class Recall:
     def _choose(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
-        Nobody below them can, whatever is known about it; so it is not even read. Only when the
-        selection leaves too few are the others considered too.
+        Nobody below them can, whatever is known about it; so it is not even read. Only when one of
+        them is dropped, which makes room, are the others considered too.
         """
         served = self._served(query, fused)
-        depth = contenders(fused, query.limit, self.adjustments.spread(query))
-        chained = {*served, *served.values()}
-        below = [candidate for candidate in fused[depth:] if candidate.id not in chained]
-        reach = [*fused[:depth], *(c for c in fused[depth:] if c.id in chained)]
-        choice = self._choose_among(query, rankings, reach, served)
-        if below and len(choice.chosen) < query.limit:
-            return self._choose_among(query, rankings, fused, served)
+        reading = Reading(self.store, query.filter, rankings)
+        if served:  # a chain may carry anybody up
+            return self._choose_among(query, fused, served, reading)
+        depth = self._contenders(query, fused, reading)
+        choice = self._choose_among(query, fused[:depth], served, reading)
+        if depth == len(fused):
+            return choice
+        if any(not isinstance(dropped.reason, BelowLimit) for dropped in choice.dropped):
+            return self._choose_among(query, fused, served, reading)
         reason = BelowLimit(limit=query.limit)
-        choice.dropped.extend([Dropped(candidate.id, reason) for candidate in below])
+        choice.dropped.extend([Dropped(candidate.id, reason) for candidate in fused[depth:]])
         return choice
+
+    def _contenders(self, query: Query, fused: Sequence[Fused], reading: Reading) -> int:
+        """How many of the best candidates can be among the first `limit` once adjusted.
+
+        The last of those will have at least the lowest score of any `limit` candidates; nobody
+        whose score stays below that, adjusted as favourably as can be, is one of them.
+        """
+        first = fused[: query.limit]
+        if len(first) == len(fused):
+            return len(fused)
+        memories = reading.get([candidate.id for candidate in first])
+        lowest = min(
+            candidate.score * self._adjusted(query, memories.get(candidate.id))
+            for candidate in first
+        )
+        least = lowest / self.adjustments.most(query)
+        return bisect_right(fused, -least, lo=query.limit, key=lambda candidate: -candidate.score)
+
+    def _adjusted(self, query: Query, memory: Memory | None) -> float:
+        """The product of a memory's factors; nothing is left of one that is gone."""
+        if memory is None:
+            return 0.0
+        return math.prod(self.adjustments(query, memory, query.filter.now).values())
 
     def _served(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
         """The memory to serve for each superseded one, unless those themselves were asked for."""
@@ -98,11 +123,11 @@ class Recall:
     def _choose_among(
         self,
         query: Query,
-        rankings: Sequence[Ranking],
         fused: Sequence[Fused],
         served: Mapping[MemoryId, MemoryId],
+        reading: Reading,
     ) -> _Choice:
-        standing = Standing(self.store, query.filter, rankings, fused, served)
+        standing = Standing(query.filter, fused, served, reading)
         judged = self._judge(query, standing)
         chosen, dropped = self.selection(query, judged, standing.memories)
         return _Choice(judged, chosen, [*standing.dropped, *dropped], standing)
@@ -150,17 +175,6 @@ class _Choice(NamedTuple):
     chosen: list[Judged]
     dropped: list[Dropped]
     standing: Standing
-
-
-def contenders(fused: Sequence[Fused], limit: int, spread: float) -> int:
-    """How many of the best fused candidates can be among the first `limit` after adjustment.
-
-    `spread` is how much more one memory may be adjusted than another.
-    """
-    if len(fused) <= limit or spread == math.inf:
-        return len(fused)
-    least = fused[limit - 1].score / spread
-    return bisect_right(fused, -least, lo=limit, key=lambda candidate: -candidate.score)
 
 
 def _run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:

@@ -10,38 +10,47 @@ from recollect.trace import Dropped, Expired, Gone, Superseded
 from recollect.types import Filter, Fused, Memory, MemoryId, Ranking, State
 
 
+class Reading:
+    """The memories of a recall, each read once: from the legs that had to, else from the store."""
+
+    def __init__(self, store: Store, filter: Filter, rankings: Sequence[Ranking]) -> None:
+        self._store = store
+        self._filter = filter
+        self._at_hand = {id_: load for r in rankings for id_, load in r.memories.items()}
+        self._read: dict[MemoryId, Memory] = {}
+
+    def get(self, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        """All memories read so far, these among them as far as they exist."""
+        read, at_hand = self._read, self._at_hand
+        missing = []
+        for id_ in ids:
+            if id_ not in read:
+                load = at_hand.get(id_)
+                if load is None:
+                    missing.append(id_)
+                else:
+                    read[id_] = load()
+        if missing:
+            read |= self._store.get_many(self._filter.scope, missing, self._filter.as_of)
+        return read
+
+
 class Standing:
     """The fused candidates as memories: the newest of each chain, and none that has expired."""
 
     def __init__(
         self,
-        store: Store,
         filter: Filter,
-        rankings: Sequence[Ranking],
         fused: Sequence[Fused],
         served: Mapping[MemoryId, MemoryId],
+        reading: Reading,
     ) -> None:
-        self._store = store
         self._filter = filter
         self.dropped: list[Dropped] = []
         self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
-        self.memories = self._read(rankings, [candidate.id for candidate in fused], served)
+        ids = [candidate.id for candidate in fused]
+        self.memories = reading.get([*ids, *(served[id_] for id_ in ids if id_ in served)])
         self.kept: list[Fused] = self._keep(fused, served)
-
-    def _read(
-        self,
-        rankings: Sequence[Ranking],
-        ids: list[MemoryId],
-        served: Mapping[MemoryId, MemoryId],
-    ) -> dict[MemoryId, Memory]:
-        """The candidates and those served in their place; from the legs where they have them."""
-        at_hand = {id_: load for ranking in rankings for id_, load in ranking.memories.items()}
-        memories = {id_: at_hand[id_]() for id_ in ids if id_ in at_hand}
-        heads = [served[id_] for id_ in ids if id_ in served]
-        missing = [id_ for id_ in (*ids, *heads) if id_ not in memories]
-        if missing:
-            memories |= self._store.get_many(self._filter.scope, missing, self._filter.as_of)
-        return memories
 
     def _keep(self, fused: Sequence[Fused], served: Mapping[MemoryId, MemoryId]) -> list[Fused]:
         """Candidates under the id that is served, each once, at its best place, in order."""

@@ -43,8 +43,8 @@ _TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
 _MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
 _ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
 _BY_SCORE = itemgetter(25, 26)
-_ENOUGH = 8  # matches for each one wanted; docs/adr/0005 has what fewer and more cost
-_SPARE = 8  # matches looked at beyond the expected ones
+_ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
+_SPARE = 4  # matches looked at beyond the expected ones
 
 
 class SqliteStore:
@@ -414,15 +414,10 @@ class _Estimates:
     def statistics(self, connection: sqlite3.Connection, terms: Sequence[str]) -> LexicalStatistics:
         total, length = self._refresh(connection)
         known = self._frequency
-        frequency = {}
-        for term in terms:
-            count = known.get(term)
-            if count is None:
-                row = connection.execute(SQL["frequency"], (term,)).fetchone()
-                count = row[0] if row else 0
-                if count:
-                    known[term] = count
-            frequency[term] = count
+        unknown = [term for term in terms if term not in known]
+        if unknown:
+            known.update(connection.execute(SQL["frequencies"], (json.dumps(unknown),)))
+        frequency = {term: known.get(term, 0) for term in terms}
         return LexicalStatistics(total, length / total if total else 0.0, frequency)
 
     def share(self, connection: sqlite3.Connection, scope: Scope) -> float:

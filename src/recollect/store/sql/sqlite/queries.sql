@@ -195,8 +195,8 @@ SELECT 1 FROM below WHERE id = :target LIMIT 1;
 -- index_facts: how much the index holds
 SELECT versions, terms FROM index_facts;
 
--- frequency: in how many versions a term occurs
-SELECT doc FROM lexicon_terms WHERE term = ?;
+-- frequencies: in how many versions each of these terms occurs
+SELECT term, doc FROM lexicon_terms WHERE term IN (SELECT value FROM json_each(?));
 
 -- fragment entry
 i.content, i.keywords, i.tags, i.category, i.function, i.length
