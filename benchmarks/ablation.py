@@ -21,6 +21,7 @@ from evaluation_data import DEFAULT_FOLDER, SETS, EvaluationSet, load
 from quality import ask, ingest, mean_scores, users
 from recollect import analysis
 from recollect.recall.lexical import LexicalWeights
+from recollect.store import sqlite
 from recollect.store.sqlite import SqliteStore
 
 PLAIN = LexicalWeights(k1=1.2, b=0.75, inflected=1.0, adjacent=0.0)
@@ -31,9 +32,20 @@ STEPS = {
     "+ own spelling counts more": LexicalWeights(adjacent=0.0),
     "+ neighbours (shipped)": LexicalWeights(),
     "shipped, k1 = 1.2": LexicalWeights(k1=1.2),
-    "shipped, k1 = 1.8": LexicalWeights(k1=1.8),
+    "shipped, k1 = 1.5": LexicalWeights(k1=1.5),
+    "shipped, k1 = 2.0": LexicalWeights(k1=2.0),
     "shipped, b = 0.3": LexicalWeights(b=0.3),
     "shipped, b = 0.5": LexicalWeights(b=0.5),
+    "shipped, neighbours 0.5": LexicalWeights(adjacent=0.5),
+    "shipped, neighbours 1.0": LexicalWeights(adjacent=1.0),
+}
+
+#: How many matches the rarest terms must have before common ones are left out of the search.
+PRUNING = {
+    "shipped, every term searched": (10**9, 10**9),
+    "shipped, 8 matches each": (8, 8),
+    "shipped, 4 matches each": (4, 4),
+    "shipped, 2 matches each": (2, 2),
 }
 
 
@@ -55,6 +67,9 @@ def main() -> int:
     figures = [_ours(s, STEPS) for s in sets]
     for name in STEPS:
         _row(name, [row[name] for row in figures])
+    for name, (enough, fewer) in PRUNING.items():
+        with patch.multiple(sqlite, _ENOUGH=enough, _FEWER=fewer):
+            _row(name, [_ours(s, {"": LexicalWeights()})[""] for s in sets])
     return 0
 
 

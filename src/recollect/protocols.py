@@ -183,8 +183,8 @@ class LexicalSearch(Protocol):
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 
-        Where any will do, a store may go by the rarest terms alone when those match at least four
-        times as many memories as are wanted.
+        Where any will do, a store may go by the rarest terms alone when those match at least as
+        many memories as are wanted.
         """
 
 

@@ -79,6 +79,8 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
 
 def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datetime) -> Filter:
     """Which memories a caller means."""
+    if not fields:  # as most recalls are asked
+        return Filter(scope=scope, now=now)
     as_of = check_time(fields.get("as_of"), "as_of")
     created_from = check_time(fields.get("created_from"), "the beginning")
     created_to = check_time(fields.get("created_to"), "the end")

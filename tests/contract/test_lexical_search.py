@@ -229,8 +229,8 @@ def test_all_stores_rank_alike(
             categories=chance.choice([frozenset(), frozenset({"people"})]),
         )
         every = chance.random() < 0.4
-        # From four matches for each one wanted on, a store may go by the rarest terms alone.
-        limit = chance.choice([3, 20, 200] if every else [100, 200])
+        # Once they match as many as are wanted, a store may go by the rarest terms alone.
+        limit = chance.choice([3, 20, 200] if every else [150, 200])
         answers = {
             name: each.lexical_matches(filter_, terms, every=every, limit=limit)
             for name, each in stores.items()

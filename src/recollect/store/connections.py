@@ -150,14 +150,15 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as exc:
-        raise _translate(exc, path) from exc
+        raise translate(exc, path) from exc
     except PermissionError as exc:
         raise errors.StoreReadOnly(f"no permission to write {str(path)!r}") from exc
     except OSError as exc:
         raise errors.StoreUnavailable(f"{str(path)!r} cannot be opened: {exc.strerror}") from exc
 
 
-def _translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
+def translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
+    """What Recollect says for what SQLite said."""
     name = repr(str(path))
     match getattr(exc, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:

@@ -22,7 +22,7 @@ from recollect.protocols import (
     Statistics,
 )
 from recollect.store import migrate, queries, rows
-from recollect.store.connections import Connections, translated
+from recollect.store.connections import Connections, translate, translated
 from recollect.types import (
     AlreadyKnown,
     Filter,
@@ -44,6 +44,7 @@ _MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
 _ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
 _BY_SCORE = itemgetter(25, 26)
 _ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
+_FEWER = 1  # the same, where the next term is a common one
 _SPARE = 4  # matches looked at beyond the expected ones
 
 
@@ -102,8 +103,11 @@ class SqliteStore:
                 raise
 
     def _read(self, statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        with translated(self.path):
-            return self._connections.get().execute(SQL[statement], parameters).fetchall()
+        connection = self._connections.get()
+        try:
+            return connection.execute(SQL[statement], parameters).fetchall()
+        except sqlite3.Error as exc:  # as `translated` does, at a third of its price
+            raise translate(exc, self.path) from exc
 
     # ---- writing -------------------------------------------------------------------------------
 
@@ -291,6 +295,9 @@ class SqliteStore:
     def _links(
         self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
     ) -> list[Link]:
+        # Asked twice on every recall, and most scopes have no links at all.
+        if not self._read("has_links", {"owner": scope.user}):
+            return []
         found = self._read(
             statement, {"owner": scope.user, "ids": json.dumps(ids), "moment": rows.moment(as_of)}
         )
@@ -331,7 +338,10 @@ class SqliteStore:
         return self._best(filter, terms, " AND " if every else " OR ", limit)
 
     def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
-        """The rarest terms that together match several times as many memories as are wanted."""
+        """The rarest terms that together match several times as many memories as are wanted.
+
+        Fewer will do where the next term would match more than all of them together.
+        """
         connection = self._connections.get()
         with translated(self.path):
             frequency = self._estimates.statistics(connection, terms).frequency
@@ -339,10 +349,11 @@ class SqliteStore:
         deciding: list[str] = []
         matching = 0.0
         for term in sorted(terms, key=lambda term: (frequency[term], term)):
-            if matching >= _ENOUGH * limit:
+            more = frequency[term] * share
+            if matching >= _ENOUGH * limit or (matching >= _FEWER * limit and more > matching):
                 break
             deciding.append(term)
-            matching += frequency[term] * share
+            matching += more
         return deciding
 
     def _best(

@@ -147,6 +147,9 @@ UPDATE links SET removed_at = :removed_at + (
 WHERE owner = :owner AND source = :source AND target = :target AND kind = :kind
 AND removed_at = 9223372036854775807;
 
+-- has_links: a row if a scope has any link, past or present
+SELECT 1 FROM links WHERE owner = :owner LIMIT 1;
+
 -- links_of: the links that began or ended at these memories at a moment
 SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
 FROM json_each(:ids) AS wanted CROSS JOIN links AS l ON l.owner = :owner AND l.source = wanted.value

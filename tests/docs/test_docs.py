@@ -1,0 +1,183 @@
+"""The docs say what is true: their code runs, their examples are current, nothing is left out."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from recollect import errors
+from recollect.config import Settings
+from recollect.interfaces.cli import app
+from recollect.interfaces.cli.guard import EXIT_CODES
+from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+GROUP: Any = typer.main.get_command(app)
+
+_GENERATED = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_LINK = re.compile(r"\]\(([^)\s]*)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    """The blocks of a page that people wrote, in a language."""
+    text = _GENERATED.sub("", page.read_text(encoding="utf-8"))
+    return [body for found, body in _BLOCK.findall(text) if found == language]
+
+
+def commands(page: Path) -> list[str]:
+    lines = "".join(blocks(page, "console")).splitlines()
+    return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
+
+
+def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A process of its own, that finds `recollect` where it finds Python."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+# ---- what is shown works -----------------------------------------------------------------------
+
+
+@with_pages([page for page in PAGES if blocks(page, "python")])
+def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    done = run([sys.executable, "-W", "error", "-c", "\n".join(blocks(page, "python"))], tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+
+
+@with_pages([page for page in PAGES if commands(page)])
+def test_the_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
+    done = run(["/bin/sh", "-e", "-c", "\n".join(commands(page))], tmp_path)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@with_pages([page for page in PAGES if "[[[cog" in page.read_text(encoding="utf-8")])
+def test_the_generated_parts_of_a_page_are_current(page: Path) -> None:
+    cog = [str(Path(sys.executable).parent / "cog"), "--check", "--diff", "-P"]
+
+    done = run([*cog, str(page)], ROOT)
+
+    assert done.returncode == 0, f"run `make docs`\n{done.stdout}{done.stderr}"
+
+
+# ---- nothing is left out -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["", *GROUP.commands])
+def test_every_command_and_option_is_in_the_reference(name: str) -> None:
+    heading = f"## `{f'recollect {name}'.strip()}`\n"
+    command = GROUP.commands[name] if name else GROUP
+    _, found, section = read("docs/reference/cli.md").partition(heading)
+
+    assert found
+    options = [option for param in command.params for option in param.opts if option[0] == "-"]
+    text = section.partition("\n## ")[0]
+    assert [option for option in options if f"{option} " not in text] == []
+
+
+def test_every_exit_status_of_an_error_is_in_the_reference() -> None:
+    text = read("docs/reference/cli.md")
+
+    assert [code for _, code in EXIT_CODES if f"| {code} |" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("record", "heading"),
+    [(HeaderRecord, "Header"), (MemoryRecord, "Memory"), (LinkRecord, "Link")],
+)
+def test_every_field_of_an_export_is_in_the_reference(record: Any, heading: str) -> None:
+    section = read("docs/reference/cli.md").partition(f"### {heading}\n")[2].partition("\n### ")[0]
+
+    assert [name for name in record.model_fields if f"| `{name}` |" not in section] == []
+
+
+def test_every_setting_is_in_the_reference() -> None:
+    text = read("docs/reference/settings.md")
+
+    assert [name for name in Settings.model_fields if f"| `{name}` |" not in text] == []
+
+
+def kinds(error: type[errors.RecollectError]) -> Iterator[type[errors.RecollectError]]:
+    yield error
+    for kind in error.__subclasses__():
+        yield from kinds(kind)
+
+
+def test_every_error_is_in_the_reference() -> None:
+    text = read("docs/reference/errors.md")
+    codes = [kind.code for kind in kinds(errors.RecollectError) if kind.__module__ != __name__]
+
+    assert [code for code in codes if f"| `{code}` |" not in text] == []
+
+
+def test_every_module_has_its_line_in_the_house_guide() -> None:
+    text = read("CONTRIBUTING.md")
+    rooms = [path for path in (ROOT / "src/recollect").iterdir() if path.name[0] not in "_."]
+
+    assert [room.stem for room in rooms if not re.search(rf"`{room.stem}\b", text)] == []
+
+
+# ---- it hangs together -------------------------------------------------------------------------
+
+
+def slugs(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = _HEADING.findall(page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+
+
+@with_pages(PAGES)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    text = _BLOCK.sub("", page.read_text(encoding="utf-8"))
+    targets = [link for link in _LINK.findall(text) if not link.startswith("http")]
+
+    for target in targets:
+        name, _, anchor = target.partition("#")
+        place = page.parent / name if name else page
+        assert place.exists(), target
+        assert not anchor or anchor in slugs(place), target
+
+
+def avoided() -> set[str]:
+    """The words that the glossary says to avoid; a word that is a command has its own meaning."""
+    rows = [line.split("|")[3] for line in read("docs/glossary.md").splitlines() if "|" in line]
+    words = re.sub(r"\(.*?\)|\"", "", ",".join(rows)).split(",")
+    return {word.strip() for word in words if word.strip(" -")} - {"avoid", *GROUP.commands}
+
+
+def test_the_help_uses_the_words_of_the_glossary() -> None:
+    reference = read("docs/reference/cli.md").lower()  # holds every help text, as another test says
+    helps = "".join(body for language, body in _BLOCK.findall(reference) if language == "text")
+    helps = helps.replace("json document", "json")  # what the standard calls it
+
+    assert {"chunk", "retriever", "debug info"} <= avoided()
+    assert [word for word in avoided() if re.search(rf"\b{re.escape(word)}\b", helps)] == []
