@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PAGES = README.md $(shell grep -rl '\[\[\[cog' docs --include='*.md')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
@@ -27,7 +28,7 @@ check: $(READY) ## The fast part of the tests: format, lint, types, import contr
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/cog --check -P README.md docs/reference/cli.md
+	$(BIN)/cog --check -P $(PAGES)
 	$(BIN)/pytest tests/unit
 
 test: check ## Everything: also contracts, migrations, surfaces, crashes, a bare install
@@ -39,7 +40,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 docs: $(READY) ## Write the generated parts of the docs anew
-	$(BIN)/cog -r -P README.md docs/reference/cli.md
+	$(BIN)/cog -r -P $(PAGES)
 
 bench: bench-quality bench-latency bench-writes bench-crash ## All measurements (about half an hour)
 

@@ -1,15 +1,19 @@
 # ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
 """The generated parts of the docs, printed by the cog blocks in the Markdown files.
 
-Examples are real: each command runs in a real shell, in an empty folder, on a real store. Only what
-would differ from run to run is held still: ids, the stopwatch, and the time of "now".
+Examples are real: each command runs in an empty folder of its own, on a real store. Only what would
+differ from run to run is held still: ids, the stopwatch, and the time of "now".
 """
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import itertools
 import os
+import random
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,17 +21,23 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import typer.main
+from typer.testing import CliRunner
 
 from recollect import errors
 from recollect.config import PREFIX, Settings
 from recollect.interfaces.cli.guard import InternalError, exit_code
-from recollect.interfaces.cli.main import COMMANDS
+from recollect.interfaces.cli.main import COMMANDS, app
 from recollect.recall.lexical import LexicalWeights
 
 WIDTH = 100  # columns of an example
 NOW = "2025-11-15 09:30 UTC"  # what "now" is in the examples
-STILL = Path(__file__).with_name("still.py")
+STEP = 0.000_2  # seconds from one look at the stopwatch to the next
 
+_SHELL = re.compile("[|<>&;$]")  # a line that has these is for a shell
+_NUMBERED = re.compile(r"^(ADR )?[\d-]+\W+", re.IGNORECASE)
 _STORED = re.compile(r"^Stored (\w{12}) ", re.MULTILINE)
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)( \d\d:\d\d UTC)?")
 
@@ -37,13 +47,7 @@ class Example:
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="recollect-docs-")
-        self._place = Path(self._folder.name)
         self.ids: list[str] = []  #: of what was stored, in order
-        command = self._place / "bin" / "recollect"
-        command.parent.mkdir()
-        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{STILL}" "$@"\n', "utf-8")
-        command.chmod(0o755)
-        (self._place / "work").mkdir()
 
     def __call__(self, *lines: str, status: int = 0) -> None:
         """Print commands and what they answer; `{0}` stands for the first id that was stored."""
@@ -56,29 +60,64 @@ class Example:
 
     def run(self, command: str, *, status: int = 0) -> str:
         """What a command answers."""
-        done = subprocess.run(
-            ["/bin/sh", "-c", command],  # noqa: S603  the commands stand in our own docs
-            cwd=self._place / "work",
-            env=self._environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            check=False,
-        )
-        if done.returncode != status:
-            raise RuntimeError(f"{command!r} ended with {done.returncode}:\n{done.stdout}")
-        self.ids += _STORED.findall(done.stdout)
-        return _MOMENT.sub(_still_moment, done.stdout)
+        in_shell = _SHELL.search(command) or not command.startswith("recollect ")
+        ended, answer = (_in_shell if in_shell else _in_here)(command, self._folder.name)
+        if ended != status:
+            raise RuntimeError(f"{command!r} ended with {ended}:\n{answer}")
+        self.ids += _STORED.findall(answer)
+        return _MOMENT.sub(_still_moment, answer)
 
-    def _environment(self) -> dict[str, str]:
-        return {
-            "HOME": str(self._place),
-            "PATH": f"{self._place / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "LANG": "C.UTF-8",
-            "COLUMNS": str(WIDTH),
-            "NO_COLOR": "1",
-            "RECOLLECT_STORE": "memories.db",
-        }
+
+def _in_shell(command: str, folder: str) -> tuple[int, str]:
+    """The exit status and output of a line of shell."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(  # noqa: S603  the commands stand in our own docs
+        ["/bin/sh", "-c", command],
+        cwd=folder,
+        env={"PATH": path, **_environment(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def _in_here(command: str, folder: str) -> tuple[int, str]:
+    """The exit status and output of a `recollect` command, without the wait for a new process."""
+    alone = mock.patch.dict(os.environ, _environment(folder), clear=True)
+    with alone, contextlib.chdir(folder), _held_still(command):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+    return done.exit_code, done.output
+
+
+def _environment(folder: str) -> dict[str, str]:
+    return {
+        "HOME": folder,
+        "XDG_CONFIG_HOME": folder,
+        "XDG_DATA_HOME": folder,
+        "LANG": "C.UTF-8",
+        "COLUMNS": str(WIDTH),
+        "NO_COLOR": "1",
+        "RECOLLECT_STORE": "memories.db",
+    }
+
+
+@contextlib.contextmanager
+def _held_still(command: str) -> Iterator[None]:
+    """Ids that follow from the command, and a stopwatch that goes evenly."""
+    chance = random.Random(command)  # noqa: S311  the same ids every time
+    ticks = itertools.count()
+
+    def stopwatch() -> float:
+        return next(ticks) * STEP
+
+    with contextlib.ExitStack() as held:
+        held.enter_context(mock.patch("secrets.randbits", chance.getrandbits))
+        for name, module in [*sys.modules.items()]:
+            if name.startswith("recollect.") and "perf_counter" in vars(module):
+                held.enter_context(mock.patch.object(module, "perf_counter", stopwatch))
+        yield
 
 
 def _still_moment(match: re.Match[str]) -> str:
@@ -90,11 +129,24 @@ def _still_moment(match: re.Match[str]) -> str:
 
 def helps() -> None:
     """Print the help of every command."""
-    example = Example()
-    for name in ("", *COMMANDS):
-        command = f"recollect {name}".strip()
-        print(f"## `{command}`\n")
-        print(f"```text\n{example.run(f'{command} --help')}```\n")
+    group: Any = typer.main.get_command(app)
+    help_names = group.context_settings["help_option_names"]
+    root = typer.Context(
+        group, info_name="recollect", terminal_width=WIDTH, help_option_names=help_names
+    )
+    commands = [typer.Context(group.commands[name], root, name) for name in COMMANDS]
+    for context in (root, *commands):
+        shown = context.command.get_help(context)
+        print(f"## `{context.command_path}`\n\n```text\n{shown}\n```\n")
+
+
+def decisions() -> None:
+    """Print a row for every ADR."""
+    print("| number | decision |")
+    print("|---|---|")
+    for path in sorted(Path(__file__).parent.glob("adr/0*.md")):
+        title = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+        print(f"| [{path.name[:4]}]({path.name}) | {_NUMBERED.sub('', title)} |")
 
 
 def settings() -> None:
@@ -131,7 +183,11 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         return f"{limits['min_length']} to {limits['max_length']} characters"
     if "min_length" in limits:
         return "at least one name"
-    return {"store": "a path", "decay_days": "days above 0 by category"}[name]
+    return {
+        "store": "a path",
+        "decay_days": "days above 0 by category",
+        "trust_factors": "numbers above 0 by trust class",
+    }[name]
 
 
 def weights() -> None:

@@ -81,6 +81,7 @@ class Recollect:
                 exact=settings.exact_bonus,
                 focus=settings.focus_bonus,
                 decay_days=settings.decay_days,
+                trust=settings.trust_factors,
             ),
             selection=Selection(least_confidence=settings.least_confidence),
             executor=self._executor,

@@ -17,6 +17,7 @@ import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from recollect import errors
+from recollect.types import Trust
 
 PREFIX = "RECOLLECT_"
 #: Names the configuration file itself, so it cannot be a setting inside it.
@@ -70,6 +71,10 @@ class Settings(BaseModel):
     decay_days: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
         default_factory=dict,
         description="By category: after how many days a score has faded to 1/e.",
+    )
+    trust_factors: dict[Trust, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="By trust class: what a score is multiplied with.",
     )
     least_confidence: float = Field(
         default=0.0, ge=0, le=1, description="Recall gives back nothing less certain than this."

@@ -151,7 +151,7 @@ class InvalidRecord(InvalidInput):
 class InvalidSetting(InvalidInput):
     """A setting has a value it cannot have."""
 
-    hint = "`recollect config` shows every setting, its value and where it came from."
+    hint = "Correct it where it comes from; docs/reference/settings.md describes every setting."
 
 
 class SensitiveUnavailable(InvalidInput):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from recollect.types import Fused, Hit, MemoryId, Placing, Query
+from recollect.types import Fused, Hit, MemoryId, Placing, Query, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,16 @@ class Expired:
 
     def __str__(self) -> str:
         return "outside its valid-from / valid-to span"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAskedFor:
+    """It is in a state that the query does not ask for."""
+
+    state: State
+
+    def __str__(self) -> str:
+        return f"it is {self.state}, and only others were asked for"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +88,9 @@ class OverBudget:
         return f"needs {self.size} bytes, {self.left} were left in the budget"
 
 
-Reason = Superseded | Expired | Gone | SaysTheSame | TooUncertain | BelowLimit | OverBudget
+Reason = (
+    Superseded | Expired | NotAskedFor | Gone | SaysTheSame | TooUncertain | BelowLimit | OverBudget
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

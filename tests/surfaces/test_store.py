@@ -23,7 +23,7 @@ def test_storing_the_same_again_says_that_it_is_known(run: Run, remember: Run) -
     human = run("store", "The build server is ci-04.")
     machine = run("store", "The build server is ci-04.", "--json").json
 
-    assert human.out.startswith(f"AlreadyKnown {id_}")
+    assert human.out.startswith(f"Already known {id_}")
     assert machine["outcome"] == "already_known"
     assert machine["memory"]["id"] == id_
 

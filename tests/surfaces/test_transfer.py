@@ -79,7 +79,9 @@ def test_importing_again_changes_nothing(run: Run, rich_store: None, tmp_path: P
     ran = run("import", tmp_path / "copy.jsonl")
 
     assert ran.code == 0
-    assert ran.out.startswith("0 memories stored, 7 known already, 0 links added, 6 known already")
+    assert ran.out.startswith(
+        "0 memories stored, 7 memories known already, 0 links added, 6 links known already"
+    )
     assert run("export").out.split("\n", 1)[1] == before
 
 

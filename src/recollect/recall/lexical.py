@@ -56,7 +56,8 @@ class LexicalLeg:
         statistics = self.search.lexical_statistics([*surfaces])
         terms = _rarest(surfaces, statistics)
         matches, broadened = self._find(query, terms, statistics)
-        scorer = _Scorer(asked, {term: surfaces[term] for term in terms}, statistics, self.weights)
+        chosen = {term: surfaces[term] for term in terms}
+        scorer = _Scorer(asked, added, chosen, statistics, self.weights)
         candidates = scorer.rank(matches)
         report = LegReport(
             leg=self.name,
@@ -125,11 +126,13 @@ class _Scorer:
     def __init__(
         self,
         asked: analysis.Asked,
+        added: analysis.Asked | None,
         surfaces: Mapping[str, str],
         statistics: LexicalStatistics,
         weights: LexicalWeights,
     ) -> None:
         self._asked = asked
+        self._added = added
         self._surfaces = surfaces
         self._weights = weights
         self._information = {
@@ -168,7 +171,7 @@ class _Scorer:
                     scores[position] += gain if exact else gain * weights.inflected
         self._add_neighbours(terms, held, scores)
         ids = [match.id for match in matches]
-        candidates = [*map(Candidate, ids, scores, self._coverage(held, len(matches)))]
+        candidates = [*map(Candidate, ids, scores, self._confidence(held, len(matches)))]
         candidates.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return candidates
 
@@ -207,20 +210,29 @@ class _Scorer:
                     if all(both) and pair in terms[position]:
                         scores[position] += bonus
 
-    def _coverage(self, held: Mapping[str, list[float]], count: int) -> list[float]:
-        """The share of the query's information that each match covers."""
+    def _confidence(self, held: Mapping[str, list[float]], count: int) -> list[float]:
+        """How much of the query each match covers, or of the words added to it, at their weight."""
+        confidence = self._coverage(self._asked, held, count)
+        if self._added is None:
+            return confidence
+        by_added = self._coverage(self._added, held, count)
+        weight = self._weights.expanded
+        return [max(own, weight * added) for own, added in zip(confidence, by_added, strict=True)]
+
+    def _coverage(
+        self, asked: analysis.Asked, held: Mapping[str, list[float]], count: int
+    ) -> list[float]:
+        """The share of the information asked for that each match covers."""
         known = self._information
         # Terms left out of a long query are not held against anybody.
-        atoms = dict.fromkeys(
-            atom for atom in self._asked.atoms if atom in held or atom in self._unknown
-        )
+        atoms = dict.fromkeys(atom for atom in asked.atoms if atom in held or atom in self._unknown)
         mass = math.fsum(known[atom] for atom in atoms)
         covered = [0.0] * count
         for atom in atoms:
             if atom in held:
                 share = known[atom] / mass
                 counts = held[atom]
-                for whole, implied in self._asked.wholes.items():
+                for whole, implied in asked.wholes.items():
                     # An identifier that is there whole is there in all its parts.
                     if atom in implied and whole in held:
                         counts = [*map(max, counts, held[whole])]

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from recollect import errors
-from recollect.types import Query
+from recollect.types import Query, State
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
@@ -29,6 +29,11 @@ def parse(query: Query) -> Query:
         )
     check_number("limit", query.limit, LARGEST_LIMIT)
     check_number("pool", query.pool, LARGEST_POOL)
+    if State.DELETED in query.filter.states:
+        raise errors.InvalidQuery(
+            "deleted memories are not recalled",
+            hint="`recollect list --state deleted` shows them; `--as-of` recalls what was there.",
+        )
     if query.budget_bytes is not None and query.budget_bytes < 0:
         raise errors.InvalidQuery(f"the budget of {query.budget_bytes} bytes is negative")
     return replace(

@@ -20,7 +20,7 @@ from recollect.recall.select import Selection, present
 from recollect.recall.standing import Reading, Standing
 from recollect.recall.supersession import heads
 from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace
-from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking, State
+from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking
 
 logger = logging.getLogger(__name__)
 
@@ -76,16 +76,16 @@ class Recall:
         Nobody below them can, whatever is known about it; so it is not even read. Only when one of
         them is dropped, which makes room, are the others considered too.
         """
-        served = self._served(query, fused)
+        superseded = self._superseded(query, fused)
         reading = Reading(self.store, query.filter, rankings)
-        if served:  # a chain may carry anybody up
-            return self._choose_among(query, fused, served, reading)
+        if superseded:  # a chain may carry anybody up
+            return self._choose_among(query, fused, superseded, reading)
         depth = self._contenders(query, fused, reading)
-        choice = self._choose_among(query, fused[:depth], served, reading)
+        choice = self._choose_among(query, fused[:depth], superseded, reading)
         if depth == len(fused):
             return choice
         if any(not isinstance(dropped.reason, BelowLimit) for dropped in choice.dropped):
-            return self._choose_among(query, fused, served, reading)
+            return self._choose_among(query, fused, superseded, reading)
         reason = BelowLimit(limit=query.limit)
         choice.dropped.extend([Dropped(candidate.id, reason) for candidate in fused[depth:]])
         return choice
@@ -113,9 +113,9 @@ class Recall:
             return 0.0
         return math.prod(self.adjustments(query, memory, query.filter.now).values())
 
-    def _served(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
-        """The memory to serve for each superseded one, unless those themselves were asked for."""
-        if not fused or State.SUPERSEDED in query.filter.states:
+    def _superseded(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
+        """The newest memory of the chain of each superseded candidate."""
+        if not fused:
             return {}
         ids = [candidate.id for candidate in fused]
         return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
@@ -124,10 +124,10 @@ class Recall:
         self,
         query: Query,
         fused: Sequence[Fused],
-        served: Mapping[MemoryId, MemoryId],
+        superseded: Mapping[MemoryId, MemoryId],
         reading: Reading,
     ) -> _Choice:
-        standing = Standing(query.filter, fused, served, reading)
+        standing = Standing(query.filter, fused, superseded, reading)
         judged = self._judge(query, standing)
         chosen, dropped = self.selection(query, judged, standing.memories)
         return _Choice(judged, chosen, [*standing.dropped, *dropped], standing)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from recollect.filters import admits, is_expired
 from recollect.protocols import Store
-from recollect.trace import Dropped, Expired, Gone, Superseded
+from recollect.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
 from recollect.types import Filter, Fused, Memory, MemoryId, Ranking, State
 
 
@@ -42,50 +42,49 @@ class Standing:
         self,
         filter: Filter,
         fused: Sequence[Fused],
-        served: Mapping[MemoryId, MemoryId],
+        superseded: Mapping[MemoryId, MemoryId],
         reading: Reading,
     ) -> None:
         self._filter = filter
+        self._superseded = superseded
         self.dropped: list[Dropped] = []
         self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
-        ids = [candidate.id for candidate in fused]
-        self.memories = reading.get([*ids, *(served[id_] for id_ in ids if id_ in served)])
-        self.kept: list[Fused] = self._keep(fused, served)
+        heads = [superseded[c.id] for c in fused if c.id in superseded]
+        self.memories = reading.get([*(candidate.id for candidate in fused), *heads])
+        self.kept: list[Fused] = self._keep(fused)
 
-    def _keep(self, fused: Sequence[Fused], served: Mapping[MemoryId, MemoryId]) -> list[Fused]:
+    def _keep(self, fused: Sequence[Fused]) -> list[Fused]:
         """Candidates under the id that is served, each once, at its best place, in order."""
         kept: dict[MemoryId, Fused] = {}
         for candidate in fused:
             id_ = candidate.id
-            if id_ in served:
-                self._stand_in(candidate, served[id_], kept)
-            elif self._is_gone(id_):
-                self.dropped.append(Dropped(id_, Gone()))
-            elif self._is_expired(id_):
-                self.dropped.append(Dropped(id_, Expired()))
-            elif id_ in kept:  # one of its predecessors ranked before it
-                kept[id_] = kept[id_]._replace(placings=candidate.placings)
+            if id_ in self._superseded and State.SUPERSEDED not in self._filter.states:
+                self._stand_in(candidate, self._superseded[id_], kept)
+                continue
+            reason = self._refusal(id_)
+            if reason is not None:
+                self.dropped.append(Dropped(id_, reason))
             else:
-                kept[id_] = candidate
+                kept.setdefault(id_, candidate)
         return [*kept.values()]
 
     def _stand_in(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
         """Serve the newest memory of a chain in place of an old one, if the filter lets it."""
-        fit = (
-            not self._is_gone(head)
-            and not self._is_expired(head)
-            and admits(self._filter, self.memories[head])
-        )
+        fit = self._refusal(head) is None and admits(self._filter, self.memories[head])
         self.dropped.append(Dropped(old.id, Superseded(by=head, served=fit)))
         if fit:
             self.replaced[head] = (*self.replaced.get(head, ()), old.id)
             kept.setdefault(head, old._replace(id=head))
 
-    def _is_gone(self, id_: MemoryId) -> bool:
-        """Whether a memory was deleted or purged since the legs found it."""
-        return id_ not in self.memories or self.memories[id_].deleted_at is not None
-
-    def _is_expired(self, id_: MemoryId) -> bool:
-        return State.EXPIRED not in self._filter.states and is_expired(
-            self.memories[id_], self._filter.now
-        )
+    def _refusal(self, id_: MemoryId) -> Reason | None:
+        """Why a memory may not be served, if so."""
+        memory = self.memories.get(id_)
+        if memory is None or memory.deleted_at is not None:
+            return Gone()
+        if id_ in self._superseded:
+            state = State.SUPERSEDED
+        else:
+            state = State.EXPIRED if is_expired(memory, self._filter.now) else State.LIVE
+        if state in self._filter.states:
+            return None
+        return Expired() if state is State.EXPIRED else NotAskedFor(state=state)

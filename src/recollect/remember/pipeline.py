@@ -64,8 +64,13 @@ class Remember:
         _refuse_deleted(supersedes)
         memory = self._new(scope, admit(draft, self.rules, now), now)
         links = [
-            Link(source=memory.id, target=target, kind=LinkKind.SUPERSEDES, created_at=now)
-            for target in dict.fromkeys(old.id for old in supersedes)
+            Link(
+                source=memory.id,
+                target=old.id,
+                kind=LinkKind.SUPERSEDES,
+                created_at=max(memory.created_at, old.created_at),
+            )
+            for old in {old.id: old for old in supersedes}.values()
         ]
         return self.store.put(scope, memory, links)
 
@@ -140,7 +145,9 @@ class Remember:
         return PurgePlan(
             memories=tuple(memories),
             versions=sum(len(self.store.versions(scope, id_)) for id_ in ids),
-            links=len(self.store.links(scope, ids)),
+            links=sum(
+                link.source in ids or link.target in ids for link in self.store.all_links(scope)
+            ),
         )
 
     def purge(self, scope: Scope, plan: PurgePlan) -> bool:

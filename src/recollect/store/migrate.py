@@ -12,6 +12,12 @@ from recollect.store import queries
 #: "RCLT": tells a Recollect store from any other SQLite file.
 APPLICATION_ID = 0x52434C54
 
+# One statement, so that it sees one state of a file that another process is just creating.
+_IDENTITY = """
+    SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+    FROM pragma_application_id, pragma_user_version
+"""
+
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
 
 
@@ -34,9 +40,7 @@ def is_present(connection: sqlite3.Connection, path: str) -> bool:
         StoreTooNew: it was written by a newer release.
         StoreDamaged: it is a database of some other program.
     """
-    [application] = connection.execute("PRAGMA application_id").fetchone()
-    [version] = connection.execute("PRAGMA user_version").fetchone()
-    [objects] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    application, version, objects = connection.execute(_IDENTITY).fetchone()
     if application != APPLICATION_ID and (objects or application):
         raise errors.StoreDamaged(f"{path!r} is an SQLite database, but not a Recollect store")
     if version > PRESENT:

@@ -74,7 +74,7 @@ def store(
             "outcome": "stored" if stored else "already_known",
             "memory": lazy.machine.memory(outcome.memory),
         },
-        lambda: [lazy.render.outcome("Stored" if stored else "AlreadyKnown", outcome.memory)],
+        lambda: [lazy.render.outcome("Stored" if stored else "Already known", outcome.memory)],
     )
 
 
@@ -159,7 +159,7 @@ def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False)
 def purge(
     ctx: typer.Context,
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID]...", help="Ids of deleted memories.")
+        list[str] | None, typer.Argument(metavar="ID", help="Ids of deleted memories.")
     ] = None,
     all_deleted: Annotated[
         bool, typer.Option("--all-deleted", help="All memories that are deleted.")
@@ -185,9 +185,9 @@ def purge(
 
 def link(
     ctx: typer.Context,
-    source: options.Id,
+    source: options.LinkSource,
     kind: options.Kind,
-    target: options.Id,
+    target: options.LinkTarget,
     remove: Annotated[bool, typer.Option("--remove", help="End the link instead.")] = False,
     as_json: options.Json = False,
 ) -> None:

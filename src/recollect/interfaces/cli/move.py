@@ -23,7 +23,7 @@ _SOME_BAD = 2  # the exit code of invalid input
 def export_memories(
     ctx: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="Where to; `.gz` compresses it.")
+        str, typer.Argument(metavar="FILE", help="Where to; `.gz` compresses it.")
     ] = "-",
     as_json: options.Json = False,
 ) -> None:
@@ -46,7 +46,7 @@ def export_memories(
 def import_memories(
     ctx: typer.Context,
     file: Annotated[
-        str, typer.Argument(metavar="FILE|-", help="JSON Lines: an export, or any with `content`.")
+        str, typer.Argument(metavar="FILE", help="JSON Lines: an export, or any with `content`.")
     ],
     as_json: options.Json = False,
 ) -> None:
@@ -84,9 +84,9 @@ def _summary(done: Imported) -> str:
     many = lazy.render.many
     parts = [
         f"{many(done.stored, 'memory', 'memories')} stored",
-        f"{done.known:,} known already",
+        f"{many(done.known, 'memory', 'memories')} known already",
         f"{many(done.links_stored, 'link')} added",
-        f"{done.links_known:,} known already",
+        f"{many(done.links_known, 'link')} known already",
     ]
     bad = [f"{many(done.bad, 'bad line')} skipped"] if done.bad else []
     return ", ".join(parts + bad)

@@ -33,15 +33,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Id = Annotated[
     str, typer.Argument(metavar="ID", help="The id of a memory, or any unambiguous beginning.")
 ]
-Ids = Annotated[
-    list[str], typer.Argument(metavar="ID...", help="Ids, or any unambiguous beginnings.")
-]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids, or any unambiguous beginnings.")]
 
 # ---- what is known about a memory --------------------------------------------------------------
 
 Content = Annotated[
     str | None,
-    typer.Argument(metavar="[CONTENT]", help="The text; `-` reads standard input."),
+    typer.Argument(metavar="CONTENT", help="The text; `-` reads standard input."),
 ]
 File = Annotated[Path | None, typer.Option("--file", help="Read the text from a file.")]
 Category = Annotated[
@@ -66,6 +64,12 @@ Project = Annotated[str | None, typer.Option("--project", help="The project it b
 Source = Annotated[str | None, typer.Option("--source", help="Where it was read.")]
 TrustClass = Annotated[
     Trust | None, typer.Option("--trust", help="How far its text may be relied on.")
+]
+LinkSource = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="The id of the memory that the link begins at.")
+]
+LinkTarget = Annotated[
+    str, typer.Argument(metavar="TARGET", help="The id of the memory that the link ends at.")
 ]
 Kind = Annotated[LinkKind, typer.Argument(metavar="KIND", help=f"One of {', '.join(LinkKind)}.")]
 
@@ -94,7 +98,8 @@ InStates = Annotated[
 ListLimit = Annotated[
     int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
 ]
-Around = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many on this side.")]
+Before = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many before it.")]
+After = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many after it.")]
 Sorting = Annotated[
     SortBy | None, typer.Option("--sort-by", help="The order in which the answer is shown.")
 ]

@@ -26,7 +26,7 @@ def recall(
     ctx: typer.Context,
     query: Annotated[
         list[str],
-        typer.Argument(metavar="QUERY...", help="The question; `-` reads standard input."),
+        typer.Argument(metavar="QUERY", help="The question; `-` reads standard input."),
     ],
     limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
     pool: Annotated[int | None, typer.Option("--pool", help="How deep each leg looks.")] = None,
@@ -179,11 +179,11 @@ def timeline(
     around: Annotated[
         str | None,
         typer.Argument(
-            metavar="[ID|MOMENT]", help="A memory, or a time: 2026-11-15, 3d; now by default."
+            metavar="ID|MOMENT", help="A memory, or a time: 2026-11-15, 3d; now by default."
         ),
     ] = None,
-    before: options.Around = 5,
-    after: options.Around = 5,
+    before: options.Before = 5,
+    after: options.After = 5,
     session: options.OfSession = None,
     same_session: Annotated[
         bool, typer.Option("--same-session", help="Only of the session of that memory.")
