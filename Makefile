@@ -9,7 +9,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test fix docs bench bench-quality bench-latency bench-writes bench-crash lock clean
+.PHONY: help setup run check test fix docs bench bench-quality bench-ablation bench-latency bench-writes bench-crash lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ check: $(READY) ## The fast part of the tests: format, lint, types, import contr
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/cog --check -P $(PAGES)
-	$(BIN)/pytest tests/unit
+	$(BIN)/pytest -n 2 tests/unit
 
 test: check ## Everything: also contracts, migrations, surfaces, crashes, a bare install
 	$(BIN)/pytest -n 2 tests/contract tests/migration tests/surfaces tests/acceptance tests/docs
@@ -42,11 +42,14 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-latency bench-writes bench-crash ## All measurements (about half an hour)
+bench: bench-quality bench-latency bench-writes bench-crash ## All measurements (about a quarter of an hour)
 
 bench-quality: $(READY) ## Lexical quality on the public sets
 	$(BIN)/python benchmarks/quality.py --split all
 	$(BIN)/python benchmarks/quality.py --split test
+
+bench-ablation: $(READY) ## What each part of the lexical leg is worth (ADR 0004 and 0005)
+	$(BIN)/python benchmarks/ablation.py
 
 bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
 	$(BIN)/python benchmarks/latency.py

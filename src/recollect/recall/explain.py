@@ -104,7 +104,7 @@ def _words_of(recall: Recall, memory: Memory) -> str:
         term.term: term.surface
         for word in memory.content.split()
         for term in analysis.ask(word).terms
-        if term.surface not in analysis.FUNCTION_WORDS
+        if term.surface not in analysis.FUNCTION_WORDS and term.surface in word.lower()
     }
     if not spelling:
         return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"

@@ -71,8 +71,16 @@ def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]
         for rank, ((id_, score, confidence), share) in enumerate(
             zip(ranking.candidates, given, strict=True), start=1
         ):
-            placings.setdefault(id_, {})[leg] = Placing(rank, score, confidence)
-            shares.setdefault(id_, []).append(share)
-    fused = [Fused(id_, math.fsum(shares[id_]), by_leg) for id_, by_leg in placings.items()]
+            placing = Placing(rank, score, confidence)
+            if id_ in placings:
+                placings[id_][leg] = placing
+                shares[id_].append(share)
+            else:
+                placings[id_] = {leg: placing}
+                shares[id_] = [share]
+    fused = [
+        Fused(id_, math.fsum(share) if len(share) > 1 else share[0], by_leg)
+        for (id_, by_leg), share in zip(placings.items(), shares.values(), strict=True)
+    ]
     fused.sort(key=lambda candidate: (-candidate.score, candidate.id))
     return fused

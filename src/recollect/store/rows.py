@@ -33,7 +33,7 @@ def from_time(time: datetime | None) -> int | None:
 
 def to_time(microseconds: int) -> datetime:
     """The moment, in UTC."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+    return _EPOCH + timedelta(0, 0, microseconds)
 
 
 def _to_optional_time(microseconds: int | None) -> datetime | None:
@@ -47,6 +47,7 @@ def moment(as_of: datetime | None) -> int:
 
 def to_memory(row: Sequence[Any]) -> Memory:
     """A row of the `columns` fragment as a memory."""
+    created_at = to_time(row[8])
     return Memory(
         id=MemoryId(row[0]),
         owner=UserId(row[1]),
@@ -56,8 +57,8 @@ def to_memory(row: Sequence[Any]) -> Memory:
         keywords=_to_words(row[5]),
         importance=row[6],
         sensitive=bool(row[7]),
-        created_at=to_time(row[8]),
-        updated_at=to_time(row[9]),
+        created_at=created_at,
+        updated_at=created_at if row[9] == row[8] else to_time(row[9]),
         deleted_at=_to_optional_time(row[10]),
         valid_from=_to_optional_time(row[11]),
         valid_to=_to_optional_time(row[12]),
