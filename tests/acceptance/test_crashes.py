@@ -62,6 +62,16 @@ def _live_and_die(path: Path, number: int, chance: random.Random) -> list[Memory
     return [MemoryId(line.strip()) for line in told if line.endswith("\n")]
 
 
+def _everything(memory: Recollect) -> list[Memory]:
+    """Every memory of the file, live or deleted."""
+    found: list[Memory] = []
+    while page := memory.list(
+        limit=5_000, after=found[-1].id if found else None, states=["live", "deleted"]
+    ):
+        found.extend(page)
+    return found
+
+
 def _assert_whole(memory: Recollect, kept: Memory) -> None:
     """Every version is there, in order, and the memory is found by its own words."""
     versions = memory.versions(kept.id)
@@ -91,10 +101,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> None
         with Recollect.open(path) as memory:
             findings = memory.check()
             assert all(finding.good for finding in findings), findings
-            everything = [
-                *memory.list(limit=10_000, states=["live"], newest_first=False),
-                *memory.list(limit=10_000, states=["deleted"], newest_first=False),
-            ]
+            everything = _everything(memory)
             assert acknowledged <= {kept.id for kept in everything}
             ours = [kept for kept in everything if f"r{number}q" in kept.content]
             assert len(told) <= len(ours) <= len(told) + 1  # the last may not have been told

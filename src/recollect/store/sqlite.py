@@ -388,7 +388,7 @@ class SqliteStore:
     # ---- upkeep --------------------------------------------------------------------------------
 
     def check(self) -> list[Finding]:
-        """Look for damage; reads only."""
+        """Look for damage; changes nothing."""
         connection = self._connections.get()
         with translated(self.path):
             integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
@@ -400,10 +400,21 @@ class SqliteStore:
         return [
             Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
             Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
+            self._check_lexicon(connection),
             _counted("index", counts["count_unindexed"], "versions missing from the index"),
             _counted("links", counts["count_dangling"], "links without a memory at one end"),
             _counted("versions", counts["count_presents"], "memories without one present version"),
         ]
+
+    def _check_lexicon(self, connection: sqlite3.Connection) -> Finding:
+        """Whether FTS5's index agrees with the terms it was made from."""
+        if self._connections.read_only:  # FTS5 takes the command as an INSERT
+            return Finding(name="lexicon", good=True, detail="not checked: the file is read-only")
+        try:
+            connection.execute(SQL["check_index"])
+        except sqlite3.DatabaseError as exc:
+            return Finding(name="lexicon", good=False, detail=str(exc))
+        return Finding(name="lexicon", good=True, detail="agrees with the terms")
 
 
 def _counted(name: str, count: int, what: str) -> Finding:
