@@ -21,7 +21,7 @@ from evaluation_data import DEFAULT_FOLDER, SETS, EvaluationSet, load
 from quality import ask, ingest, mean_scores, users
 from recollect import analysis
 from recollect.recall.lexical import LexicalWeights
-from recollect.store import sqlite
+from recollect.store import lexicon
 from recollect.store.sqlite import SqliteStore
 
 PLAIN = LexicalWeights(k1=1.2, b=0.75, inflected=1.0, adjacent=0.0)
@@ -68,7 +68,7 @@ def main() -> int:
     for name in STEPS:
         _row(name, [row[name] for row in figures])
     for name, (enough, fewer) in PRUNING.items():
-        with patch.multiple(sqlite, _ENOUGH=enough, _FEWER=fewer):
+        with patch.multiple(lexicon, _ENOUGH=enough, _FEWER=fewer):
             _row(name, [_ours(s, {"": LexicalWeights()})[""] for s in sets])
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, counting_ids
+from recollect.types import Memory, MemoryId, Provenance, UserId
 
 settings.register_profile(
     "recollect",
@@ -72,3 +74,39 @@ def open_memory(path: Path, clock: FixedClock) -> Iterator[Callable[..., Recolle
 def memory(open_memory: Callable[..., Recollect]) -> Recollect:
     """An empty memory in a file."""
     return open_memory()
+
+
+@pytest.fixture
+def noon() -> datetime:
+    """When everything is made that does not say otherwise."""
+    return datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def make(noon: datetime) -> Callable[..., Memory]:
+    """Makes a memory; whatever is not given has a plain value."""
+    new_id = counting_ids()
+
+    def make_memory(content: str = "", **fields: object) -> Memory:
+        id_ = MemoryId(str(fields.pop("id", None) or new_id()))
+        created_at = fields.pop("created_at", noon)
+        plain: dict[str, object] = {
+            "id": id_,
+            "owner": UserId("ada"),
+            "content": content or f"memory {id_}",
+            "category": "facts",
+            "tags": (),
+            "keywords": (),
+            "importance": 0.5,
+            "sensitive": False,
+            "created_at": created_at,
+            "updated_at": created_at,
+            "deleted_at": None,
+            "valid_from": None,
+            "valid_to": None,
+            "provenance": Provenance(),
+            "version": 1,
+        }
+        return Memory(**(plain | fields))  # type: ignore[arg-type]
+
+    return make_memory

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from recollect.protocols import Store
 from recollect.store.sqlite import SqliteStore
-from recollect.testing import MemoryStore, counting_ids
-from recollect.types import Link, LinkKind, Memory, MemoryId, Provenance, Scope, UserId
+from recollect.testing import MemoryStore
+from recollect.types import Link, LinkKind, Memory, Scope, UserId
 
 #: Each way of making an empty store. A new adapter is held to the whole contract by one line here.
 STORES: dict[str, Callable[[Path], Store]] = {
@@ -40,42 +40,6 @@ def stores(tmp_path: Path) -> Iterator[dict[str, Store]]:
 @pytest.fixture
 def scope() -> Scope:
     return Scope(user=UserId("ada"))
-
-
-@pytest.fixture
-def noon() -> datetime:
-    """When everything is made that does not say otherwise."""
-    return datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def make(noon: datetime) -> Callable[..., Memory]:
-    """Makes a memory; whatever is not given has a plain value."""
-    new_id = counting_ids()
-
-    def make_memory(content: str = "", **fields: object) -> Memory:
-        id_ = MemoryId(str(fields.pop("id", None) or new_id()))
-        created_at = fields.pop("created_at", noon)
-        plain: dict[str, object] = {
-            "id": id_,
-            "owner": UserId("ada"),
-            "content": content or f"memory {id_}",
-            "category": "facts",
-            "tags": (),
-            "keywords": (),
-            "importance": 0.5,
-            "sensitive": False,
-            "created_at": created_at,
-            "updated_at": created_at,
-            "deleted_at": None,
-            "valid_from": None,
-            "valid_to": None,
-            "provenance": Provenance(),
-            "version": 1,
-        }
-        return Memory(**(plain | fields))  # type: ignore[arg-type]
-
-    return make_memory
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from recollect.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
 from recollect.trace import LegReport
 from recollect.types import Candidate, Query, Ranking
 
-SURELY_AHEAD = 5  # from so many terms on, holding all is worth more than being short
+TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
 
 
@@ -77,24 +77,26 @@ class LexicalLeg:
     ) -> tuple[list[LexicalMatch], bool]:
         """Memories with every term, filled up with those that hold any; and whether it was.
 
-        Asking for all terms apart is left out where it would add nothing: when everybody who holds
-        the rarest is among the loose matches, or when the terms are so many that a memory with all
-        of them outranks the others whatever its length.
+        A long memory with every term may rank below short ones with some, so it is asked for by
+        itself, unless everybody who holds the rarest term is among the loose matches anyway.
+        Asking for the rarest few finds it too, and costs less than asking for all.
         """
         if not terms:
             return [], False
         find, pool = self.search.lexical_matches, query.pool
-        rarest = min(terms, key=statistics.frequency.__getitem__)
+        by_rarity = sorted(terms, key=statistics.frequency.__getitem__)
+        fewest = statistics.frequency[by_rarity[0]]
         strict: list[LexicalMatch] = []
-        if statistics.frequency[rarest] >= pool:
+        if fewest >= pool:
             strict = find(query.filter, terms, every=True, limit=pool)
             if len(terms) == 1 or len(strict) == pool:
                 return strict, False
         loose = find(query.filter, terms, every=False, limit=pool)
-        if not strict and len(loose) == pool and 1 < len(terms) < SURELY_AHEAD:
-            holding = sum(f" {rarest} " in "".join(match[2:6]) for match in loose)
-            if holding < statistics.frequency[rarest]:
-                strict = find(query.filter, terms, every=True, limit=pool)
+        if not strict and len(loose) == pool and len(terms) > 1:
+            rarest = f" {by_rarity[0]} "
+            holding = [m for m in loose if rarest in m.terms or rarest in m.keywords + m.tags]
+            if len(holding) < fewest:
+                strict = find(query.filter, by_rarity[:TELLING_TERMS], every=True, limit=pool)
         found = {match.id: match for match in (*strict, *loose)}
         return [*found.values()][:pool], len(terms) > 1
 

@@ -7,9 +7,10 @@ import sqlite3
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from recollect import errors
@@ -58,6 +59,16 @@ class Connections:
             local.pid = os.getpid()
         connection: sqlite3.Connection = local.held.connection
         return connection
+
+    def read(
+        self, statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        connection = self.get()
+        try:
+            return connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as exc:  # as `translated` does, at a third of its price
+            raise _translate(exc, self._path) from exc
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -150,15 +161,14 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as exc:
-        raise translate(exc, path) from exc
+        raise _translate(exc, path) from exc
     except PermissionError as exc:
         raise errors.StoreReadOnly(f"no permission to write {str(path)!r}") from exc
     except OSError as exc:
         raise errors.StoreUnavailable(f"{str(path)!r} cannot be opened: {exc.strerror}") from exc
 
 
-def translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
-    """What Recollect says for what SQLite said."""
+def _translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
     name = repr(str(path))
     match getattr(exc, "sqlite_errorcode", 0) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:

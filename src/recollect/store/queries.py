@@ -34,3 +34,7 @@ def load(dialect: str) -> Mapping[str, LiteralString]:
         else:
             statements[heading["name"]] = body.rstrip(";")
     return statements
+
+
+#: The statements of the SQLite store.
+SQLITE = load("sqlite")

@@ -7,8 +7,6 @@ import sqlite3
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +19,10 @@ from recollect.protocols import (
     Page,
     Statistics,
 )
-from recollect.store import migrate, queries, rows
-from recollect.store.connections import Connections, translate, translated
+from recollect.store import migrate, rows
+from recollect.store.connections import Connections, translated
+from recollect.store.lexicon import Lexicon
+from recollect.store.queries import SQLITE as SQL
 from recollect.types import (
     AlreadyKnown,
     Filter,
@@ -34,18 +34,9 @@ from recollect.types import (
     Scope,
     State,
     Stored,
-    UserId,
 )
 
-SQL = queries.load("sqlite")
 _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
-_TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
-_MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
-_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
-_BY_SCORE = itemgetter(25, 26)
-_ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
-_FEWER = 1  # the same, where the next term is a common one
-_SPARE = 4  # matches looked at beyond the expected ones
 
 
 class SqliteStore:
@@ -59,7 +50,7 @@ class SqliteStore:
             busy_timeout=busy_timeout,
             create=create,
         )
-        self._estimates = _Estimates()
+        self._lexicon = Lexicon(self._connections)
         self._open()
 
     def __repr__(self) -> str:
@@ -103,11 +94,7 @@ class SqliteStore:
                 raise
 
     def _read(self, statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        connection = self._connections.get()
-        try:
-            return connection.execute(SQL[statement], parameters).fetchall()
-        except sqlite3.Error as exc:  # as `translated` does, at a third of its price
-            raise translate(exc, self.path) from exc
+        return self._connections.read(SQL[statement], parameters)
 
     # ---- writing -------------------------------------------------------------------------------
 
@@ -311,79 +298,13 @@ class SqliteStore:
 
     def lexical_statistics(self, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are in the whole index."""
-        connection = self._connections.get()
-        with translated(self.path):
-            return self._estimates.statistics(connection, terms)
+        return self._lexicon.statistics(terms)
 
     def lexical_matches(
-        self,
-        filter: Filter,
-        terms: Sequence[str],
-        *,
-        every: bool,
-        limit: int,
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
-
-        Ranking costs FTS5 ten times as much as matching, and the common terms of a question match
-        most of what it ranks without deciding who is best. So any-of searches go by the rarest
-        terms that match enough memories; a memory that holds only the others is left out.
-        """
-        if not every and filter.is_scope_alone:
-            deciding = self._deciding(filter.scope, terms, limit)
-            if len(deciding) < len(terms):
-                matches = self._best(filter, deciding, " OR ", limit)
-                if len(matches) == limit:
-                    return matches
-        return self._best(filter, terms, " AND " if every else " OR ", limit)
-
-    def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
-        """The rarest terms that together match several times as many memories as are wanted.
-
-        Fewer will do where the next term would match more than all of them together.
-        """
-        connection = self._connections.get()
-        with translated(self.path):
-            frequency = self._estimates.statistics(connection, terms).frequency
-            share = self._estimates.share(connection, scope)
-        deciding: list[str] = []
-        matching = 0.0
-        for term in sorted(terms, key=lambda term: (frequency[term], term)):
-            more = frequency[term] * share
-            if matching >= _ENOUGH * limit or (matching >= _FEWER * limit and more > matching):
-                break
-            deciding.append(term)
-            matching += more
-        return deciding
-
-    def _best(
-        self, filter: Filter, terms: Sequence[str], joint: str, limit: int
-    ) -> list[LexicalMatch]:
-        """The best matches, checked against the filter.
-
-        Checking every match would cost as much again as finding it. So where the scope holds most
-        of the file and nothing else is asked, the best of the whole index are taken, a few more
-        than needed, and only those are checked. When that leaves too few, all are.
-        """
-        parameters = rows.from_filter(filter) | {
-            "match": joint.join(f'"{term}"' for term in terms),
-            "limit": limit,
-        }
-        ahead = self._look_ahead(filter, limit)
-        if ahead:
-            found = self._read("matches_ahead", parameters | {"ahead": ahead})
-            matches = [row for row in found if row[-1]]
-            if len(matches) >= limit or len(found) < ahead:
-                return _to_matches(matches)[:limit]
-        return _to_matches(self._read("matches", parameters))
-
-    def _look_ahead(self, filter: Filter, limit: int) -> int:
-        """How many matches of the whole index to take so that enough are admitted; 0 for all."""
-        if not filter.is_scope_alone:
-            return 0
-        with translated(self.path):
-            share = self._estimates.share(self._connections.get(), filter.scope)
-        return int(limit / share) + _SPARE if share >= _MOST_OF_THE_FILE else 0
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
+        return self._lexicon.matches(filter, terms, every=every, limit=limit)
 
     # ---- upkeep --------------------------------------------------------------------------------
 
@@ -419,53 +340,6 @@ class SqliteStore:
 
 def _counted(name: str, count: int, what: str) -> Finding:
     return Finding(name=name, good=count == 0, detail=f"{count} {what}")
-
-
-class _Estimates:
-    """Remembers counts while the index keeps its size, give or take 1 %.
-
-    Scores need the magnitude of a count, not its last digit, and counting a common term costs as
-    much as finding it. That a term does not occur is never remembered: it may be stored next.
-    """
-
-    def __init__(self) -> None:
-        self._frequency: dict[str, int] = {}
-        self._owned: dict[UserId, int] = {}
-        self._total = 0
-
-    def statistics(self, connection: sqlite3.Connection, terms: Sequence[str]) -> LexicalStatistics:
-        total, length = self._refresh(connection)
-        known = self._frequency
-        unknown = [term for term in terms if term not in known]
-        if unknown:
-            known.update(connection.execute(SQL["frequencies"], (json.dumps(unknown),)))
-        frequency = {term: known.get(term, 0) for term in terms}
-        return LexicalStatistics(total, length / total if total else 0.0, frequency)
-
-    def share(self, connection: sqlite3.Connection, scope: Scope) -> float:
-        """The share of the index that a scope holds."""
-        owned = self._owned.get(scope.user)
-        if owned is None:
-            self._refresh(connection)
-            [owned] = connection.execute(SQL["count_owned"], (scope.user,)).fetchone()
-            self._owned[scope.user] = owned
-        return owned / self._total if self._total else 0.0
-
-    def _refresh(self, connection: sqlite3.Connection) -> tuple[int, int]:
-        total, length = connection.execute(SQL["index_facts"]).fetchone()
-        grown = abs(total - self._total) * 100 > self._total
-        if grown or len(self._frequency) > _TERMS_REMEMBERED:
-            self._frequency, self._owned, self._total = {}, {}, total
-        return total, length
-
-
-def _to_matches(found: list[tuple[Any, ...]]) -> list[LexicalMatch]:
-    """Rows of `matches` as values, best first; equal scores by age in the file."""
-    found.sort(key=_BY_SCORE)
-    return [
-        LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(rows.to_memory, row)))
-        for row in found
-    ]
 
 
 # What follows runs inside a transaction of the caller.

@@ -1,0 +1,148 @@
+"""The lexical index of a SQLite file: how frequent terms are, and who holds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from recollect.protocols import LexicalMatch, LexicalStatistics
+from recollect.store import rows
+from recollect.store.connections import Connections
+from recollect.store.queries import SQLITE as SQL
+from recollect.types import Filter, Scope, UserId
+
+_ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
+_FEWER = 1  # the same, where the next term is a common one
+_MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
+_SPARE = 4  # matches looked at beyond the expected ones
+_TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
+_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
+_BY_SCORE = itemgetter(25, 26)
+
+
+class Lexicon:
+    """Searches the index, at the price of what decides the answer."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._estimates = _Estimates(connections)
+
+    def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are in the whole index."""
+        return self._estimates.statistics(terms)
+
+    def matches(
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+
+        Ranking costs FTS5 ten times as much as matching, and the common terms of a question match
+        most of what it ranks without deciding who is best. So any-of searches go by the rarest
+        terms that match enough memories; a memory that holds only the others is left out.
+        """
+        if not every and filter.is_scope_alone:
+            deciding = self._deciding(filter.scope, terms, limit)
+            if len(deciding) < len(terms):
+                matches = self._best(filter, deciding, " OR ", limit)
+                if len(matches) == limit:
+                    return matches
+        return self._best(filter, terms, " AND " if every else " OR ", limit)
+
+    def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
+        """The rarest terms that together match several times as many memories as are wanted.
+
+        Fewer will do where the next term would match more than all of them together.
+        """
+        frequency = self._estimates.frequency(terms)
+        share = self._estimates.share(scope)
+        deciding: list[str] = []
+        matching = 0.0
+        for term in sorted(terms, key=lambda term: (frequency[term], term)):
+            more = frequency[term] * share
+            if matching >= _ENOUGH * limit or (matching >= _FEWER * limit and more > matching):
+                break
+            deciding.append(term)
+            matching += more
+        return deciding
+
+    def _best(
+        self, filter: Filter, terms: Sequence[str], joint: str, limit: int
+    ) -> list[LexicalMatch]:
+        """The best matches, checked against the filter.
+
+        Checking every match would cost as much again as finding it. So where the scope holds most
+        of the file and nothing else is asked, the best of the whole index are taken, a few more
+        than needed, and only those are checked. When that leaves too few, all are.
+        """
+        parameters = rows.from_filter(filter) | {
+            "match": joint.join(f'"{term}"' for term in terms),
+            "limit": limit,
+        }
+        ahead = self._look_ahead(filter, limit)
+        if ahead:
+            found = self._connections.read(SQL["matches_ahead"], parameters | {"ahead": ahead})
+            matches = [row for row in found if row[-1]]
+            if len(matches) >= limit or len(found) < ahead:
+                return _to_matches(matches)[:limit]
+        return _to_matches(self._connections.read(SQL["matches"], parameters))
+
+    def _look_ahead(self, filter: Filter, limit: int) -> int:
+        """How many matches of the whole index to take so that enough are admitted; 0 for all."""
+        if not filter.is_scope_alone:
+            return 0
+        share = self._estimates.share(filter.scope)
+        return int(limit / share) + _SPARE if share >= _MOST_OF_THE_FILE else 0
+
+
+class _Estimates:
+    """Remembers counts while the index keeps its size, give or take 1 %.
+
+    Scores need the magnitude of a count, not its last digit, and counting a common term costs as
+    much as finding it. That a term does not occur is never remembered: it may be stored next.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._frequency: dict[str, int] = {}
+        self._owned: dict[UserId, int] = {}
+        self._total = 0
+
+    def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
+        total, length = self._refresh()
+        return LexicalStatistics(total, length / total if total else 0.0, self.frequency(terms))
+
+    def frequency(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many versions each term occurs."""
+        known = self._frequency
+        unknown = [term for term in terms if term not in known]
+        if unknown:
+            known.update(self._connections.read(SQL["frequencies"], (json.dumps(unknown),)))
+        return {term: known.get(term, 0) for term in terms}
+
+    def share(self, scope: Scope) -> float:
+        """The share of the index that a scope holds."""
+        owned = self._owned.get(scope.user)
+        if owned is None:
+            self._refresh()
+            [[owned]] = self._connections.read(SQL["count_owned"], (scope.user,))
+            self._owned[scope.user] = owned
+        return owned / self._total if self._total else 0.0
+
+    def _refresh(self) -> tuple[int, int]:
+        [[total, length]] = self._connections.read(SQL["index_facts"])
+        grown = abs(total - self._total) * 100 > self._total
+        if grown or len(self._frequency) > _TERMS_REMEMBERED:
+            self._frequency, self._owned, self._total = {}, {}, total
+        return total, length
+
+
+def _to_matches(found: list[tuple[Any, ...]]) -> list[LexicalMatch]:
+    """Rows of `matches` as values, best first; equal scores by age in the file."""
+    found.sort(key=_BY_SCORE)
+    return [
+        LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(rows.to_memory, row)))
+        for row in found
+    ]
