@@ -42,7 +42,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-latency bench-writes bench-crash ## All measurements (about a quarter of an hour)
+bench: bench-quality bench-writes bench-crash bench-latency ## All measurements (about a quarter of an hour)
 
 bench-quality: $(READY) ## Lexical quality on the public sets
 	$(BIN)/python benchmarks/quality.py --split all

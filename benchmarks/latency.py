@@ -60,9 +60,11 @@ def measure(path: Path, size: int, count: int) -> tuple[list[float], list[float]
     """Milliseconds of the bare statement and of the whole recall for each question."""
     writer = Writer(seed=size)
     memories = [writer.memory() for _ in range(size)]
+    questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
     with Recollect.open(path) as recollect:
         _fill(recollect, memories)
-        questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
+    del memories
+    with Recollect.open(path) as recollect:
         connection = sqlite3.connect(path)
         bare: list[float] = []
         whole: list[float] = []
