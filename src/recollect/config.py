@@ -108,6 +108,7 @@ class Configuration:
     settings: Settings
     origins: tuple[Origin, ...]
     file: Path  #: where the configuration file was looked for
+    unknown: tuple[str, ...]  #: variables that look like settings and are none
 
     @classmethod
     def load(
@@ -142,6 +143,7 @@ class Configuration:
         return cls(
             settings=settings,
             file=path or default_file(),
+            unknown=_unknown_variables(environment),
             origins=tuple(
                 Origin(
                     name=name,
@@ -168,6 +170,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         else:
             found[name] = text
     return found
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    known = {FILE_VARIABLE, *(PREFIX + name.upper() for name in Settings.model_fields)}
+    return tuple(sorted(n for n in environment if n.startswith(PREFIX) and n not in known))
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:

@@ -29,6 +29,13 @@ def admits(filter: Filter, memory: Memory) -> bool:
     return not refusals(filter, memory)
 
 
+def says_more(before: Memory, after: Memory) -> bool:
+    """Whether a version says what the version before it did not, or no longer did."""
+    if after.deleted_at is not None:
+        return False
+    return before.deleted_at is not None or before.content != after.content
+
+
 def is_expired(memory: Memory, now: datetime) -> bool:
     """Whether the moment lies outside the memory's valid-from / valid-to span."""
     return (memory.valid_from is not None and memory.valid_from > now) or (

@@ -106,7 +106,7 @@ class Memories(Protocol):
 
         Raises:
             VersionConflict: another version has become the present one meanwhile.
-            DuplicateContent: another live memory has the same content.
+            DuplicateContent: another live memory says the same, and the version before did not.
         """
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:

@@ -19,7 +19,7 @@ from functools import partial
 from typing import NamedTuple
 
 from recollect import analysis, errors, ids
-from recollect.filters import admits, is_expired
+from recollect.filters import admits, is_expired, says_more
 from recollect.protocols import Finding, History, LexicalMatch, LexicalStatistics, Page, Statistics
 from recollect.types import (
     AlreadyKnown,
@@ -211,12 +211,12 @@ class MemoryStore:
     def replace(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> None:
         """Make `memory` the present version of its id, and keep these links with it."""
         with self._write(scope) as space:
-            known = None if memory.deleted_at else space.known(memory)
-            if known is not None:
-                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
             present = space.at(None).get(memory.id)
             if present is None or present.memory.version != memory.version - 1:
                 raise errors.VersionConflict(f"{memory.id} has another version before this one")
+            known = space.known(memory) if says_more(present.memory, memory) else None
+            if known is not None:
+                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
             place = space.rows.index(present)
             space.rows[place] = present._replace(replaced_at=memory.updated_at)
             space.insert(replace(memory, owner=scope.user))

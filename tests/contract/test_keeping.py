@@ -203,6 +203,18 @@ def test_a_deletion_is_never_refused_for_its_content(
         store.replace(scope, after(gone, deleted_at=None))
 
 
+def test_a_change_that_says_nothing_new_is_not_held_against_its_twin(
+    store: Store, scope: Scope, make: Make, link: Callable[..., Link], noon: datetime
+) -> None:
+    old, newer = make("walrus"), make("seal")
+    store.put(scope, old)
+    store.put(scope, newer, [link(newer, LinkKind.SUPERSEDES, old)])
+    assert isinstance(store.put(scope, make("walrus")), Stored)
+    later = replace(old, importance=0.9, version=2, updated_at=noon + HOUR)
+    store.replace(scope, later)
+    assert store.get(scope, old.id) == later
+
+
 def test_a_failed_replacement_leaves_nothing_behind(
     store: Store, scope: Scope, make: Make, link: Callable[..., Link]
 ) -> None:

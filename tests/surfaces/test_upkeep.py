@@ -133,3 +133,12 @@ def test_the_demo_fits_into_a_hundred_columns(run: Run, monkeypatch: pytest.Monk
     monkeypatch.setenv("COLUMNS", "100")
 
     assert max(map(len, run("demo").out.splitlines())) <= 100
+
+
+def test_a_misspelt_variable_is_pointed_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RECOLLECT_LIMITT", "3")
+
+    assert "no setting for the variable RECOLLECT_LIMITT" in run("config").err
+    doctor = run("doctor")
+    assert doctor.code == 5
+    assert "RECOLLECT_LIMITT is no setting" in doctor.out

@@ -41,6 +41,11 @@ def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
         return [*checks, _problem("settings", exc)]
     set_ = sum(origin.origin != "default" for origin in configuration.origins)
     checks.append(Check(name="settings", good=True, detail=f"{set_} set, the others by default"))
+    for name in configuration.unknown:
+        remedy = "Correct its name, or unset it: `recollect config` lists the settings."
+        checks.append(
+            Check(name="variable", good=False, detail=f"{name} is no setting", remedy=remedy)
+        )
     path = configuration.settings.store.expanduser()
     try:
         checks += _store(configuration, path)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect import analysis, errors
+from recollect.filters import says_more
 from recollect.protocols import (
     Finding,
     History,
@@ -136,23 +137,24 @@ class SqliteStore:
     def replace(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> None:
         """Make `memory` the present version of its id, and keep these links with it."""
         with self._write() as connection:
-            known = None if memory.deleted_at else _known(connection, scope, memory)
+            present = self.get(scope, memory.id)
+            before = present.version if present else None
+            if present is None or before != memory.version - 1:
+                raise errors.VersionConflict(
+                    f"version {memory.version} of {memory.id} cannot follow version {before}"
+                )
+            known = _known(connection, scope, memory) if says_more(present, memory) else None
             if known is not None:
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            closed = connection.execute(
+            connection.execute(
                 SQL["close_version"],
                 {
                     "owner": scope.user,
                     "id": memory.id,
-                    "version": memory.version - 1,
+                    "version": present.version,
                     "replaced_at": rows.from_time(memory.updated_at),
                 },
             )
-            if not closed.rowcount:
-                present = _present_version(connection, scope, memory.id)
-                raise errors.VersionConflict(
-                    f"version {memory.version} of {memory.id} cannot follow version {present}"
-                )
             _insert(connection, scope, memory)
             for link in links:
                 _add_link(connection, scope, link)

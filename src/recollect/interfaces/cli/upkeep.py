@@ -24,6 +24,8 @@ def config(ctx: typer.Context, as_json: options.Json = False) -> None:
     origins = run.configuration.origins
     file = run.config_file
     state = "" if file.exists() else " (not there)"
+    for name in run.configuration.unknown:
+        run.note(f"warning: there is no setting for the variable {name}")
     run.reply(
         {
             "file": {"path": file, "exists": file.exists()},
