@@ -20,7 +20,7 @@ import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -40,96 +40,14 @@ STEMS_CACHED = 100_000  # about 10 MB; a memory's words repeat, and stemming is 
 NUMBER_JOINT = "\u00b7"  # 3.11 must not become 311
 
 #: English words that carry grammar and no topic.
-FUNCTION_WORDS = frozenset(
-    [
-        "a",
-        "about",
-        "after",
-        "also",
-        "am",
-        "an",
-        "and",
-        "any",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "being",
-        "but",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "doing",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "having",
-        "he",
-        "her",
-        "hers",
-        "him",
-        "his",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "ours",
-        "over",
-        "she",
-        "should",
-        "so",
-        "some",
-        "such",
-        "than",
-        "that",
-        "the",
-        "their",
-        "theirs",
-        "them",
-        "then",
-        "there",
-        "these",
-        "they",
-        "this",
-        "those",
-        "to",
-        "too",
-        "up",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "while",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-        "yours",
-    ]
+FUNCTION_WORDS = frozenset(  # as a text, so that it can be read
+    """
+    a about after also am an and any are as at be been being but by can could did do does doing
+    for from had has have having he her hers him his how i if in into is it its me my of on or
+    our ours over she should so some such than that the their theirs them then there these they
+    this those to too up was we were what when where which while who whom whose why will with
+    would you your yours
+    """.split()  # noqa: SIM905
 )
 
 # Characters of scripts that are written without spaces between words.
@@ -140,7 +58,8 @@ _UNSPACED = (
 # A run of letters and digits, with the marks that hold an identifier together.
 # Failing that, one symbol (arrows, mathematics, emoji).
 _CHUNK = re.compile(
-    r"[^\W_]+(?:['\u2019._/\\:@&=~+#-]+[^\W_]+)*(?:\+\+|#)?|[\u203c-\u2bff\u3200-\u33ff\U0001f000-\U0001faff]"
+    r"[^\W_]+(?:['\u2019._/\\:@&=~+#-]+[^\W_]+)*(?:\+\+|#)?"
+    r"|[\u203c-\u2bff\u3200-\u33ff\U0001f000-\U0001faff]"
 )
 # One ASCII word in one case, or one number: most of any text, and in need of no more analysis.
 _plain = re.compile(r"[A-Za-z][a-z]*|[A-Z]+|[0-9]+").fullmatch
@@ -157,13 +76,15 @@ _SUFFIX = str.maketrans("+#", "\uff0b\uff03")  # ASCII marks would end a term; C
 _local = threading.local()
 
 
+#: A longer term, and the leaves that it implies.
+Whole = tuple[str, tuple[str, ...]]
+
+
 class Spelling(NamedTuple):
     """A word or identifier as it was written, folded."""
 
     leaves: tuple[str, ...]  #: what it says: a plain word, or the parts of an identifier
-    wholes: tuple[
-        tuple[str, tuple[str, ...]], ...
-    ] = ()  #: longer terms, each with leaves it implies
+    wholes: tuple[Whole, ...] = ()
 
 
 class Indexed(NamedTuple):
@@ -229,12 +150,12 @@ def entry(memory: Memory) -> Entry:
 
 
 @lru_cache(maxsize=4_096)
-def _label_terms(labels: tuple[str, ...]) -> list[str]:
+def _label_terms(labels: tuple[str, ...]) -> tuple[str, ...]:
     """The terms of tags and the like, which are the same for many memories."""
-    return index(" ".join(labels)).terms
+    return tuple(index(" ".join(labels)).terms)
 
 
-def _line(terms: list[str]) -> str:
+def _line(terms: Sequence[str]) -> str:
     """Terms as a line in which every one has a space of its own on either side."""
     return f" {'  '.join(terms)} " if terms else ""
 
