@@ -182,15 +182,14 @@ def ask(text: str) -> Asked:
     surfaces: dict[str, str] = {}  # term -> the first spelling it had
     atoms: list[str] = []
     wholes: dict[str, frozenset[str]] = {}
-    for spelling in topical:
-        leaves = _stem([*spelling.leaves])
-        atoms.extend(leaves)
-        for whole, implied in spelling.wholes:
-            [stem] = _stem([whole])
-            wholes[stem] = frozenset(_stem([*implied]))
-            surfaces.setdefault(stem, whole)
-        for stem, surface in zip(leaves, spelling.leaves, strict=True):
-            surfaces.setdefault(stem, surface)
+    spelled = [s for leaves, longer in topical for s in (*(whole for whole, _ in longer), *leaves)]
+    stems = dict(zip(spelled, _stem(spelled), strict=True))
+    for spelling in spelled:
+        surfaces.setdefault(stems[spelling], spelling)
+    for leaves, longer in topical:
+        atoms.extend([stems[leaf] for leaf in leaves])
+        for whole, implied in longer:
+            wholes[stems[whole]] = frozenset(stems[leaf] for leaf in implied)
     return Asked(tuple(Term(*pair) for pair in surfaces.items()), tuple(atoms), wholes)
 
 

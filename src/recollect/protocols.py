@@ -150,6 +150,9 @@ class Links(Protocol):
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """Close a link at `link.removed_at`; False when there is none to close."""
 
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present: most have none, and recall asks first."""
+
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:

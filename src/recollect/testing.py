@@ -300,6 +300,10 @@ class MemoryStore:
                     return True
         return False
 
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present."""
+        return bool(self._read(scope).links)
+
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:

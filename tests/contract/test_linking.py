@@ -8,7 +8,7 @@ import pytest
 
 from recollect import errors
 from recollect.protocols import Store
-from recollect.types import Link, LinkKind, Memory, MemoryId, Scope
+from recollect.types import Link, LinkKind, Memory, MemoryId, Scope, UserId
 
 HOUR = timedelta(hours=1)
 SUPERSEDES = LinkKind.SUPERSEDES
@@ -266,3 +266,18 @@ def test_a_removed_link_supersedes_no_more(
     store.remove_link(scope, link(a, SUPERSEDES, b, removed_at=noon + HOUR))
     assert store.superseding(scope, [b.id]) == []
     assert pairs(store.superseding(scope, [b.id], noon)) == {(a.id, b.id)}
+
+
+def test_a_scope_knows_whether_it_ever_had_a_link(
+    store: Store, scope: Scope, make: Make, link: MakeLink, noon: datetime
+) -> None:
+    one, two = make("walrus"), make("seal")
+    store.put(scope, one)
+    store.put(scope, two)
+    assert not store.has_links(scope)
+    made = link(one, LinkKind.SEE_ALSO, two)
+    store.add_link(scope, made)
+    assert store.has_links(scope)
+    assert not store.has_links(Scope(user=UserId("eve")))
+    assert store.remove_link(scope, replace(made, removed_at=noon + HOUR))
+    assert store.has_links(scope)  # for whoever asks as of an earlier moment

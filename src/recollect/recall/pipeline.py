@@ -45,9 +45,10 @@ class Recall:
         rankings = [ranking for ranking, _ in answers]
         fused = self.fusion(rankings)
         watch.lap("fuse")
-        choice = self._choose(query, rankings, fused)
+        linked = self.store.has_links(query.filter.scope)
+        choice = self._choose(query, rankings, fused, linked=linked)
         watch.lap("choose")
-        hits = self._hits(query, choice)
+        hits = self._hits(query, choice, linked=linked)
         watch.lap("links")
         return Recollection(
             query=query,
@@ -70,13 +71,15 @@ class Recall:
             return [_run(self.legs[0], query)]
         return [*self.executor.map(lambda leg: _run(leg, query), self.legs)]
 
-    def _choose(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Choice:
+    def _choose(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
+    ) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
         Nobody below them can, whatever is known about it; so it is not even read. Only when one of
         them is dropped, which makes room, are the others considered too.
         """
-        superseded = self._superseded(query, fused)
+        superseded = self._superseded(query, fused) if linked and fused else {}
         reading = Reading(self.store, query.filter, rankings)
         if superseded:  # a chain may carry anybody up
             return self._choose_among(query, fused, superseded, reading)
@@ -115,8 +118,6 @@ class Recall:
 
     def _superseded(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
         """The newest memory of the chain of each superseded candidate."""
-        if not fused:
-            return {}
         ids = [candidate.id for candidate in fused]
         return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
 
@@ -143,13 +144,14 @@ class Recall:
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return judged
 
-    def _hits(self, query: Query, choice: _Choice) -> list[Hit]:
+    def _hits(self, query: Query, choice: _Choice, *, linked: bool) -> list[Hit]:
         memories, replaced = choice.standing.memories, choice.standing.replaced
         chosen = present(choice.chosen, memories, query.sort_by)
         left = query.budget_bytes
         if left is not None:
             left -= sum(len(memories[candidate.id].content.encode()) for candidate in chosen)
-        extra = attachments(self.store, query.filter, [c.id for c in chosen], left)
+        ids = [candidate.id for candidate in chosen]
+        extra = attachments(self.store, query.filter, ids, left) if linked else {}
         hits = []
         for rank, candidate in enumerate(chosen, start=1):
             added = extra.get(candidate.id, NONE)

@@ -269,6 +269,10 @@ class SqliteStore:
                 connection.execute(SQL["remove_link"], rows.from_link(scope, link)).rowcount
             )
 
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present."""
+        return bool(self._read("has_links", {"owner": scope.user}))
+
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:
@@ -284,9 +288,6 @@ class SqliteStore:
     def _links(
         self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
     ) -> list[Link]:
-        # Asked twice on every recall, and most scopes have no links at all.
-        if not self._read("has_links", {"owner": scope.user}):
-            return []
         found = self._read(
             statement, {"owner": scope.user, "ids": json.dumps(ids), "moment": rows.moment(as_of)}
         )
