@@ -141,7 +141,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlreadyKnown:
-    """The same content was stored before; nothing was changed."""
+    """The same content was stored before, and was not stored again."""
 
     memory: Memory
 

@@ -222,3 +222,14 @@ def test_users_of_one_file_do_not_see_each_other(open_memory: Callable[..., Reco
         eve.get(hers.id)
     with pytest.raises(errors.MemoryNotFound):
         eve.link(theirs.id, "see-also", hers.id)
+
+
+def test_a_known_memory_takes_the_place_of_what_it_is_to_supersede(memory: Recollect) -> None:
+    old = memory.store("The cache is Redis.").memory
+    known = memory.store("The cache is Valkey.").memory
+    for _ in range(2):  # asking again changes nothing
+        again = memory.store("The cache is Valkey.", supersedes=[old.id, known.id])
+        assert again == AlreadyKnown(memory=known)
+        [link] = memory.links(old.id)
+        assert (link.source, link.kind) == (known.id, LinkKind.SUPERSEDES)
+    assert [hit.memory.id for hit in memory.recall("redis").hits] == [known.id]

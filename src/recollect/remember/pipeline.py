@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -11,6 +12,7 @@ from recollect import errors
 from recollect.protocols import History, Store
 from recollect.remember.admit import Rules, admit
 from recollect.types import (
+    AlreadyKnown,
     Draft,
     Link,
     LinkKind,
@@ -59,7 +61,10 @@ class Remember:
     new_id: Callable[[], MemoryId]
 
     def add(self, scope: Scope, draft: Draft, supersedes: Sequence[Memory] = ()) -> Outcome:
-        """Keep a draft as a new memory that takes the place of the given ones."""
+        """Keep a draft as a new memory that takes the place of the given ones.
+
+        When a memory says the same already, that one takes their place.
+        """
         now = self.clock()
         _refuse_deleted(supersedes)
         memory = self._new(scope, admit(draft, self.rules, now), now)
@@ -72,7 +77,13 @@ class Remember:
             )
             for old in {old.id: old for old in supersedes}.values()
         ]
-        return self.store.put(scope, memory, links)
+        outcome = self.store.put(scope, memory, links)
+        if isinstance(outcome, AlreadyKnown):
+            for old in supersedes:
+                if old.id != outcome.memory.id:
+                    with suppress(errors.DuplicateLink):
+                        self.link(scope, outcome.memory, LinkKind.SUPERSEDES, old)
+        return outcome
 
     def admit_history(self, scope: Scope, versions: Sequence[Memory]) -> History:
         """A memory from elsewhere, every version of it held to the same rules as a new one.
@@ -141,7 +152,7 @@ class Remember:
         for memory in memories:
             if memory.deleted_at is None:
                 raise errors.NotDeleted(f"memory {memory.id} is not deleted: only those are purged")
-        ids = [memory.id for memory in memories]
+        ids = {memory.id for memory in memories}
         return PurgePlan(
             memories=tuple(memories),
             versions=sum(len(self.store.versions(scope, id_)) for id_ in ids),
