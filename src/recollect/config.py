@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
 
 from recollect import errors
+from recollect.recall.lexical import LexicalWeights
 from recollect.types import Trust
 
 PREFIX = "RECOLLECT_"
+#: Every leg that a recall can have.
+LEGS = ("lexical",)
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
 
@@ -59,6 +62,19 @@ class Settings(BaseModel):
     budget_bytes: int | None = Field(
         default=None, ge=0, description="Most bytes of memories that one recall gives back."
     )
+    fusion: Literal["convex", "rrf"] = Field(
+        default="convex", description="How the rankings of the legs become one."
+    )
+    rrf_k: int = Field(
+        default=60, ge=1, le=10_000, description="What `rrf` fusion adds to every rank."
+    )
+    leg_weights: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict,
+        description="By leg: how much its ranking counts, 1 when not named; 0 turns it off.",
+    )
+    lexical: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="By name: weights of the lexical leg to change."
+    )
     importance_weight: float = Field(
         default=0.3, ge=0, le=1, description="How much importance counts in the ranking."
     )
@@ -83,11 +99,36 @@ class Settings(BaseModel):
         default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
     )
 
+    capture_queries: bool = Field(
+        default=False,
+        description="Keep what is asked in a private file beside the store, to measure recall on.",
+    )
+    llm_url: str | None = Field(
+        default=None, description="An OpenAI-compatible server, such as http://localhost:11434/v1."
+    )
+    llm_model: str | None = Field(
+        default=None, description="The model there that writes questions for `bench own`."
+    )
+    judge_model: str | None = Field(
+        default=None, description="Another model there, which grades answers for `bench own`."
+    )
+    llm_key: SecretStr | None = Field(
+        default=None, description="The key for that server, if it wants one; never shown."
+    )
+
     @model_validator(mode="after")
-    def _decay_names_categories(self) -> Self:
-        unknown = {*self.decay_days} - {*self.categories}
-        if unknown:
-            raise ValueError(f"decay_days names {', '.join(sorted(unknown))}, not a category")
+    def _tables_name_known_things(self) -> Self:
+        for table, known, thing in (
+            ("decay_days", self.categories, "a category"),
+            ("leg_weights", LEGS, "a leg"),
+            ("lexical", [field.name for field in fields(LexicalWeights)], "a lexical weight"),
+        ):
+            unknown = {*getattr(self, table)} - {*known}
+            if unknown:
+                named = ", ".join(sorted(unknown))
+                raise ValueError(f"{table} names {named}, not {thing} ({', '.join(known)})")
+        if not any(self.leg_weights.get(leg, 1.0) for leg in LEGS):
+            raise ValueError("leg_weights turns every leg off; a recall needs one")
         return self
 
 
@@ -136,10 +177,7 @@ class Configuration:
                 if name not in values:
                     values[name] = value
                     origin_of[name] = origin
-        try:
-            settings = Settings.model_validate(values)
-        except ValidationError as exc:
-            raise _invalid(exc, origin_of) from exc
+        settings = checked(values, origin_of)
         return cls(
             settings=settings,
             file=path or default_file(),
@@ -156,6 +194,18 @@ class Configuration:
         )
 
 
+def checked(values: Mapping[str, Any], origin_of: Mapping[str, str] | None = None) -> Settings:
+    """Settings from these values and no other source; what is not given has its default.
+
+    Raises:
+        InvalidSetting: a value is not allowed or a name is unknown.
+    """
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as exc:
+        raise _invalid(exc, origin_of or dict.fromkeys(values, "option")) from exc
+
+
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Settings from variables; a list is separated by commas, a table is written in TOML."""
     found: dict[str, Any] = {}
@@ -170,6 +220,37 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         else:
             found[name] = text
     return found
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`.
+
+    Raises:
+        InvalidSetting: a text is no assignment.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise errors.InvalidSetting(
+                f"{text!r} sets nothing", hint="Write NAME=VALUE, such as pool=100."
+            )
+        table, dot, key = name.strip().partition(".")
+        if dot:
+            entries = found.get(table)
+            found[table] = {**entries} if isinstance(entries, dict) else {}
+            found[table][key] = _value(value.strip())
+        else:
+            found[table] = _value(value.strip())
+    return found
+
+
+def _value(text: str) -> Any:  # noqa: ANN401  as TOML has it
+    """A value as TOML would read it; anything else is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
 
 
 def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -16,6 +16,10 @@
     │   ├── InvalidLink
     │   ├── InvalidRecord           a line of an import
     │   ├── InvalidSetting
+    │   ├── InvalidData             an evaluation set, a result or a condition
+    │   ├── InvalidRetriever
+    │   ├── TooFewQueries
+    │   ├── MissingExtra            an optional part of Recollect is not installed
     │   └── SensitiveUnavailable
     ├── NotFound                    no such memory, link or file in this scope
     │   ├── MemoryNotFound
@@ -30,14 +34,17 @@
     │   ├── SupersedeCycle
     │   ├── VersionConflict
     │   ├── NotDeleted
-    │   └── AlreadyDeleted
-    └── StoreFailure                the store cannot do its work
-        ├── StoreBusy
-        ├── StoreReadOnly
-        ├── StoreFull
-        ├── StoreDamaged
-        ├── StoreTooNew
-        └── StoreUnavailable
+    │   ├── AlreadyDeleted
+    │   └── IncomparableResults     two runs that did not measure the same thing
+    ├── StoreFailure                the store cannot do its work
+    │   ├── StoreBusy
+    │   ├── StoreReadOnly
+    │   ├── StoreFull
+    │   ├── StoreDamaged
+    │   ├── StoreTooNew
+    │   └── StoreUnavailable
+    ├── ModelFailure                a model does not answer, or not as it should
+    └── DownloadFailed
 
 A surface maps *types* to exit codes and statuses, never the text of a message. Each error carries a
 stable `code` for machines and a `hint` with the next step for people.
@@ -154,6 +161,30 @@ class InvalidSetting(InvalidInput):
     hint = "Correct it where it comes from; docs/reference/settings.md describes every setting."
 
 
+class InvalidData(InvalidInput):
+    """An evaluation set or a result cannot be used as it is."""
+
+    hint = "`recollect bench data validate DIR` lists everything that is wrong with a set."
+
+
+class InvalidRetriever(InvalidInput):
+    """There is no such retriever."""
+
+    hint = "Give module:Class, a class with `retrieve(query, k) -> ids`, or the name of a baseline."
+
+
+class TooFewQueries(InvalidInput):
+    """There are too few queries to conclude anything."""
+
+    hint = "Add queries: whatever so few of them show may be chance."
+
+
+class MissingExtra(InvalidInput):
+    """This needs an optional part of Recollect that is not installed."""
+
+    hint = "pip install 'recollect[bench]'"
+
+
 class SensitiveUnavailable(InvalidInput):
     """Sensitive memories cannot be kept yet: this version has no encryption."""
 
@@ -244,6 +275,12 @@ class AlreadyDeleted(Conflict):
     hint = "`recollect restore ID` brings it back."
 
 
+class IncomparableResults(Conflict):
+    """The two results did not measure the same queries."""
+
+    hint = "Run both on the same data and the same split."
+
+
 class StoreFailure(RecollectError):
     """The store cannot do its work."""
 
@@ -284,3 +321,15 @@ class StoreUnavailable(StoreFailure):
     """The store cannot be opened."""
 
     hint = "Check that the folder exists and may be read and written."
+
+
+class ModelFailure(RecollectError):
+    """A model does not answer, or not as it should."""
+
+    hint = "Check the `llm_url`, `llm_model` and `llm_key` settings, and that the server is up."
+
+
+class DownloadFailed(RecollectError):
+    """Something cannot be fetched from where it is published."""
+
+    hint = "Check the connection; `--from` names another place."

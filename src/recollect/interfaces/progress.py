@@ -13,11 +13,13 @@ _EVERY = 10_000  # records between two lines where no bar can be drawn
 
 
 @contextmanager
-def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+def counting(
+    what: str, total: int | None = None, unit: str = "records"
+) -> Iterator[Callable[[int], None]]:
     """A bar on a terminal, a line now and then elsewhere; call it with how many more are done."""
     console = Console(file=sys.stderr, markup=False, highlight=False)
     if not console.is_terminal:
-        yield _Lines(what)
+        yield _Lines(what, unit)
         return
     columns = (
         TextColumn("{task.description}"),
@@ -31,13 +33,14 @@ def counting(what: str, total: int | None = None) -> Iterator[Callable[[int], No
 
 
 class _Lines:
-    """Says every now and then how many records are done."""
+    """Says every now and then how many are done."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, unit: str) -> None:
         self._what = what
+        self._unit = unit
         self._done = 0
 
     def __call__(self, more: int) -> None:
         before, self._done = self._done, self._done + more
         if before // _EVERY < self._done // _EVERY:
-            sys.stderr.write(f"{self._what}: {self._done:,} records\n")
+            sys.stderr.write(f"{self._what}: {self._done:,} {self._unit}\n")

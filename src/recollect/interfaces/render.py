@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -74,6 +75,15 @@ def grid(*columns: str) -> Table:
     for column in columns:
         table.add_column(no_wrap=column in {"-", ">"}, justify="right" if column == ">" else "left")
     return table
+
+
+def headed(title: str, *columns: str) -> Table:
+    """A table with a heading; columns whose name ends in `>` are numbers."""
+    made = Table(title=title or None, title_justify="left", title_style=STRONG, box=box.SIMPLE_HEAD)
+    for column in columns:
+        right = column.endswith(">")
+        made.add_column(column.removesuffix(">"), justify="right" if right else "left")
+    return made
 
 
 # ---- memories ----------------------------------------------------------------------------------

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from recollect.interfaces.render import BAD, ID, QUIET, STRONG, data, grid, many, number, parts
+from recollect.interfaces.render import (
+    BAD,
+    ID,
+    QUIET,
+    STRONG,
+    data,
+    grid,
+    headed,
+    many,
+    number,
+    parts,
+)
 from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace, WhyNot
 from recollect.types import MemoryId, Placing
 
@@ -58,17 +68,8 @@ def why_not(value: WhyNot) -> RenderableType:
     return table
 
 
-def _table(title: str, *columns: str) -> Table:
-    """A titled table; columns whose name ends in `>` are numbers."""
-    table = Table(title=title, title_justify="left", title_style=STRONG, box=box.SIMPLE_HEAD)
-    for column in columns:
-        right = column.endswith(">")
-        table.add_column(column.removesuffix(">"), justify="right" if right else "left")
-    return table
-
-
 def _legs(legs: Iterable[LegReport]) -> Table:
-    table = _table("Legs", "leg", "found>", "ms>", "detail")
+    table = headed("Legs", "leg", "found>", "ms>", "detail")
     for leg in legs:
         details = [f"{name.replace('_', ' ')} {_plain(item)}" for name, item in leg.detail.items()]
         table.add_row(
@@ -94,7 +95,7 @@ def _candidates(
     judged: Sequence[Judged], ranks: Mapping[MemoryId, int], legs: Sequence[str]
 ) -> RenderableType:
     placed = [name for leg in legs for name in (f"{leg}>", "score>", "covers>")]
-    table = _table("Candidates", "hit>", "id", *placed, "fused>", "factors", "final>")
+    table = headed("Candidates", "hit>", "id", *placed, "fused>", "factors", "final>")
     for item in judged[:_CANDIDATES]:
         rank = ranks.get(item.id)
         factors = ", ".join(f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items())
@@ -121,7 +122,7 @@ def _placings(placings: Mapping[str, Placing], legs: Sequence[str]) -> list[str]
 
 
 def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
-    table = _table("Left out", "id", "reason")
+    table = headed("Left out", "id", "reason")
     for item in dropped[:_DROPPED]:
         table.add_row(Text(item.id, ID), data(str(item.reason)))
     return _with_rest(table, len(dropped) - _DROPPED)

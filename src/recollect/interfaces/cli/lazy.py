@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.interfaces import (
+        bench,
         demo,
         examine,
         lines,
         machine,
         progress,
         render,
+        render_bench,
         render_trace,
         transfer,
     )
 
     __all__ = [
+        "bench",
         "demo",
         "examine",
         "lines",
         "machine",
         "progress",
         "render",
+        "render_bench",
         "render_trace",
         "transfer",
     ]

@@ -1,0 +1,78 @@
+"""Holds every measured answer against what the product says of its ranking.
+
+A benchmark that only looks at scores cannot tell a good ranking from one that is good by accident.
+These are the promises of the read path, stated a second time and on purpose independently of the
+code that keeps them: a factor applied twice, a shuffled answer or an invented memory is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import pairwise
+
+from recollect.config import Settings
+from recollect.trace import Recollection
+from recollect.types import Hit
+
+_CLOSE = 1e-9
+
+
+def faults(answer: Recollection, settings: Settings) -> Iterator[str]:
+    """Every promise that an answer breaks."""
+    yield from _order(answer)
+    yield from _provenance(answer)
+    yield from _scores(answer, settings)
+
+
+def _order(answer: Recollection) -> Iterator[str]:
+    ids = [hit.memory.id for hit in answer.hits]
+    if len({*ids}) < len(ids):
+        yield "a memory stands in an answer twice"
+    scores = [hit.score for hit in answer.hits]
+    if any(after > before + _CLOSE for before, after in pairwise(scores)):
+        yield "an answer is not in the order of its scores"
+    if [hit.rank for hit in answer.hits] != [*range(1, len(ids) + 1)]:
+        yield "ranks do not count from 1"
+    if len(ids) > answer.query.limit:
+        yield "an answer is longer than its limit"
+
+
+def _provenance(answer: Recollection) -> Iterator[str]:
+    for hit in answer.hits:
+        if hit.memory.owner != answer.query.filter.scope.user:
+            yield "an answer holds a memory of another user"
+        if not hit.placings:
+            yield "an answer holds a memory that no leg found"
+
+
+def _scores(answer: Recollection, settings: Settings) -> Iterator[str]:
+    fused = {candidate.id: candidate.score for candidate in answer.trace.fused}
+    for hit in answer.hits:
+        sources = [fused[id_] for id_ in (hit.memory.id, *hit.replaces) if id_ in fused]
+        product = math.prod(hit.factors.values())
+        if not any(math.isclose(hit.score, s * product, rel_tol=_CLOSE) for s in sources):
+            yield "a score is not its fused score times its factors, each applied once"
+        weight = settings.importance_weight
+        expected = 1 - weight + weight * hit.memory.importance
+        if not math.isclose(hit.factors.get("importance", 1.0), expected, rel_tol=_CLOSE):
+            yield "the importance prior is not 1 - weight + weight x importance"
+        yield from _other_factors(hit, answer, settings)
+
+
+def _other_factors(hit: Hit, answer: Recollection, settings: Settings) -> Iterator[str]:
+    memory = hit.memory
+    tau = settings.decay_days.get(memory.category, math.inf)
+    age = max(0.0, (answer.query.filter.now - memory.created_at) / timedelta(days=1))
+    allowed = {
+        "exact": 1 + settings.exact_bonus,
+        "focus": 1 + settings.focus_bonus,
+        "decay": math.exp(-age / tau),
+        "trust": settings.trust_factors.get(memory.provenance.trust, 1.0),
+    }
+    for name in hit.factors.keys() - {"importance"}:
+        if name not in allowed:
+            yield f"a score has the factor {name!r}, which no setting gives"
+        elif not math.isclose(hit.factors[name], allowed[name], rel_tol=_CLOSE):
+            yield f"the factor {name!r} is not what the settings say"

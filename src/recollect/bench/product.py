@@ -1,0 +1,109 @@
+"""The product itself, exactly as shipped, as something that can be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any
+
+from recollect import config
+from recollect.app import Recollect
+from recollect.bench import audit
+from recollect.bench.corpus import StoredCorpus
+from recollect.bench.evaluation import EvaluationQuery
+from recollect.bench.measured import Answer
+from recollect.bench.metrics import DEPTH
+from recollect.config import Settings
+from recollect.errors import InvalidSetting
+from recollect.requests import QueryFields
+from recollect.trace import Recollection
+
+#: Settings that a run fixes, or that say nothing about recall.
+_NOT_MEASURED = {
+    *("user", "store", "busy_timeout", "capture_queries"),
+    *("llm_url", "llm_model", "judge_model", "llm_key"),
+}
+
+
+class Product:
+    """Recollect over a stored corpus, one instance for each user."""
+
+    def __init__(self, corpus: StoredCorpus, overrides: Mapping[str, Any]) -> None:
+        self._corpus = corpus
+        self._overrides = overrides
+        self._users: dict[str, Recollect] = {}
+        self._faults: dict[str, set[str]] = {}  # by fault: the queries whose answers have it
+        self.recipe: dict[str, str] = {}
+
+    def ask(self, query: EvaluationQuery) -> Answer:
+        """Recall, and say what each leg made of the memories that matter."""
+        memory = self._users.get(query.user) or self._open(query.user)
+        asked: QueryFields = {"limit": DEPTH, "pool": max(memory.settings.pool, DEPTH)}
+        if query.as_of:
+            asked["as_of"] = query.as_of
+        began = perf_counter()
+        answer = memory.recall(query.text, **asked)
+        milliseconds = (perf_counter() - began) * 1e3
+        for fault in audit.faults(answer, memory.settings):
+            self._faults.setdefault(fault, set()).add(query.id)
+        self.recipe = _recipe(answer)
+        return self._answer(answer, query, milliseconds)
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The promises that were broken, each with how many answers broke it."""
+        return tuple(f"{fault} ({len(ids)} answers)" for fault, ids in self._faults.items())
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What about the settings makes a leg useless."""
+        memory = next(iter(self._users.values()), None)
+        return tuple(memory.locked_out().values()) if memory else ()
+
+    def _open(self, user: str) -> Recollect:
+        settings = settings_for(user, self._corpus.bounds, self._overrides)
+        self._users[user] = Recollect(self._corpus.store, settings)
+        return self._users[user]
+
+    def _answer(self, answer: Recollection, query: EvaluationQuery, milliseconds: float) -> Answer:
+        names = self._corpus.names
+        ranked = tuple(names[hit.memory.id] for hit in answer.hits)
+        wanted = {*ranked, *query.relevant}
+        legs: dict[str, dict[str, int]] = {leg.leg: {} for leg in answer.trace.legs}
+        for candidate in answer.trace.fused:
+            name = names[candidate.id]
+            if name in wanted:
+                for leg, placing in candidate.placings.items():
+                    legs[leg][name] = placing.rank
+        return Answer(
+            ranked=ranked,
+            confidence=max((hit.confidence for hit in answer.hits), default=0.0),
+            milliseconds=milliseconds,
+            legs=legs,
+            leg_milliseconds={leg.leg: leg.milliseconds for leg in answer.trace.legs},
+            degraded=answer.trace.degraded,
+        )
+
+
+def settings_for(user: str, bounds: Mapping[str, Any], overrides: Mapping[str, Any]) -> Settings:
+    """The shipped defaults with what a run changes; nothing of the machine's own configuration.
+
+    Raises:
+        InvalidSetting: a value is not allowed, or a run cannot change that setting.
+    """
+    fixed = _NOT_MEASURED.intersection(overrides)
+    if fixed:
+        raise InvalidSetting(
+            f"a run cannot change {min(fixed)!r}", hint="Change what decides about the ranking."
+        )
+    return config.checked({"user": user, **bounds, **overrides})
+
+
+def _recipe(answer: Recollection) -> dict[str, str]:
+    trace = answer.trace
+    return {
+        "legs": ", ".join(leg.leg for leg in trace.legs),
+        "fusion": trace.fusion,
+        "adjustments": trace.adjustments,
+        "selection": trace.selection,
+    }

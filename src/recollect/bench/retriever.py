@@ -1,0 +1,68 @@
+"""Whatever can be measured: a class that takes one user's records and answers queries.
+
+class Mine:
+    def __init__(self, corpus): ...            # may also take the keyword `user`
+    def retrieve(self, query, k): ...          # ids, or (id, score), best first
+    def facts(self): ...                       # optional: {"models": [...], "store_bytes": n}
+    def close(self): ...                       # optional
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol
+
+from recollect.bench.baselines.table import BASELINES
+from recollect.bench.evaluation import Record
+from recollect.errors import InvalidRetriever
+
+
+class Retriever(Protocol):
+    """Answers queries over the records of one user, which it is made with."""
+
+    def __init__(self, corpus: Sequence[Record]) -> None: ...
+
+    def retrieve(self, query: str, k: int) -> Sequence[str] | Sequence[tuple[str, float]]:
+        """The ids of the k best memories, best first, with their scores where there are any."""
+
+
+def load(name: str) -> type[Retriever]:
+    """The class of a baseline (`fts5-porter`) or of one's own (`module:Class`).
+
+    Raises:
+        InvalidRetriever: there is none of that name, or it cannot retrieve.
+    """
+    if name in BASELINES:
+        return BASELINES[name]
+    module_name, colon, class_name = name.partition(":")
+    if not (module_name and colon and class_name):
+        raise InvalidRetriever(
+            f"{name!r} is neither a baseline nor module:Class",
+            hint=f"The baselines are {', '.join(BASELINES)}.",
+        )
+    found = getattr(_imported(module_name), class_name, None)
+    if not isinstance(found, type):
+        what = "no class" if found is None else f"a {type(found).__name__}, not a class,"
+        raise InvalidRetriever(f"the module {module_name!r} has {what} {class_name!r}")
+    if not callable(getattr(found, "retrieve", None)):
+        raise InvalidRetriever(f"the class {name!r} has no method `retrieve(query, k)`")
+    return found
+
+
+def _imported(name: str) -> ModuleType:
+    """A module, which may lie in the current folder."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)  # for good: a retriever may import more when it is used
+    importlib.invalidate_caches()  # the file may be newer than Python's view of the folder
+    try:
+        return importlib.import_module(name)
+    except (ImportError, SyntaxError, TypeError) as exc:  # TypeError: a relative name
+        raise InvalidRetriever(
+            f"the module {name!r} cannot be imported: {exc}",
+            hint=f"Give a module that is installed or lies in {here!r}.",
+        ) from exc

@@ -1,0 +1,210 @@
+"""Runs a set of queries through the product as shipped, or through another retriever."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from recollect.bench import corpus, manifest, metrics, retriever, summary, validation
+from recollect.bench.evaluation import ALL, EvaluationQuery, EvaluationSet
+from recollect.bench.foreign import Foreign
+from recollect.bench.measured import Answer, Measured
+from recollect.bench.product import Product, settings_for
+from recollect.bench.results import Ingest, QueryRow, Result, Sizes
+from recollect.errors import InvalidSetting
+from recollect.store.sqlite import SqliteStore
+
+STORES = ("sqlite",)
+PRODUCT = "recollect"
+_WARM_UP = 5  # queries that are asked once before the clock counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What to measure."""
+
+    data: EvaluationSet
+    split: str = ALL
+    settings: Mapping[str, Any] = field(default_factory=dict)  #: changed from the shipped defaults
+    retriever: str | None = None  #: module:Class or a baseline's name; None is the product
+    store: str = "sqlite"
+
+    @property
+    def steps(self) -> int:
+        """How many memories and queries there are to go through."""
+        return len(self.data.corpus) + len(self.data.of_split(self.split))
+
+
+def _no_progress(_more: int) -> None:
+    pass
+
+
+def run(plan: Plan, progress: Callable[[int], None] = _no_progress) -> Result:
+    """Measure one configuration.
+
+    Raises:
+        InvalidData: the set has faults that would make the figures wrong, or no such split.
+        InvalidSetting: a setting cannot have this value, or there is no such store.
+        InvalidRetriever: there is no such retriever.
+    """
+    if plan.retriever:
+        return _run_foreign(plan, plan.retriever, progress)
+    return next(run_arms(plan, [plan.settings], progress))
+
+
+def run_arms(
+    plan: Plan, arms: Sequence[Mapping[str, Any]], progress: Callable[[int], None] = _no_progress
+) -> Iterator[Result]:
+    """Measure several settings of the product over one stored corpus."""
+    _check(plan)
+    for settings in arms:
+        settings_for("check", {}, settings)
+    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
+        path = Path(folder) / "memories.db"
+        store = SqliteStore(path)
+        try:
+            stored = corpus.fill(store, plan.data, progress)
+            for settings in arms:
+                yield _measure(
+                    plan,
+                    Product(stored, settings),
+                    settings=settings,
+                    name=PRODUCT,
+                    ingest=stored.ingest,
+                    adaptations=stored.adaptations,
+                    store_bytes=sum(file.stat().st_size for file in path.parent.iterdir()),
+                    progress=progress,
+                )
+        finally:
+            store.close()
+
+
+def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Result:
+    _check(plan)
+    if plan.settings:
+        raise InvalidSetting(
+            f"settings are the product's, and {name} is measured", hint="Leave out --set."
+        )
+    with _closing(Foreign.build(name, retriever.load(name), plan.data, progress)) as foreign:
+        return _measure(
+            plan,
+            foreign,
+            settings={},
+            name=name,
+            ingest=foreign.ingest,
+            adaptations=(),
+            store_bytes=foreign.facts.get("store_bytes"),
+            models=tuple(foreign.facts.get("models", ())),
+            progress=progress,
+        )
+
+
+@contextmanager
+def _closing(foreign: Foreign) -> Iterator[Foreign]:
+    try:
+        yield foreign
+    finally:
+        foreign.close()
+
+
+def _check(plan: Plan) -> None:
+    if plan.store not in STORES:
+        raise InvalidSetting(
+            f"this version has no store {plan.store!r}", hint=f"Use one of {', '.join(STORES)}."
+        )
+    plan.data.of_split(plan.split)
+    validation.refuse_unsound(plan.data)
+
+
+def _measure(
+    plan: Plan,
+    measured: Measured,
+    *,
+    settings: Mapping[str, Any],
+    name: str,
+    ingest: Ingest,
+    adaptations: tuple[str, ...],
+    store_bytes: int | None,
+    progress: Callable[[int], None],
+    models: tuple[str, ...] = (),
+) -> Result:
+    queries = plan.data.of_split(plan.split)
+    for query in queries[:_WARM_UP]:
+        measured.ask(query)
+    rows: list[QueryRow] = []
+    leg_times: dict[str, list[float]] = {}
+    for query in queries:
+        answer = measured.ask(query)
+        rows.append(_row(query, answer, plan.data.top_grade))
+        for leg, milliseconds in answer.leg_milliseconds.items():
+            leg_times.setdefault(leg, []).append(milliseconds)
+        progress(1)
+    groups = summary.strata(rows)
+    legs = summary.contributions(rows, leg_times)
+    return Result(
+        manifest=manifest.describe(
+            plan.data,
+            split=plan.split,
+            store=plan.store if name == PRODUCT else name,
+            retriever=name,
+            settings=dict(settings),
+            recipe=measured.recipe,
+            models=models,
+            adaptations=adaptations,
+        ),
+        overall=summary.means(groups[summary.OVERALL]),
+        strata={k: summary.means(v) for k, v in groups.items() if k != summary.OVERALL},
+        intervals={name: summary.intervals(group) for name, group in groups.items()},
+        unanswerable=summary.abstention(rows),
+        latency=summary.latency(rows),
+        sizes=_sizes(plan.data, store_bytes),
+        ingest=ingest,
+        legs=legs,
+        warnings=(*measured.warnings, *summary.silent_legs(legs), *_degraded(rows)),
+        faults=measured.faults,
+        rows=tuple(rows),
+    )
+
+
+def _row(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
+    relevant = query.relevant
+    return QueryRow(
+        query_id=query.id,
+        stratum=query.stratum,
+        split=query.split,
+        user=query.user,
+        grades=query.grades,
+        ranked=answer.ranked,
+        legs=answer.legs,
+        confidence=answer.confidence,
+        milliseconds=answer.milliseconds,
+        degraded=answer.degraded,
+        metrics=metrics.score(answer.ranked, relevant, top_grade) if relevant else {},
+    )
+
+
+def _degraded(rows: Sequence[QueryRow]) -> list[str]:
+    count = sum(bool(row.degraded) for row in rows)
+    return [f"{count} answers were degraded: {_first_degraded(rows)}"] if count else []
+
+
+def _first_degraded(rows: Sequence[QueryRow]) -> str:
+    return next(row.degraded[0] for row in rows if row.degraded)
+
+
+def _sizes(data: EvaluationSet, store_bytes: int | None) -> Sizes:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Sizes(
+        memories=len(data.corpus),
+        users=len(data.users),
+        content_bytes=sum(len(record["content"].encode()) for record in data.corpus),
+        store_bytes=store_bytes,
+        # Linux counts in kilobytes, macOS in bytes.
+        peak_memory_bytes=peak if sys.platform == "darwin" else peak * 1024,
+    )
