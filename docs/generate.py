@@ -29,7 +29,7 @@ from typer.testing import CliRunner
 from recollect import errors
 from recollect.config import PREFIX, Settings
 from recollect.interfaces.cli.guard import InternalError, exit_code
-from recollect.interfaces.cli.main import COMMANDS, app
+from recollect.interfaces.cli.main import app
 from recollect.recall.lexical import LexicalWeights
 
 WIDTH = 100  # columns of an example
@@ -134,10 +134,17 @@ def helps() -> None:
     root = typer.Context(
         group, info_name="recollect", terminal_width=WIDTH, help_option_names=help_names
     )
-    commands = [typer.Context(group.commands[name], root, name) for name in COMMANDS]
-    for context in (root, *commands):
+    for context in _contexts(root):
         shown = context.command.get_help(context)
         print(f"## `{context.command_path}`\n\n```text\n{shown}\n```\n")
+
+
+def _contexts(context: typer.Context) -> Iterator[typer.Context]:
+    """A command and those under it."""
+    yield context
+    commands: dict[str, Any] = getattr(context.command, "commands", {})
+    for name, command in commands.items():
+        yield from _contexts(typer.Context(command, context, name))
 
 
 def decisions() -> None:
@@ -186,6 +193,14 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
     return {
         "store": "a path",
         "decay_days": "days above 0 by category",
+        "fusion": "convex or rrf",
+        "leg_weights": "0 or more by leg",
+        "lexical": "0 or more by name of a weight",
+        "capture_queries": "true or false",
+        "llm_url": "a URL, or none",
+        "llm_model": "a name, or none",
+        "judge_model": "a name, or none",
+        "llm_key": "a text, or none",
         "trust_factors": "numbers above 0 by trust class",
     }[name]
 

@@ -92,10 +92,15 @@ def test_the_generated_parts_of_a_page_are_current(page: Path) -> None:
 # ---- nothing is left out -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["", *GROUP.commands])
-def test_every_command_and_option_is_in_the_reference(name: str) -> None:
-    heading = f"## `{f'recollect {name}'.strip()}`\n"
-    command = GROUP.commands[name] if name else GROUP
+def every_command(command: Any = GROUP, path: str = "recollect") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from every_command(below, f"{path} {name}")
+
+
+@pytest.mark.parametrize(("path", "command"), every_command(), ids=lambda value: str(value))
+def test_every_command_and_option_is_in_the_reference(path: str, command: Any) -> None:
+    heading = f"## `{path}`\n"
     _, found, section = read("docs/reference/cli.md").partition(heading)
 
     assert found
@@ -179,5 +184,5 @@ def test_the_help_uses_the_words_of_the_glossary() -> None:
     helps = "".join(body for language, body in _BLOCK.findall(reference) if language == "text")
     helps = helps.replace("json document", "json")  # what the standard calls it
 
-    assert {"chunk", "retriever", "debug info"} <= avoided()
+    assert {"chunk", "channel", "debug info"} <= avoided()
     assert [word for word in avoided() if re.search(rf"\b{re.escape(word)}\b", helps)] == []

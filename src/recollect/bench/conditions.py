@@ -29,6 +29,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recollect.bench.compare import Compared, compare, corrected
 from recollect.bench.evaluation import EvaluationSet, load
+from recollect.bench.metrics import HEADLINE
 from recollect.bench.results import Result
 from recollect.bench.runner import PRODUCT, Plan, run
 from recollect.errors import FileMissing, IncomparableResults, InvalidData, TooFewQueries
@@ -174,7 +175,7 @@ def _compared(
         after = results.get(condition.against or "")
         if before and after:
             with suppress(IncomparableResults, TooFewQueries):  # the row says "not compared"
-                found[condition.name] = compare(before, after).headline
+                found[condition.name] = compare(before, after, [HEADLINE]).headline
     return dict(zip(found, corrected([*found.values()]), strict=True))
 
 
@@ -194,5 +195,5 @@ def _differences(
             yield f"{name} is {found:.4f}, published {expected:.4f}"
     yield from result.faults
     if condition.verdict and (compared is None or compared.verdict != condition.verdict):
-        said = compared.verdict if compared else "not compared"
+        said = str(compared.verdict) if compared else "not compared"
         yield f"the verdict is {said!r}, published {condition.verdict!r}"

@@ -27,6 +27,7 @@ Rows = tuple[list[Row], list[Row]]  #: corpus and queries
 _LOCOMO_STRATA = {1: "multi_hop", 2: "temporal", 3: "open_domain", 4: "single_hop"}
 _LOCOMO_ADVERSARIAL = 5
 _LOCOMO_DEV_CONVERSATIONS = 5
+_CHANGED = "The publisher may have changed it; `--from` names another place."
 _BROKEN_FILES = (zipfile.BadZipFile, zlib.error, EOFError, csv.Error)
 
 
@@ -190,6 +191,8 @@ def converted(convert: Any, files: Mapping[str, bytes]) -> Rows:  # noqa: ANN401
     except (LookupError, ValueError, TypeError, AttributeError, *_BROKEN_FILES) as exc:
         raise InvalidData(
             f"what was fetched has another format than expected: {type(exc).__name__} {exc}",
-            hint="The publisher may have changed it; `--from` names another place.",
+            hint=_CHANGED,
         ) from exc
+    if not all(rows):
+        raise InvalidData("what was fetched holds no memories, or no queries", hint=_CHANGED)
     return rows

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any
 
-from recollect.bench.evaluation import EvaluationQuery, EvaluationSet, Record
+from recollect.bench.evaluation import EvaluationQuery, EvaluationSet, user_of
 from recollect.bench.measured import Answer
 from recollect.bench.metrics import DEPTH
 from recollect.bench.results import Ingest
 from recollect.bench.retriever import Retriever
-from recollect.errors import InvalidRetriever
+from recollect.errors import InvalidRetriever, RecollectError
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class Foreign:
     ingest: Ingest
     retrievers: Mapping[str, Retriever]
     known: Mapping[str, frozenset[str]] = field(repr=False)  #: by user: the ids of their memories
+    untold: bool = False  #: whether the set has links or times that a retriever is not given
     strangers: set[str] = field(default_factory=set)  #: queries answered with other ids
 
     @classmethod
@@ -41,7 +43,7 @@ class Foreign:
         retrievers = {}
         known = {}
         for user, records in data.users.items():
-            retrievers[user] = _construct(make, records, user)
+            retrievers[user] = _construct(name, make, data, user)
             known[user] = frozenset(record["id"] for record in records)
             progress(len(records))
         seconds = perf_counter() - began
@@ -51,23 +53,29 @@ class Foreign:
             merged=0,
             refused=0,
         )
-        return cls(name, ingest, retrievers, known)
+        untold = any(query.as_of for query in data.queries) or any(
+            record.get("supersedes") for record in data.corpus
+        )
+        return cls(name, ingest, retrievers, known, untold)
 
     def ask(self, query: EvaluationQuery) -> Answer:
         """The retriever's answer; ids with or without scores."""
         retriever = self.retrievers.get(query.user)
         began = perf_counter()
-        found = retriever.retrieve(query.text, DEPTH) if retriever else ()
+        with _blamed(self.name, f"on query {query.id!r}"):
+            found = retriever.retrieve(query.text, DEPTH) if retriever else ()
         milliseconds = (perf_counter() - began) * 1e3
-        pairs = [_pair(item, self.name) for item in _listed(found, self.name)[:DEPTH]]
-        ranked = tuple(dict.fromkeys(id_ for id_, _ in pairs))
+        pairs: dict[str, float | None] = {}
+        for item in _listed(found, self.name)[:DEPTH]:
+            pairs.setdefault(*_pair(item, self.name))  # one that stands twice counts where first
+        ranked = tuple(pairs)
         if not self.known.get(query.user, frozenset()).issuperset(ranked):
             self.strangers.add(query.id)
-        scores = [score for _, score in pairs if score is not None]
+        scores = tuple(score for id_ in ranked if (score := pairs[id_]) is not None)
         return Answer(
             ranked=ranked,
             milliseconds=milliseconds,
-            confidence=max(scores) if scores else None,
+            confidences=scores if len(scores) == len(ranked) else None,
             legs={self.name: {id_: rank for rank, id_ in enumerate(ranked, start=1)}},
         )
 
@@ -90,8 +98,10 @@ class Foreign:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Queries with as_of are put to it as if they were asked now."""
-        told = ["links and as_of times of the set are not given to a retriever"]
+        """What the retriever could not know, and what it made up."""
+        told = []
+        if self.untold:
+            told.append("links and as_of times of the set are not given to a retriever")
         if self.strangers:
             told.append(f"{len(self.strangers)} answers hold ids that the user's corpus does not")
         return tuple(told)
@@ -104,10 +114,37 @@ class Foreign:
                 close()
 
 
-def _construct(make: Callable[..., Retriever], records: Sequence[Record], user: str) -> Retriever:
-    """The retriever of one user: `Class(corpus)`, or `Class(corpus, user=...)` if it takes one."""
-    takes_user = "user" in inspect.signature(make).parameters
-    return make(records, user=user) if takes_user else make(records)
+def _construct(
+    name: str, make: Callable[..., Retriever], data: EvaluationSet, user: str
+) -> Retriever:
+    """The retriever of one user: `Class(corpus)`.
+
+    It may also take `user`, and `others`: the records of all other users, which a system with one
+    index for everybody counts words in. They are never to be given back.
+    """
+    records = data.users[user]
+    parameters = inspect.signature(make).parameters
+    given: dict[str, Any] = {}
+    if "user" in parameters:
+        given["user"] = user
+    if "others" in parameters:
+        given["others"] = [record for record in data.corpus if user_of(record) != user]
+    with _blamed(name, f"on the {len(records):,} memories of {user!r}"):
+        return make(records, **given)
+
+
+@contextmanager
+def _blamed(name: str, where: str) -> Iterator[None]:
+    """Whatever goes wrong in a retriever is the retriever's."""
+    try:
+        yield
+    except RecollectError:
+        raise
+    except Exception as exc:
+        raise InvalidRetriever(
+            f"{name} failed {where}: {type(exc).__name__}: {exc}",
+            hint="Mend the class; it is not part of Recollect.",
+        ) from exc
 
 
 def _listed(found: object, name: str) -> list[object]:

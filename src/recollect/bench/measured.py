@@ -15,11 +15,16 @@ class Answer:
 
     ranked: tuple[str, ...]  #: ids of the evaluation set, best first
     milliseconds: float
-    confidence: float | None = None  #: of the surest memory; None when nothing is said about it
+    confidences: tuple[float, ...] | None = None  #: of each of them; None when nothing is said
     #: By leg: the rank it gave to memories of the answer and to relevant ones.
     legs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     leg_milliseconds: Mapping[str, float] = field(default_factory=dict)
     degraded: tuple[str, ...] = ()
+
+    @property
+    def confidence(self) -> float | None:
+        """Of the surest memory; 0 when there is none, None when nothing is said."""
+        return None if self.confidences is None else max(self.confidences, default=0.0)
 
 
 class Measured(Protocol):

@@ -77,7 +77,7 @@ class Product:
                     legs[leg][name] = placing.rank
         return Answer(
             ranked=ranked,
-            confidence=max((hit.confidence for hit in answer.hits), default=0.0),
+            confidences=tuple(hit.confidence for hit in answer.hits),
             milliseconds=milliseconds,
             legs=legs,
             leg_milliseconds={leg.leg: leg.milliseconds for leg in answer.trace.legs},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,6 +52,7 @@ class QueryRow(_Frozen):
     ranked: tuple[str, ...]
     legs: Mapping[str, Mapping[str, int]]  #: by leg: the rank of ranked and of relevant memories
     confidence: float | None  #: the surest memory's; None when the retriever does not say
+    confidences: tuple[float, ...] = ()  #: of each ranked memory; empty when it does not say
     milliseconds: float
     degraded: tuple[str, ...] = ()
     metrics: Mapping[str, float]  #: empty when no memory is relevant
@@ -147,10 +149,11 @@ class Result(_Frozen):
             InvalidData: it is something else.
         """
         try:
-            text = path.read_text(encoding="utf-8")
+            content = path.read_bytes()
+            text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
         except FileNotFoundError:
             raise FileMissing(f"there is no file {str(path)!r}") from None
-        except (OSError, UnicodeDecodeError) as exc:
+        except (OSError, EOFError, UnicodeDecodeError) as exc:
             raise InvalidData(f"{str(path)!r} cannot be read: {exc}") from exc
         try:
             return cls.model_validate(json.loads(text))
@@ -161,6 +164,7 @@ class Result(_Frozen):
             ) from exc
 
     def write(self, path: Path) -> None:
-        """Keep the result in a file."""
+        """Keep the result in a file; `.gz` compresses it."""
+        content = self.model_dump_json(indent=1).encode() + b"\n"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        path.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)

@@ -1,10 +1,13 @@
 """Whatever can be measured: a class that takes one user's records and answers queries.
 
-class Mine:
-    def __init__(self, corpus): ...            # may also take the keyword `user`
-    def retrieve(self, query, k): ...          # ids, or (id, score), best first
-    def facts(self): ...                       # optional: {"models": [...], "store_bytes": n}
-    def close(self): ...                       # optional
+    class Mine:
+        def __init__(self, corpus): ...     # may also take `user=` and `others=`
+        def retrieve(self, query, k): ...   # ids, or (id, score), best first
+        def facts(self): ...                # optional: {"models": [...], "store_bytes": 1024}
+        def close(self): ...                # optional
+
+`corpus` are the memories to answer from, `others` those of all other users: they may count in the
+statistics of words, as they do where many users share one index, and are never given back.
 """
 
 from __future__ import annotations

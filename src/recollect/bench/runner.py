@@ -183,6 +183,7 @@ def _row(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
         ranked=answer.ranked,
         legs=answer.legs,
         confidence=answer.confidence,
+        confidences=answer.confidences or (),
         milliseconds=answer.milliseconds,
         degraded=answer.degraded,
         metrics=metrics.score(answer.ranked, relevant, top_grade) if relevant else {},

@@ -53,19 +53,24 @@ def latency(rows: Sequence[QueryRow]) -> Latency:
 
 
 def abstention(rows: Sequence[QueryRow]) -> Abstention | None:
-    """How well a floor for confidence tells unanswerable queries from the others."""
+    """How well a floor for confidence tells unanswerable queries from the others.
+
+    Without a confidence for every query there is nothing to tell them apart by; the curve also
+    needs confidences from 0 to 1, as the setting `least_confidence` has them.
+    """
     unanswerable = [row for row in rows if not row.answerable]
-    answerable = [row for row in rows if row.answerable]
+    known = [row for row in rows if row.answerable]
     if not unanswerable:
         return None
-    without = sorted(row.confidence for row in unanswerable if row.confidence is not None)
-    known = [row for row in answerable if row.confidence is not None]
-    says = len(without) == len(unanswerable) and len(known) == len(answerable)
+    confidences = [row.confidence for row in rows if row.confidence is not None]
+    says = len(confidences) == len(rows)
+    without = sorted(row.confidence or 0.0 for row in unanswerable)
+    scaled = says and all(0 <= confidence <= 1 for confidence in confidences)
     return Abstention(
         queries=len(unanswerable),
         answered_now=sum(bool(row.ranked) for row in unanswerable) / len(unanswerable),
         area=_area(without, known) if says and known else None,
-        curve=tuple(_point(floor, without, known) for floor in _FLOORS) if says else (),
+        curve=tuple(_point(floor, without, known) for floor in _FLOORS) if scaled else (),
     )
 
 
@@ -80,14 +85,29 @@ def _area(without: Sequence[float], known: Sequence[QueryRow]) -> float:
 
 
 def _point(floor: float, without: Sequence[float], known: Sequence[QueryRow]) -> AbstentionPoint:
-    kept = [row for row in known if (row.confidence or 0.0) >= floor]
+    left = [_above(floor, row) for row in known]
     count = len(known) or 1
     return AbstentionPoint(
         floor=floor,
         abstained=bisect.bisect_left(without, floor) / len(without),
-        silenced=1 - len(kept) / count,
-        recall=sum(row.metrics["recall@10"] for row in kept) / count,
+        silenced=sum(not ranked for ranked in left) / count,
+        recall=sum(
+            metrics.recall(ranked, relevant_of(row), _FIRST_TEN)
+            for ranked, row in zip(left, known, strict=True)
+        )
+        / count,
     )
+
+
+def _above(floor: float, row: QueryRow) -> list[str]:
+    """What a floor leaves of an answer."""
+    pairs = zip(row.ranked, row.confidences, strict=True)
+    return [id_ for id_, confidence in pairs if confidence >= floor]
+
+
+def relevant_of(row: QueryRow) -> dict[str, int]:
+    """The memories that matter to a query, with their grades."""
+    return {id_: grade for id_, grade in row.grades.items() if grade > 0}
 
 
 def contributions(

@@ -107,8 +107,7 @@ def _out_of_reach(data: EvaluationSet) -> Iterator[str]:
 def _doubles(data: EvaluationSet) -> Iterator[str]:
     # As recall tells twins: it serves one of those that differ in capitals and spaces only.
     contents = Counter(
-        (user_of(r), analysis.fingerprint(" ".join(r["content"].casefold().split())))
-        for r in data.corpus
+        (user_of(r), analysis.fingerprint(r["content"].casefold())) for r in data.corpus
     )
     doubles = sum(count - 1 for count in contents.values())
     if doubles:

@@ -23,8 +23,8 @@ class LexicalWeights:
 
     k1: float = 1.8  #: how soon repeating a term stops adding
     b: float = 0.4  #: how much a long memory is held against it
-    keywords: float = 0.7  #: a keyword, against a word of the content
-    tags: float = 0.7
+    keywords: float = 0.95  #: a keyword, against a word of the content
+    tags: float = 0.9
     category: float = 0.2
     inflected: float = 0.77  #: a word in another form than the query's
     adjacent: float = 0.7  #: added for two words that are neighbours in the query and in the memory

@@ -7,13 +7,14 @@ from typing import Annotated
 
 import typer
 
-from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli import bench_own, lazy, options
 from recollect.interfaces.cli.guard import guarded
 from recollect.interfaces.cli.session import Session
 
 app = typer.Typer(no_args_is_help=True, help="Measure recall, and tell what is better from chance.")
 data_app = typer.Typer(no_args_is_help=True, help="Look after evaluation sets.")
 app.add_typer(data_app, name="data")
+app.add_typer(bench_own.app, name="own")
 
 _DIFFERS = 1  # exit code: a check found something else than what is published
 _FAULTY = 1  # exit code: rankings broke their promises

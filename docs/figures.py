@@ -1,0 +1,199 @@
+# ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
+"""The tables of figures in the docs, made from what `recollect bench check` left in results."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+CONDITIONS = ROOT / "benchmarks" / "conditions"
+PRODUCT = "recollect"
+EARLIER = "earlier"
+HEADLINE = "ndcg@10"
+
+Row = dict[str, Any]
+
+
+def _read(name: str) -> list[Row]:
+    """What was measured, a row for each condition."""
+    rows: list[Row] = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    return [row for row in rows if row["result"]]
+
+
+def _sets(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each set, in the order of the file."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["condition"]["data"], []).append(row)
+    return found
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _signed(value: float) -> str:
+    return ("-" if value < 0 else "+") + _share(abs(value))
+
+
+def _interval(row: Row, stratum: str = "overall") -> str:
+    low, high = row["result"]["intervals"][stratum][HEADLINE]
+    return f"{_share(low)} to {_share(high)}"
+
+
+def _compared(row: Row) -> str:
+    """How the product compares with a row."""
+    found = row["compared"]
+    if not found:
+        return ""
+    return f"{_signed(found['difference'])} ({_signed(found['low'])} to {_signed(found['high'])})"
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else _share(value)  # noqa: PLR2004
+
+
+def _of(rows: list[Row], retriever: str) -> Row:
+    return next(row for row in rows if row["condition"]["retriever"] == retriever)
+
+
+def headlines() -> None:
+    """Print the product and the earlier system's lexical path on every set."""
+    print(
+        "| set | queries | nDCG@10 (95% interval) | recall@5 | recall@10 "
+        "| earlier lexical path | ahead by (95% interval) | verdict |"
+    )
+    print("|---|---:|---|---:|---:|---:|---|---|")
+    for name, rows in _sets(_read("quality")).items():
+        ours, earlier = _of(rows, PRODUCT), _of(rows, EARLIER)
+        overall = ours["result"]["overall"]
+        cells = (
+            name,
+            f"{overall['queries']:,.0f}",
+            f"**{_share(overall[HEADLINE])}** ({_interval(ours)})",
+            _share(overall["recall@5"]),
+            _share(overall["recall@10"]),
+            _share(earlier["result"]["overall"][HEADLINE]),
+            _compared(earlier),
+            earlier["compared"]["verdict"],
+        )
+        print(f"| {' | '.join(cells)} |")
+
+
+def every_result() -> None:
+    """Print the product and every baseline, set by set."""
+    for name, rows in _sets(_read("quality")).items():
+        manifest = rows[0]["result"]["manifest"]
+        count = rows[0]["result"]["overall"]["queries"]
+        print(f"### {name}\n")
+        data = manifest["fingerprint"][:12]
+        print(f"{count:,.0f} answerable queries of the test split; data `{data}`.")
+        for note in manifest["adaptations"]:
+            print(f"For Recollect, {note}.")
+        print(
+            "\n| | nDCG@10 (95% interval) | recall@5 | recall@10 | MRR | MAP "
+            "| Recollect is ahead by (95% interval) | p | verdict |"
+        )
+        print("|---|---|---:|---:|---:|---:|---|---:|---|")
+        for row in rows:
+            _print_result(row)
+        print()
+
+
+def _print_result(row: Row) -> None:
+    overall, compared = row["result"]["overall"], row["compared"]
+    cells = (
+        row["condition"]["retriever"],
+        f"{_share(overall[HEADLINE])} ({_interval(row)})",
+        *(_share(overall[name]) for name in ("recall@5", "recall@10", "mrr", "map")),
+        _compared(row),
+        _p(compared["corrected_p"]) if compared else "",
+        compared["verdict"] if compared else "",
+    )
+    print(f"| {' | '.join(cells)} |")
+
+
+def strata(data: str) -> None:
+    """Print nDCG@10 of every retriever on every stratum of a set."""
+    rows = _sets(_read("quality"))[data]
+    names = [*rows[0]["result"]["strata"]]
+    counts = [f"{rows[0]['result']['strata'][name]['queries']:.0f}" for name in names]
+    print(f"| | {' | '.join(names)} |")
+    print(f"|---|{'---:|' * len(names)}")
+    print(f"| queries | {' | '.join(counts)} |")
+    for row in rows:
+        found = row["result"]["strata"]
+        cells = [_share(found[name][HEADLINE]) for name in names]
+        print(f"| {row['condition']['retriever']} | {' | '.join(cells)} |")
+
+
+def abstention(data: str) -> None:
+    """Print what a floor for confidence does to a set's unanswerable queries."""
+    found = _of(_sets(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
+    print(
+        f"{found['queries']} unanswerable queries; {found['answered_now']:.0%} of them get an "
+        f"answer as shipped. Told apart from the others: {_share(found['area'])} (.5 is chance).\n"
+    )
+    print("| floor | rightly silent | wrongly silent | recall@10 left |")
+    print("|---:|---:|---:|---:|")
+    for point in found["curve"][::4]:
+        print(
+            f"| {point['floor']:.1f} | {point['abstained']:.0%} | {point['silenced']:.0%} "
+            f"| {_share(point['recall'])} |"
+        )
+
+
+def speeds() -> None:
+    """Print the published speeds."""
+    measured = json.loads((RESULTS / "speed.json").read_text("utf-8"))
+    marks = tomllib.loads((CONDITIONS / "speed.toml").read_text("utf-8"))["mark"]
+    print("| what | measured | promised |")
+    print("|---|---:|---|")
+    for mark in marks:
+        value = f"{measured[mark['name']]['value']:.2f}".removesuffix(".00")
+        promised = (
+            f"at most {mark['at_most']}" if "at_most" in mark else f"at least {mark['at_least']}"
+        )
+        print(f"| {mark['what']} | {value} {mark['unit']} | {promised} |")
+
+
+def peers() -> None:
+    """Print Recollect beside other memory systems."""
+    print(
+        "| | nDCG@10 (95% interval) | recall@5 | recall@10 | taken in, memories/s "
+        "| recall p50, ms | p95, ms | memory, MB |"
+    )
+    print("|---|---|---:|---:|---:|---:|---:|---:|")
+    for row in _read("peers"):
+        result = row["result"]
+        overall, latency = result["overall"], result["latency"]
+        megabytes = result["manifest"]["recipe"].get("peak_rss_mb") or (
+            result["sizes"]["peak_memory_bytes"] / 1e6
+        )
+        cells = (
+            row["condition"]["name"],
+            f"{_share(overall[HEADLINE])} ({_interval(row)})",
+            _share(overall["recall@5"]),
+            _share(overall["recall@10"]),
+            f"{result['ingest']['memories_per_second']:,.0f}",
+            f"{latency['p50']:.1f}",
+            f"{latency['p95']:.1f}",
+            f"{float(megabytes):,.0f}",
+        )
+        print(f"| {' | '.join(cells)} |")
+
+
+def provenance(name: str = "quality") -> None:
+    """Print which code and versions the figures came from."""
+    manifest = _read(name)[0]["result"]["manifest"]
+    versions = ", ".join(f"{key} {value}" for key, value in manifest["versions"].items())
+    print(
+        f"Measured at revision `{manifest['revision']}` (code `{manifest['code'][:12]}`) "
+        f"on {manifest['created_at'][:10]}, {manifest['platform']}: {versions}. "
+        f"Intervals: {manifest['seeds']['resamples']:,} resamples, "
+        f"seed {manifest['seeds']['bootstrap']}."
+    )

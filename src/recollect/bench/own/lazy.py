@@ -1,0 +1,42 @@
+"""The rooms of `bench own`, each loaded when it is first used: `recollect recall` needs none."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.bench.own import (
+        adopt,
+        agreement,
+        arms,
+        build,
+        folder,
+        grades,
+        judge,
+        label,
+        models,
+        report,
+        trial,
+    )
+
+    __all__ = [
+        "adopt",
+        "agreement",
+        "arms",
+        "build",
+        "folder",
+        "grades",
+        "judge",
+        "label",
+        "models",
+        "report",
+        "trial",
+    ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return importlib.import_module(f"recollect.bench.own.{name}")

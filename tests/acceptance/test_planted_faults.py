@@ -1,0 +1,415 @@
+"""Faults planted into the real thing: each must be noticed by the benchmark, and by name.
+
+A benchmark that cannot tell a broken ranking from a good one is worse than none. Each section
+plants a fault that an earlier system lived with, or one that a benchmark may have itself.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from bench_sets import (
+    TREC_NAMES,
+    Row,
+    Score,
+    disagreements,
+    judged_rankings,
+    measure,
+    rows_of,
+    small_set,
+    with_rankings,
+    words,
+    write_set,
+)
+from recollect import app as wiring
+from recollect import config, errors
+from recollect.bench import metrics
+from recollect.bench.compare import compare
+from recollect.bench.inference import Verdict
+from recollect.bench.results import Result
+from recollect.config import Settings
+from recollect.interfaces.cli import app
+from recollect.protocols import Leg, Page, Store
+from recollect.recall.adjust import Adjustments
+from recollect.recall.fusion import ConvexCombination, ReciprocalRank
+from recollect.recall.lexical import LexicalLeg
+from recollect.recall.lockout import locked_out
+from recollect.recall.pipeline import Recall
+from recollect.recall.select import Selection
+from recollect.recall.standing import Standing
+from recollect.testing import MemoryStore
+from recollect.trace import Dropped, Judged, LegReport
+from recollect.types import Candidate, Memory, MemoryId, Query, Ranking
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Forty queries that the product answers well."""
+    return small_set(tmp_path / "harbour")
+
+
+def told(*args: object) -> tuple[int, str]:
+    """The exit code of a command, and everything that it said."""
+    ran = CliRunner().invoke(app, [*map(str, args)])
+    assert "Traceback" not in ran.output
+    return ran.exit_code, ran.output
+
+
+# ---- 1. a leg locked out by its weight ---------------------------------------------------------
+
+
+class WithinLeg:
+    """A second way of finding memories: those with the query inside of a longer word."""
+
+    name = "within"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        began = perf_counter()
+        found = [
+            memory.id
+            for memory in self._store.browse(query.filter, Page(limit=1_000))
+            if query.text in memory.content and query.text not in memory.content.split()
+        ]
+        candidates = tuple(Candidate(id_, 1 / rank, 1.0) for rank, id_ in enumerate(found, start=1))
+        milliseconds = (perf_counter() - began) * 1e3
+        report = LegReport(leg=self.name, found=len(found), milliseconds=milliseconds)
+        return Ranking(leg=self.name, candidates=candidates[: query.pool]), report
+
+
+def two_legs(store: Store, settings: Settings) -> tuple[Leg, ...]:
+    every: tuple[Leg, ...] = (LexicalLeg(store), WithinLeg(store))
+    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
+
+
+@pytest.fixture
+def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The product with one more leg, as a later version may have it."""
+    monkeypatch.setattr(config, "LEGS", ("lexical", "within"))
+    monkeypatch.setattr(wiring, "_legs", two_legs)
+
+
+@pytest.fixture
+def apart(tmp_path: Path) -> Path:
+    """Each query is a word of memories that do not answer it, and part of a word of one that does.
+
+    The two legs never find the same memory.
+    """
+    corpus: list[Row] = []
+    queries: list[Row] = []
+    for number, subject in enumerate(words(40)):
+        corpus += [
+            {"id": f"d{number}-{copy}", "content": f"{subject} is it{' again' * copy}"}
+            for copy in range(12)
+        ]
+        corpus.append({"id": f"m{number}", "content": f"un{subject}ed"})
+        queries.append({"query_id": f"q{number}", "text": subject, "relevant_ids": [f"m{number}"]})
+    return write_set(tmp_path / "apart", corpus=corpus, queries=queries)
+
+
+EARLIER_WEIGHTS: dict[str, Any] = {
+    "fusion": "rrf",
+    "leg_weights": {"within": 0.35},
+}
+
+
+def test_the_weights_of_the_earlier_system_lock_a_leg_out() -> None:
+    """The real fusion on candidates that are apart: 0.35/61 is below 1/110."""
+    heavy = tuple(Candidate(MemoryId(f"h{n:02}"), 50.0 - n, 1.0) for n in range(50))
+    given = [
+        Ranking(leg="lexical", candidates=heavy),
+        Ranking(leg="within", candidates=(Candidate(MemoryId("alone"), 9.0, 1.0),)),
+    ]
+    fusion = ReciprocalRank(weights={"within": 0.35})
+    assert [fused.id for fused in fusion(given)][-1] == "alone"
+
+    legs: Sequence[Leg] = (LexicalLeg(MemoryStore()), WithinLeg(MemoryStore()))
+    assert [*locked_out(fusion, legs, 10)] == ["within"]
+    assert [*locked_out(fusion, legs, 50)] == ["within"]
+    assert locked_out(ConvexCombination(weights={"within": 0.35}), legs, 10) == {}
+
+
+@pytest.mark.usefixtures("with_a_second_leg")
+def test_a_run_reports_a_leg_that_is_locked_out(apart: Path) -> None:
+    result = measure(apart, settings=EARLIER_WEIGHTS)
+    warned = "\n".join(result.warnings)
+
+    assert "the within leg is locked out" in warned
+    assert "the within leg alone found 40 relevant memories, and none that it alone found" in warned
+    assert result.legs["within"].alone == 40
+    assert result.legs["within"].placed_alone == 0
+    assert result.overall["recall@10"] == 0.0
+
+
+@pytest.mark.usefixtures("with_a_second_leg")
+@pytest.mark.parametrize("fusion", ["convex", "rrf"])
+def test_a_leg_that_counts_is_not_reported(apart: Path, fusion: str) -> None:
+    result = measure(apart, settings={"fusion": fusion})
+    assert result.warnings == ()
+    assert result.legs["within"].placed_alone == 40
+    assert result.overall["recall@10"] == 1.0
+
+
+# ---- 2. a shuffled ranking ---------------------------------------------------------------------
+
+
+def test_the_same_run_with_shuffled_rankings_is_worse(folder: Path) -> None:
+    result = measure(folder)
+    chance = random.Random(5)
+    shuffled = with_rankings(
+        result, metrics.score, lambda row: chance.sample(row.ranked, len(row.ranked))
+    )
+    compared = compare(result, shuffled)
+    assert compared.headline.verdict is Verdict.WORSE
+    assert compare(shuffled, result).headline.verdict is Verdict.BETTER
+
+
+def test_a_shuffle_inside_the_product_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(5)
+    choose = Selection.__call__
+
+    def shuffled(*args: Any) -> tuple[list[Judged], list[Dropped]]:
+        chosen, dropped = choose(*args)
+        return chance.sample(chosen, len(chosen)), dropped
+
+    monkeypatch.setattr(Selection, "__call__", shuffled)
+    result = measure(folder)
+    assert "an answer is not in the order of its scores" in "\n".join(result.faults)
+
+
+# ---- 3. a prior applied twice ------------------------------------------------------------------
+
+
+def judged_twice(self: Recall, query: Query, standing: Standing) -> list[Judged]:
+    """As `Recall._judge`, with the importance once more than the factors say."""
+    judged = once(self, query, standing)
+    twice = [
+        candidate._replace(score=candidate.score * candidate.factors["importance"])
+        for candidate in judged
+    ]
+    return sorted(twice, key=lambda candidate: (-candidate.score, candidate.id))
+
+
+once = Recall._judge
+factors_of = Adjustments.__call__
+
+
+def squared(self: Adjustments, query: Query, memory: Memory, now: Any) -> dict[str, float]:
+    factors = factors_of(self, query, memory, now)
+    return factors | {"importance": factors["importance"] ** 2}
+
+
+def under_another_name(
+    self: Adjustments, query: Query, memory: Memory, now: Any
+) -> dict[str, float]:
+    factors = factors_of(self, query, memory, now)
+    return factors | {"standing": factors["importance"]}
+
+
+PRIORS: list[tuple[type, str, Callable[..., Any], str]] = [
+    (Recall, "_judge", judged_twice, "a score is not its fused score times its factors"),
+    (Adjustments, "__call__", squared, "the importance prior is not 1 - weight + weight"),
+    (Adjustments, "__call__", under_another_name, "the factor 'standing', which no setting gives"),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "planted", "fault"), PRIORS)
+def test_a_prior_applied_twice_is_a_fault_and_decides_nothing(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type,
+    name: str,
+    planted: Callable[..., Any],
+    fault: str,
+) -> None:
+    sound = measure(folder)
+    sound.write(tmp_path / "sound.json")
+    monkeypatch.setattr(kind, name, planted)
+
+    code, output = told("bench", "run", "--data", folder, "--json", tmp_path / "twice.json")
+    assert code == 1
+    assert "FAULT: " in output
+    assert fault in output
+    assert "(40 answers)" in output
+    assert fault in "\n".join(Result.read(tmp_path / "twice.json").faults)
+
+    code, output = told("bench", "compare", tmp_path / "sound.json", tmp_path / "twice.json")
+    assert code == 4
+    assert "the second result broke a promise of the ranking" in output
+
+
+def test_the_product_as_it_is_has_no_fault_with_any_setting(folder: Path) -> None:
+    """The audit would be worth nothing if it cried wolf."""
+    for settings in (
+        {"importance_weight": 1.0},
+        {"importance_weight": 0.0, "fusion": "rrf"},
+        {"exact_bonus": 0.5, "trust_factors": {"agent": 0.7}},
+        {"decay_days": {"facts": 30.0}},
+    ):
+        assert measure(folder, settings=settings).faults == ()
+
+
+# ---- 4. judgements of memories that are not there ----------------------------------------------
+
+
+def test_judgements_of_missing_memories_stop_a_run_and_are_named(tmp_path: Path) -> None:
+    corpus, queries = rows_of()
+    qrels: list[Row] = [
+        {"query_id": row["query_id"], "relevant_ids": [*row["relevant_ids"], f"gone{number}"]}
+        for number, row in enumerate(queries)
+    ]
+    bad = write_set(tmp_path / "bad", corpus=corpus, queries=queries, qrels=qrels)
+
+    with pytest.raises(errors.InvalidData, match="'gone0', which is not in the corpus"):
+        measure(bad)
+    code, output = told("bench", "run", "--data", bad)
+    assert code == 2
+    assert "'gone0'" in output
+    assert "and 37 more" in output
+
+    code, output = told("bench", "data", "validate", bad, "--json")
+    assert code == 2
+    problems = [problem["text"] for problem in json.loads(output)["problems"] if problem["fatal"]]
+    assert len(problems) == 40
+    assert all(f"'gone{number}'" in "\n".join(problems) for number in range(40))
+
+
+# ---- 5. too few queries ------------------------------------------------------------------------
+
+
+def test_too_few_queries_are_refused_with_their_number_and_the_minimum(tmp_path: Path) -> None:
+    few = small_set(tmp_path / "few", 29)
+    measure(few).write(tmp_path / "a.json")
+    measure(few, settings={"importance_weight": 1.0}).write(tmp_path / "b.json")
+
+    code, output = told("bench", "compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert code == 2
+    assert "29 answerable queries were measured; below 30 nothing is concluded" in output
+    assert "better" not in output
+    assert "worse" not in output
+
+
+def test_a_small_stratum_says_that_it_is_too_small(folder: Path, tmp_path: Path) -> None:
+    measure(folder).write(tmp_path / "a.json")
+    measure(folder, settings={"budget_bytes": 1}).write(tmp_path / "b.json")
+
+    code, output = told("bench", "compare", tmp_path / "a.json", tmp_path / "b.json", "--json")
+    assert code == 0
+    verdicts = {(row["stratum"], row["verdict"]) for row in json.loads(output)["rows"]}
+    assert ("overall", "worse") in verdicts
+    assert {verdict for stratum, verdict in verdicts if stratum != "overall"} == {"too few queries"}
+
+
+# ---- 6. a metric that is off by one ------------------------------------------------------------
+
+Grades = Mapping[str, int]
+
+
+def without_the_first(ranked: Sequence[str], relevant: Grades) -> dict[str, float]:
+    return metrics.score(ranked[1:], relevant)
+
+
+def one_place_lower(ranked: Sequence[str], relevant: Grades) -> dict[str, float]:
+    return metrics.score(["nobody", *ranked], relevant)
+
+
+def replaced(**functions: Callable[..., float]) -> Score:
+    """The metrics with other functions in their places."""
+    changed: dict[str, Callable[..., float]] = {
+        "recall": metrics.recall,
+        "ndcg": metrics.ndcg,
+        "mrr": metrics.reciprocal_rank,
+        "map": metrics.average_precision,
+    }
+    changed.update(functions)
+
+    def score(ranked: Sequence[str], relevant: Grades) -> dict[str, float]:
+        found = {f"recall@{k}": changed["recall"](ranked, relevant, k) for k in metrics.RECALL_AT}
+        found["ndcg@10"] = changed["ndcg"](ranked, relevant, 10)
+        found["mrr"] = changed["mrr"](ranked, relevant)
+        found["map"] = changed["map"](ranked, relevant)
+        return found
+
+    return score
+
+
+def ranks_from_zero(ranked: Sequence[str], relevant: Grades) -> float:
+    return next((1 / (rank + 2) for rank, id_ in enumerate(ranked) if id_ in relevant), 0.0)
+
+
+def precision_from_zero(ranked: Sequence[str], relevant: Grades) -> float:
+    found, total = 0, 0.0
+    for rank, id_ in enumerate(ranked):
+        if id_ in relevant:
+            total += found / (rank + 1)
+            found += 1
+    return total / len(relevant)
+
+
+def undiscounted_first(ranked: Sequence[str], relevant: Grades, k: int) -> float:
+    """The discount begins one rank late, as with log2(rank) and a special case for the first."""
+    gains = [relevant.get(id_, 0) for id_ in ranked[:k]]
+    ideal = sorted(relevant.values(), reverse=True)[:k]
+    late = [gains[0], *metrics_discounted(gains[1:])] if gains else []
+    return sum(late) / sum([ideal[0], *metrics_discounted(ideal[1:])])
+
+
+def metrics_discounted(gains: Sequence[int]) -> list[float]:
+    return [metrics._discounted([0] * place + [gain]) for place, gain in enumerate(gains)]
+
+
+MUTANTS: dict[str, tuple[Score, set[str]]] = {
+    "the first is skipped": (without_the_first, {*TREC_NAMES}),
+    "everything is one lower": (one_place_lower, {*TREC_NAMES}),
+    "recall looks one deeper": (
+        replaced(recall=lambda ranked, relevant, k: metrics.recall(ranked, relevant, k + 1)),
+        {"recall@1", "recall@5", "recall@10"},
+    ),
+    "recall looks one less deep": (
+        replaced(recall=lambda ranked, relevant, k: metrics.recall(ranked, relevant, k - 1)),
+        {"recall@1", "recall@5", "recall@10", "recall@20"},
+    ),
+    "nDCG looks one deeper": (
+        replaced(ndcg=lambda ranked, relevant, k: metrics.ndcg(ranked, relevant, k + 1)),
+        {"ndcg@10"},
+    ),
+    "nDCG looks one less deep": (
+        replaced(ndcg=lambda ranked, relevant, k: metrics.ndcg(ranked, relevant, k - 1)),
+        {"ndcg@10"},
+    ),
+    "nDCG discounts one rank late": (replaced(ndcg=undiscounted_first), {"ndcg@10"}),
+    "reciprocal ranks begin at two": (replaced(mrr=ranks_from_zero), {"mrr"}),
+    "precision does not count the find itself": (replaced(map=precision_from_zero), {"map"}),
+}
+
+
+def found_by_the_cross_check(score: Score) -> set[str]:
+    """The metrics that trec_eval contradicts; the cross-check of the unit tests, same function."""
+    contradicted: set[str] = set()
+    for ranked, relevant in judged_rankings(400):
+        contradicted |= {*disagreements(score, ranked, relevant)}
+    return contradicted
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_metric_that_is_off_by_one_is_contradicted_by_trec_eval(name: str) -> None:
+    mutant, wrong = MUTANTS[name]
+    assert found_by_the_cross_check(mutant) == wrong
+
+
+def test_the_metrics_as_they_are_are_not() -> None:
+    assert found_by_the_cross_check(metrics.score) == set()
+    assert found_by_the_cross_check(replaced()) == set()

@@ -1,0 +1,610 @@
+"""`recollect bench` from the command line, on sets that it has never seen."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from bench_sets import measure, rows_of, small_set, write_set
+from recollect.bench.evaluation import load
+from recollect.bench.results import Result
+from recollect.interfaces.cli import app
+
+Run = Callable[..., Any]
+COMMANDS = ["run", "compare", "sweep", "report", "check", "data"]
+DATA_COMMANDS = ["validate", "fingerprint", "stats", "download"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Sixty queries, half of them dev and half of them test."""
+    return small_set(tmp_path_factory.mktemp("sets") / "harbour", 60)
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The product as shipped, and with a prior that is too strong."""
+    place = tmp_path_factory.mktemp("results")
+    measure(folder).write(place / "shipped.json")
+    measure(folder, settings={"importance_weight": 1.0}).write(place / "prior.json")
+    return place / "shipped.json", place / "prior.json"
+
+
+# ---- help --------------------------------------------------------------------------------------
+
+
+def commands() -> dict[str, Any]:
+    group: Any = typer.main.get_command(app)
+    bench = group.commands["bench"]
+    found = {f"bench {name}": command for name, command in bench.commands.items()}
+    data = bench.commands["data"].commands
+    return found | {f"bench data {name}": command for name, command in data.items()}
+
+
+def test_the_commands_are_those_that_were_promised() -> None:
+    expected = {f"bench {name}" for name in COMMANDS}
+    assert expected | {f"bench data {name}" for name in DATA_COMMANDS} <= {*commands()}
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_explains_itself_and_each_of_its_options(run: Run, name: str) -> None:
+    command = commands()[name]
+    assert command.help
+    assert [param.name for param in command.params if not param.help] == []
+    ran = run(*name.split(), "--help")
+    assert ran.code == 0
+    assert command.help.splitlines()[0] in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("args", [["bench"], ["bench", "data"]])
+def test_without_arguments_the_help_is_shown(run: Run, args: list[str]) -> None:
+    ran = run(*args)
+    assert "Usage: " in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["run"],
+        ["compare", "a.json"],
+        ["compare", "a.json", "b.json", "--minimum", "1"],
+        ["sweep"],
+        ["check"],
+        ["check", "rows.toml"],
+        ["data", "validate"],
+        ["data", "nonsense"],
+        ["nonsense"],
+    ],
+)
+def test_wrong_usage_exits_with_2_and_points_to_the_help(run: Run, args: list[str]) -> None:
+    ran = run("bench", *args)
+    assert ran.code == 2
+    assert "Usage: " in ran.err
+
+
+# ---- run ---------------------------------------------------------------------------------------
+
+
+def test_a_set_with_the_least_that_it_needs_goes_all_the_way(run: Run, tmp_path: Path) -> None:
+    minimal = write_set(
+        tmp_path / "never seen before",
+        corpus=[{"id": 1, "content": "The walrus sings."}, {"id": 2, "content": "The seal naps."}],
+        queries=[{"query_id": 1, "text": "who sings?", "relevant_ids": [1]}],
+    )
+    assert run("bench", "data", "validate", minimal).code == 0
+    ran = run("bench", "run", "--data", minimal, "--json", tmp_path / "out.json")
+    assert ran.code == 0
+    assert "recollect on never seen before, split all" in ran.out
+    assert "overall" in ran.out
+    assert Result.read(tmp_path / "out.json").overall["mrr"] == 1.0
+
+
+def test_a_run_shows_its_figures_and_writes_the_whole_result(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "deep" / "er" / "out.json"
+    ran = run("bench", "run", "--data", folder, "--split", "test", "--json", out)
+    result = Result.read(out)
+    assert ran.code == 0
+    assert f"{result.overall['ndcg@10']:.3f}".lstrip("0") in ran.out
+    for stratum in ("overall", "where", "who"):
+        assert stratum in ran.out
+    assert "recall p50" in ran.out
+    assert len(result.rows) == 30
+    assert result.manifest.fingerprint == load(folder).fingerprint
+
+
+def test_a_setting_is_changed_for_one_run(run: Run, folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    changes = ["--set", "lexical.b=0.9", "--set", "lexical.k1=1", "--set", "fusion=rrf"]
+    assert run("bench", "run", "--data", folder, *changes, "--json", out).code == 0
+    manifest = Result.read(out).manifest
+    assert manifest.settings == {"lexical": {"b": 0.9, "k1": 1}, "fusion": "rrf"}
+    assert manifest.recipe["fusion"] == "ReciprocalRank(k=60, weights={})"
+
+
+def test_the_users_own_configuration_and_store_take_no_part(
+    run: Run, folder: Path, tmp_path: Path, at_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("bench", "run", "--data", folder, "--json", tmp_path / "before.json")
+    file = at_home / "config" / "recollect" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("importance_weight = 1.0\nfusion = 'rrf'\nleast_confidence = 0.9\n")
+    monkeypatch.setenv("RECOLLECT_LEXICAL", "{b = 3.0}")
+    ran = run("bench", "run", "--data", folder, "--json", tmp_path / "after.json", store=None)
+
+    assert ran.code == 0
+    before, after = Result.read(tmp_path / "before.json"), Result.read(tmp_path / "after.json")
+    assert before.overall == after.overall
+    assert before.manifest.recipe == after.manifest.recipe
+    assert not [*at_home.rglob("*.db")]
+
+
+def test_what_was_done_to_store_a_corpus_is_told(run: Run, tmp_path: Path) -> None:
+    made = write_set(
+        tmp_path / "long",
+        corpus=[
+            {"id": 1, "content": "walrus " * 300},
+            {"id": 2, "content": "seal", "category": "z"},
+        ],
+        queries=[
+            {"query_id": 1, "text": "walrus", "relevant_ids": [1]},
+            {"query_id": 2, "text": "x"},
+        ],
+    )
+    ran = run("bench", "run", "--data", made)
+    assert "note: content_limit lifted from 1,400 for 1 longer memories" in ran.err
+    assert "note: categories added: z" in ran.err
+    assert "unanswerable: 1 queries, 0% get an answer; told apart 1.000" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["--store", "postgres"], 2, "this version has no store 'postgres'"),
+        (["--split", "train"], 2, "in the split 'train'"),
+        (["--set", "pool=0"], 2, "pool = 0"),
+        (["--set", "pool"], 2, "'pool' sets nothing"),
+        (["--set", "user=eve"], 2, "a run cannot change 'user'"),
+        (["--set", "lexical=5", "--set", "pool=3"], 2, "lexical = 5"),
+        (["--retriever", "nonsense"], 2, "neither a baseline nor module:Class"),
+        (["--retriever", "no_such_module:X"], 2, "cannot be imported"),
+        (["--retriever", "fts5-porter", "--set", "pool=9"], 2, "settings are the product's"),
+        (["--json", "/proc/no/such.json"], 5, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_run_is_told_in_one_line_and_a_hint(
+    run: Run, folder: Path, args: list[str], code: int, message: str
+) -> None:
+    ran = run("bench", "run", "--data", folder, *args)
+    assert ran.code == code
+    assert message in ran.err
+    assert "hint: " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "has no corpus.jsonl"),
+        ({"corpus": "{}\n", "queries": ""}, "corpus line 1 needs an id and a content"),
+        ({"corpus": "{", "queries": ""}, "corpus.jsonl line 1 is not JSON"),
+        ({"corpus": "", "queries": ""}, "no query of bad is in the split 'all'"),
+        (
+            {"corpus": "", "queries": '{"query_id": 1, "text": "?"}'},
+            "the corpus is empty",
+        ),
+    ],
+)
+def test_bad_data_is_told_in_one_line_and_a_hint(
+    run: Run, tmp_path: Path, files: dict[str, Any], message: str
+) -> None:
+    ran = run("bench", "run", "--data", write_set(tmp_path / "bad", **files))
+    assert ran.code == 2
+    assert message in ran.err
+    assert "hint: " in ran.err
+
+
+# ---- retrievers --------------------------------------------------------------------------------
+
+MODULE = """
+class Newest:
+    def __init__(self, corpus):
+        self.ids = [record["id"] for record in corpus][::-1]
+
+    def retrieve(self, query, k):
+        return [(id_, 1 / rank) for rank, id_ in enumerate(self.ids[:k], start=1)]
+
+class Wrong(Newest):
+    def retrieve(self, query, k):
+        return [{"id": "m1"}]
+
+class Failing(Newest):
+    def retrieve(self, query, k):
+        return 1 / 0
+
+class Unmakeable(Newest):
+    def __init__(self, corpus):
+        raise RuntimeError("no model")
+"""
+
+
+def in_a_process(folder: Path, here: Path, retriever: str) -> subprocess.CompletedProcess[str]:
+    """As a user does it: a file in the current folder, which is not on the path by itself."""
+    (here / "mine.py").write_text(MODULE)
+    command = ["recollect", "bench", "run", "--data", str(folder), "--retriever", retriever]
+    search = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": search}
+    return subprocess.run(
+        [*command, "--json", "out.json"],
+        cwd=here,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_a_class_of_the_current_folder_is_measured(folder: Path, tmp_path: Path) -> None:
+    ran = in_a_process(folder, tmp_path, "mine:Newest")
+    assert ran.returncode == 0, ran.stderr
+    result = Result.read(tmp_path / "out.json")
+    assert result.manifest.retriever == "mine:Newest"
+    assert result.rows[0].ranked[0] == load(folder).corpus[-1]["id"]
+    assert result.rows[0].confidence == 1.0
+
+
+def test_an_answer_of_another_shape_is_shown(
+    run: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "wrong_retriever.py").write_text(MODULE)
+    ran = run("bench", "run", "--data", folder, "--retriever", "wrong_retriever:Wrong")
+    assert ran.code == 2
+    assert "wrong_retriever:Wrong gave back {'id': 'm1'}" in ran.err
+    assert "pairs of id and score" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("Failing", "failed on query 'q0': ZeroDivisionError: division by zero"),
+        ("Unmakeable", "RuntimeError: no model"),
+    ],
+)
+def test_an_exception_inside_of_a_retriever_is_the_retrievers(
+    run: Run,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    told: str,
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "failing_retriever.py").write_text(MODULE)
+    ran = run("bench", "run", "--data", folder, "--retriever", f"failing_retriever:{name}")
+    assert ran.code == 2
+    assert told in ran.err
+    assert "This is a bug" not in ran.err
+
+
+# ---- compare -----------------------------------------------------------------------------------
+
+
+def test_a_comparison_begins_with_its_verdict(run: Run, results: tuple[Path, Path]) -> None:
+    shipped, prior = results
+    for pair, verdict in (
+        ((shipped, prior), "worse: ndcg@10 -0.0"),
+        ((prior, shipped), "better: ndcg@10 +0.0"),
+        ((prior, prior), "cannot tell: ndcg@10 +0.0000"),
+    ):
+        ran = run("bench", "compare", *pair, "--metric", "ndcg@10")
+        assert ran.code == 0
+        assert ran.out.startswith(verdict)
+
+
+def test_a_comparison_for_machines(run: Run, results: tuple[Path, Path]) -> None:
+    told = run("bench", "compare", *results, "--metric", "mrr", "--json").json
+    assert told["metric"] == "mrr"
+    assert told["verdict"] in ("worse", "cannot tell")
+    assert (told["minimum_queries"], told["resamples"]) == (30, 10_000)
+    (overall,) = (row for row in told["rows"] if row["stratum"] == "overall")
+    assert overall["difference"] == pytest.approx(overall["after"] - overall["before"])
+    assert overall["low"] <= overall["difference"] <= overall["high"]
+    assert overall["queries"] == 60
+
+
+def test_what_cannot_be_compared_is_refused(
+    run: Run, results: tuple[Path, Path], folder: Path, tmp_path: Path
+) -> None:
+    shipped, prior = results
+    other = tmp_path / "other.json"
+    measure(small_set(tmp_path / "other", 40)).write(other)
+    half = tmp_path / "half.json"
+    measure(folder, "test").write(half)
+    (tmp_path / "list.json").write_text("[]")
+
+    for args, code, name in (
+        ((shipped, other), 4, "incomparable_results"),
+        ((shipped, half), 4, "incomparable_results"),
+        ((shipped, prior, "--minimum", 61), 2, "too_few_queries"),
+        ((shipped, prior, "--metric", "nonsense"), 2, "invalid_data"),
+        ((shipped, tmp_path / "missing.json"), 3, "file_missing"),
+        ((shipped, tmp_path / "list.json"), 2, "invalid_data"),
+    ):
+        ran = run("bench", "compare", *args, "--json")
+        assert (ran.code, ran.error["code"]) == (code, name)
+        assert ran.error["hint"]
+
+
+# ---- sweep -------------------------------------------------------------------------------------
+
+
+def test_a_sweep_shows_every_arm_beside_what_is_shipped(run: Run, folder: Path) -> None:
+    ran = run("bench", "sweep", "--data", folder, "--vary", "importance_weight=0.0,1.0")
+    assert ran.code == 0
+    assert "as shipped" in ran.out
+    assert "importance_weight=1.0" in ran.out
+    assert "harbour" in ran.out
+
+
+def test_a_sweep_for_machines_from_a_file_over_two_sets(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    arms = tmp_path / "arms.toml"
+    arms.write_text('[[arm]]\nname = "no prior"\nsettings = { importance_weight = 0.0 }\n')
+    twin = small_set(tmp_path / "harbour", 62)  # another set of the same name
+    told = run("bench", "sweep", "--data", folder, "--data", twin, "--arms", arms, "--json").json
+
+    assert [*told] == ["harbour", str(twin)]
+    for rows, queries in zip(told.values(), (30, 31), strict=True):
+        assert [row["arm"] for row in rows] == ["as shipped", "no prior"]
+        assert rows[0]["compared"] is None
+        assert rows[1]["compared"]["queries"] == rows[1]["overall"]["queries"] == queries
+        assert rows[1]["settings"] == {"importance_weight": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ([], 2, "nothing is varied"),
+        (["--vary", "pool=60", "--split", "test"], 2, "the test split"),
+        (["--vary", "pool=60", "--split", "all"], 2, "the test split"),
+        (["--vary", "nonsense=1"], 2, "there is no setting 'nonsense'"),
+        (["--vary", "pool=60", "--metric", "nonsense"], 2, "not a metric"),
+        (["--arms", "missing.toml"], 3, "there is no file"),
+    ],
+)
+def test_a_sweep_that_cannot_be_is_refused(
+    run: Run, folder: Path, args: list[str], code: int, message: str
+) -> None:
+    ran = run("bench", "sweep", "--data", folder, *args)
+    assert ran.code == code
+    assert message in ran.err
+
+
+# ---- check -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def published(folder: Path, results: tuple[Path, Path], tmp_path: Path) -> Path:
+    """A file with the figures of the product and of a run that it beats."""
+    figures = Result.read(results[0]).overall
+    file = tmp_path / "rows.toml"
+    file.write_text(
+        f"""
+[[condition]]
+name = "product"
+data = "harbour"
+split = "all"
+fingerprint = "{load(folder).fingerprint}"
+expected = {{ "ndcg@10" = {figures["ndcg@10"]:.4f}, queries = 60 }}
+
+[[condition]]
+name = "silent"
+data = "harbour"
+split = "all"
+settings = {{ budget_bytes = 1 }}
+against = "product"
+expected = {{ mrr = 0.0 }}
+verdict = "better"
+"""
+    )
+    return file
+
+
+def test_what_is_as_published_passes(run: Run, folder: Path, published: Path) -> None:
+    ran = run("bench", "check", published, "--data", folder.parent)
+    assert ran.code == 0
+    assert ran.out.count("as published") == 2
+    assert "better" in ran.out
+    only = run("bench", "check", published, "--data", folder.parent, "--only", "silent", "--json")
+    assert [row["condition"]["name"] for row in only.json] == ["product", "silent"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ("queries = 60", "queries = 59", "queries is 60.0000, published 59.0000"),
+        ("mrr = 0.0", "mrr = 0.9", "mrr is 0.0000, published 0.9000"),
+        ('verdict = "better"', 'verdict = "worse"', "the verdict is 'better', published 'worse'"),
+        ('fingerprint = "', 'fingerprint = "00', "the data is another"),
+    ],
+)
+def test_what_differs_from_what_is_published_fails_and_is_named(
+    run: Run,
+    folder: Path,
+    published: Path,
+    tmp_path: Path,
+    before: str,
+    after: str,
+    message: str,
+) -> None:
+    text = published.read_text()
+    assert before in text
+    published.write_text(text.replace(before, after))
+    kept = tmp_path / "kept" / "results.json"
+    ran = run("bench", "check", published, "--data", folder.parent, "--results", kept, "--json")
+    assert ran.code == 1
+    rows = json.loads(ran.out)
+    assert message in json.dumps([row["differences"] for row in rows])
+    assert json.loads(kept.read_text()) == rows
+    assert rows[0]["result"]["overall"]["queries"] == 60
+    assert "rows" not in rows[0]["result"]
+
+
+def test_missing_data_fails_unless_it_may_be_missing(
+    run: Run, published: Path, tmp_path: Path
+) -> None:
+    ran = run("bench", "check", published, "--data", tmp_path)
+    assert ran.code == 1
+    assert "the data 'harbour' is not at hand" in ran.out
+    assert run("bench", "check", published, "--data", tmp_path, "--missing-ok").code == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["missing.toml"], 3, "there is no file"),
+        (["rows.toml", "--only", "nonsense"], 2, "no condition is named so"),
+        (["rows.toml", "--results", "/proc/no/such.json"], 5, "cannot be written"),
+    ],
+)
+def test_a_check_that_cannot_be_is_refused(
+    run: Run, published: Path, tmp_path: Path, args: list[str], code: int, message: str
+) -> None:
+    ran = run("bench", "check", *args, "--data", tmp_path)
+    assert ran.code == code
+    assert message in ran.err
+
+
+def test_a_set_without_answerable_queries_can_be_checked(run: Run, tmp_path: Path) -> None:
+    write_set(
+        tmp_path / "none",
+        corpus=[{"id": 1, "content": "walrus"}],
+        queries=[{"query_id": 1, "text": "seal"}],
+    )
+    (tmp_path / "rows.toml").write_text(
+        '[[condition]]\nname = "x"\ndata = "none"\nsplit = "all"\nexpected = { queries = 0 }\n'
+    )
+    assert run("bench", "check", tmp_path / "rows.toml", "--data", tmp_path).code == 0
+
+
+# ---- data --------------------------------------------------------------------------------------
+
+
+def test_a_sound_set_is_said_to_be_sound(run: Run, tmp_path: Path) -> None:
+    sound = small_set(tmp_path / "sound", 240)
+    assert "nothing is wrong" in run("bench", "data", "validate", sound).out
+    assert run("bench", "data", "validate", sound, "--json").json == {"good": True, "problems": []}
+
+
+def test_everything_that_is_wrong_is_listed(run: Run, tmp_path: Path) -> None:
+    corpus, queries = rows_of(10)
+    queries[0]["relevant_ids"] = ["gone"]
+    queries[1]["query_id"] = queries[2]["query_id"]
+    bad = write_set(tmp_path / "bad", corpus=[*corpus, corpus[0]], queries=queries)
+    ran = run("bench", "data", "validate", bad)
+    assert ran.code == 2
+    assert "wrong: query 'q0' judges the memory 'gone', which is not in the corpus" in ran.out
+    assert "wrong: the query id 'q2' stands 2 times" in ran.out
+    assert "wrong: the memory id 'm0' stands 2 times" in ran.out
+    assert "doubtful: " in ran.out
+
+
+def test_the_fingerprint_and_the_counts_of_a_set(run: Run, folder: Path) -> None:
+    fingerprint = load(folder).fingerprint
+    assert run("bench", "data", "fingerprint", folder).out.strip() == fingerprint
+    assert run("bench", "data", "fingerprint", folder, "--json").json == {
+        "fingerprint": fingerprint
+    }
+    assert run("bench", "data", "stats", folder, "--json").json["memories"] == 120
+    assert "dev 30, test 30" in run("bench", "data", "stats", folder).out
+
+
+@pytest.mark.parametrize("command", ["validate", "fingerprint", "stats"])
+def test_what_is_no_set_is_refused(run: Run, tmp_path: Path, command: str) -> None:
+    ran = run("bench", "data", command, tmp_path / "nothing", "--json")
+    assert ran.code == 2
+    assert ran.error["code"] == "invalid_data"
+
+
+# ---- download ----------------------------------------------------------------------------------
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves a folder and says nothing."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Keep the terminal for the tests."""
+
+
+@pytest.fixture
+def publisher(tmp_path: Path) -> Iterator[str]:
+    """A server with a set of the BEIR collection and one that is broken."""
+    place = tmp_path / "served"
+    place.mkdir()
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("tiny/corpus.jsonl", '{"_id": "d", "title": "", "text": "A walrus."}\n')
+        archive.writestr("tiny/queries.jsonl", '{"_id": "q", "text": "walrus?"}\n')
+        archive.writestr("tiny/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\td\t1\n")
+    (place / "tiny.zip").write_bytes(made.getvalue())
+    (place / "half.zip").write_bytes(made.getvalue()[: len(made.getvalue()) // 2])
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(place)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_set_is_fetched_and_can_be_measured_on(run: Run, publisher: str, tmp_path: Path) -> None:
+    out = tmp_path / "sets"
+    told = run(
+        "bench", "data", "download", "beir/tiny", "--from", publisher, "--out", out, "--json"
+    ).json
+    assert told["folder"] == str(out / "beir-tiny")
+    assert (told["memories"], told["queries"]) == (1, 1)
+    assert run("bench", "run", "--data", told["folder"]).code == 0
+    again = run("bench", "data", "download", "beir/tiny", "--from", publisher, "--out", out)
+    assert again.code == 2
+    assert "exists already" in again.err
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "message"),
+    [
+        ("beir/missing", 1, "cannot be fetched"),
+        ("beir/half", 2, "another format than expected"),
+        ("nonsense", 2, "there is no set 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_fetched_leaves_nothing_behind(
+    run: Run, publisher: str, tmp_path: Path, name: str, code: int, message: str
+) -> None:
+    out = tmp_path / "sets"
+    ran = run("bench", "data", "download", name, "--from", publisher, "--out", out)
+    assert ran.code == code
+    assert message in ran.err
+    assert "hint: " in ran.err
+    assert not out.exists() or not [*out.iterdir()]
+
+
+def test_the_sets_that_can_be_fetched_are_listed(run: Run) -> None:
+    listed = run("bench", "data", "download", "list", "--json").json
+    assert listed["scifact"]["licence"]
+    assert listed["locomo-facts"]["from"].startswith("https://")
+    assert "musique-hipporag" in run("bench", "data", "download", "list").out

@@ -1,0 +1,445 @@
+"""The baselines that the product is measured against, and how a retriever is found by its name."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import stat
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from recollect.bench import encoder, encoder_build
+from recollect.bench.baselines.dense import ExactCosine
+from recollect.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
+from recollect.bench.baselines.fused import LexicalFusion
+from recollect.bench.baselines.library import Bm25Library
+from recollect.bench.baselines.ranking import Baseline, best_first
+from recollect.bench.baselines.table import BASELINES
+from recollect.bench.embedding_cache import EmbeddingCache
+from recollect.bench.encoder import Vectors
+from recollect.bench.evaluation import Record
+from recollect.bench.retriever import load
+from recollect.errors import (
+    FileMissing,
+    InvalidRetriever,
+    ModelFailure,
+    RecollectError,
+    StoreUnavailable,
+)
+
+LEXICAL: dict[str, type[Baseline]] = {
+    name: BASELINES[name]
+    for name in ("earlier", "fts5-and-or", "fts5-porter", "bm25s", "rrf-lexical")
+}
+CORPUS: list[Record] = [
+    {"id": "a", "content": "The harbour office closes at noon on Fridays."},
+    {"id": "b", "content": "Runa is walking the dog along the harbour."},
+    {"id": "c", "content": "The museum pays its invoices in March."},
+    {"id": "d", "content": "Invoices of the harbour office are paid in March."},
+    {"id": "e", "content": "Nothing in here is about any of it."},
+]
+
+
+@pytest.fixture(autouse=True)
+def _path_and_modules() -> Iterator[None]:
+    """Whatever a test imports is forgotten afterwards."""
+    path, modules = [*sys.path], {*sys.modules}
+    yield
+    sys.path[:] = path
+    for name in {*sys.modules} - modules:
+        if getattr(sys.modules[name], "__file__", "") == str(Path.cwd() / f"{name}.py"):
+            del sys.modules[name]
+
+
+def ids(
+    kind: type[Baseline], query: str, corpus: Sequence[Record] = CORPUS, k: int = 10
+) -> list[str]:
+    """The ids that a baseline gives back."""
+    baseline = kind(corpus)
+    try:
+        return [id_ for id_, _ in baseline.retrieve(query, k)]
+    finally:
+        baseline.close()
+
+
+# What all of them promise
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_a_baseline_ranks_the_memory_with_more_of_the_words_first(name: str) -> None:
+    assert ids(LEXICAL[name], "When are the invoices of the harbour office paid?")[0] == "d"
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_scores_fall_and_no_more_than_k_memories_come_back(name: str) -> None:
+    baseline = LEXICAL[name](CORPUS)
+    ranked = baseline.retrieve("harbour office invoices March", 2)
+    baseline.close()
+    assert len(ranked) == 2
+    assert [score for _, score in ranked] == sorted((s for _, s in ranked), reverse=True)
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_equal_memories_come_in_the_order_of_their_ids(name: str) -> None:
+    twins = [{"id": id_, "content": "The ferry leaves at nine."} for id_ in ("t3", "t1", "t2")]
+    corpus = [*twins, *CORPUS]
+    assert ids(LEXICAL[name], "When does the ferry leave?", corpus, k=2) == ["t1", "t2"]
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+@pytest.mark.parametrize(
+    "query",
+    ["", "   ", "?!", '"', "' OR 1=1 --", "NEAR(", "content:", "___", "a AND", "\0", "*", "🐙"],
+)
+def test_no_query_is_taken_for_syntax(name: str, query: str) -> None:
+    assert len(ids(LEXICAL[name], query)) <= len(CORPUS)
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_a_very_long_query_is_answered(name: str) -> None:
+    assert "a" in ids(LEXICAL[name], " ".join(f"word{n}" for n in range(3_000)) + " harbour")
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_nobody_is_found_by_words_that_no_memory_has(name: str) -> None:
+    assert ids(LEXICAL[name], "zeppelin quartz") == []
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_an_empty_corpus_and_one_without_words_answer_nothing(name: str) -> None:
+    assert ids(LEXICAL[name], "harbour", []) == []
+    assert ids(LEXICAL[name], "harbour", [{"id": "x", "content": "…"}]) == []
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_a_baseline_says_what_it_takes_up(name: str) -> None:
+    baseline = LEXICAL[name](CORPUS)
+    assert baseline.facts()["store_bytes"] > 0
+    baseline.close()
+
+
+@pytest.mark.parametrize("name", LEXICAL)
+def test_the_memories_of_others_count_in_the_statistics_and_never_come_back(name: str) -> None:
+    # Of the own memories fewer swim than are about Anna; of all memories most swim.
+    own = [
+        {"id": "1", "content": "Anna sings."},
+        {"id": "2", "content": "Anna reads."},
+        {"id": "3", "content": "Boris swims."},
+    ]
+    others = [{"id": f"o{n}", "content": f"Carla swims lane {n}."} for n in range(40)]
+    alone, among = LEXICAL[name](own), LEXICAL[name](own, others=others)
+    before, after = alone.retrieve("Anna swims", 3), among.retrieve("Anna swims", 50)
+    alone.close()
+    among.close()
+    assert [id_ for id_, _ in before] == ["3", "1", "2"]
+    assert [id_ for id_, _ in after] == ["1", "2", "3"]
+
+
+# What makes each of them what it is
+
+
+def test_porter_finds_other_forms_of_a_word_and_unicode61_does_not() -> None:
+    assert ids(Fts5Porter, "walks") == ["b"]
+    assert ids(Fts5AndOr, "walks") == []
+    assert ids(Bm25Library, "walks") == ["b"]
+
+
+def test_bm25s_has_stop_words_and_fts5_does_not() -> None:
+    assert ids(Bm25Library, "the of in") == []
+    assert ids(Fts5Porter, "the of in")
+
+
+def test_a_word_that_is_asked_twice_counts_once_under_fts5() -> None:
+    baseline = Fts5Porter(CORPUS)
+    once, twice = (baseline.retrieve(q, 5) for q in ("harbour March", "harbour March HARBOUR"))
+    baseline.close()
+    assert once == twice
+
+
+def test_memories_with_every_word_come_before_those_with_any() -> None:
+    corpus = [
+        {"id": "any", "content": "ferry ferry ferry"},
+        {"id": "every", "content": "The ferry to the island, on which " + "much else is told " * 9},
+        *CORPUS,
+        *({"id": f"i{n}", "content": "An island is near."} for n in range(9)),
+    ]
+    assert ids(Fts5Porter, "ferry island", corpus)[0] == "any"
+    assert ids(Fts5AndOr, "ferry island", corpus)[:2] == ["every", "any"]
+
+
+def test_any_of_the_words_will_do_only_where_too_few_have_every_word() -> None:
+    assert ids(Fts5AndOr, "invoices March", k=2) == ["c", "d"]
+    corpus = [*CORPUS, {"id": "f", "content": "March is cold."}]
+    assert ids(Fts5AndOr, "invoices March", corpus, k=2) == ["c", "d"]
+    assert "f" in ids(Fts5AndOr, "invoices March", corpus, k=3)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tags", "boats,keys"),
+        ("tags", ["keys", "boats"]),
+        ("expanded_keywords", "keys, boats"),
+        ("expanded_keywords", ["boats"]),
+        ("category", "boats"),
+    ],
+)
+def test_only_the_earlier_system_reads_tags_keywords_and_category(
+    field: str, value: object
+) -> None:
+    corpus = [*CORPUS, {"id": "tagged", "content": "The tin is blue.", field: value}]
+    assert ids(EarlierLexical, "boats", corpus) == ["tagged"]
+    for kind in (Fts5AndOr, Fts5Porter, Bm25Library):
+        assert ids(kind, "boats", corpus) == []
+
+
+def test_the_earlier_system_blends_the_share_of_the_best_bm25_with_importance() -> None:
+    corpus: list[Record] = [
+        {"id": "long", "content": "The ferry, " + "and so on " * 9, "importance": 1.0},
+        {"id": "short", "content": "The ferry.", "importance": 0.2},
+        {"id": "unsaid", "content": "A ferry."},
+        *CORPUS,
+    ]
+    plain, blended = Fts5AndOr(corpus), EarlierLexical(corpus)
+    bm25 = dict(plain.retrieve("ferry", 3))
+    expected = {
+        id_: 0.7 * bm25[id_] / max(bm25.values()) + 0.3 * importance
+        for id_, importance in {"long": 1.0, "short": 0.2, "unsaid": 0.5}.items()
+    }
+    assert dict(blended.retrieve("ferry", 3)) == pytest.approx(expected)
+    plain.close()
+    blended.close()
+
+
+def test_the_earlier_system_looks_no_deeper_than_fifty() -> None:
+    filler = [
+        {"id": f"{n:02}", "content": "The ferry is late.", "importance": 0.0} for n in range(60)
+    ]
+    vital = {"id": "vital", "content": "The ferry is late again.", "importance": 1.0}
+    assert "vital" not in ids(EarlierLexical, "ferry", [*filler, vital], k=10)
+    assert ids(EarlierLexical, "ferry", [*filler[:40], vital], k=10)[0] == "vital"
+
+
+def test_fused_scores_are_sums_of_reciprocal_ranks() -> None:
+    query = "harbour office invoices"
+    places = [
+        {id_: rank for rank, id_ in enumerate(ids(kind, query), start=1)}
+        for kind in (EarlierLexical, Bm25Library)
+    ]
+    fused = LexicalFusion(CORPUS)
+    scores = dict(fused.retrieve(query, 10))
+    fused.close()
+    assert scores == pytest.approx(
+        {
+            id_: sum(1 / (60 + of_leg[id_]) for of_leg in places if id_ in of_leg)
+            for id_ in places[0].keys() | places[1].keys()
+        }
+    )
+
+
+def test_the_best_come_first_and_ties_break_on_the_id() -> None:
+    assert best_first([("b", 1.0), ("c", 2.0), ("a", 1.0)], 2) == [("c", 2.0), ("a", 1.0)]
+
+
+# Finding a retriever
+
+
+def test_a_baseline_is_found_by_its_name() -> None:
+    assert {*BASELINES} >= {"earlier", "fts5-porter", "fts5-and-or", "bm25s", "cosine", "rrf"}
+    assert load("fts5-porter") is Fts5Porter
+
+
+def test_a_class_in_the_current_folder_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own_retriever.py").write_text(
+        "class Last:\n"
+        "    def __init__(self, corpus):\n"
+        "        self.ids = [record['id'] for record in corpus]\n"
+        "    def retrieve(self, query, k):\n"
+        "        return self.ids[::-1][:k]\n",
+        encoding="utf-8",
+    )
+    assert load("own_retriever:Last")(CORPUS).retrieve("", 2) == ["e", "d"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("porter", "'porter' is neither a baseline nor module:Class"),
+        ("", "'' is neither a baseline nor module:Class"),
+        (":Class", "':Class' is neither a baseline nor module:Class"),
+        ("json:", "'json:' is neither a baseline nor module:Class"),
+        ("no_such_module:Class", "the module 'no_such_module' cannot be imported"),
+        (".relative:Class", "the module '.relative' cannot be imported"),
+        ("odd_retriever:Class", "cannot be imported: No module named 'not_installed'"),
+        ("bad_retriever:Class", "the module 'bad_retriever' cannot be imported: invalid syntax"),
+        ("json:Missing", "the module 'json' has no class 'Missing'"),
+        ("json:dumps", "the module 'json' has a function, not a class, 'dumps'"),
+        ("json:JSONDecoder", "the class 'json:JSONDecoder' has no method `retrieve"),
+    ],
+)
+def test_what_is_wrong_with_the_name_of_a_retriever_is_said(
+    name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("odd_retriever.py").write_text("import not_installed\n", encoding="utf-8")
+    Path("bad_retriever.py").write_text("def (:\n", encoding="utf-8")
+    with pytest.raises(InvalidRetriever, match=re.escape(said)) as raised:
+        load(name)
+    assert raised.value.hint
+
+
+# The encoder: what can be said without one
+
+
+def test_without_an_encoder_the_cosine_says_how_to_get_one() -> None:
+    with pytest.raises(FileMissing, match="no sentence encoder in") as raised:
+        ExactCosine(CORPUS)
+    assert raised.value.hint == "Get it: python -m recollect.bench.encoder_build"
+
+
+def test_the_fusion_with_the_cosine_says_so_too() -> None:
+    with pytest.raises(FileMissing):
+        BASELINES["rrf"](CORPUS)
+
+
+def test_a_card_that_says_something_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / encoder.CARD).write_text('{"name": 1}', encoding="utf-8")
+    with pytest.raises(ModelFailure, match="is not the card of an encoder") as raised:
+        encoder.Encoder.open(tmp_path)
+    assert "python -m recollect.bench.encoder_build" in raised.value.hint
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way", encoding="utf-8")
+    with pytest.raises(StoreUnavailable, match="cannot be written"):
+        encoder_build.install(tmp_path / "file" / "encoder")
+
+
+def _enter(folder: Path, log: Path) -> None:
+    with encoder_build._alone(folder), log.open("a", encoding="utf-8") as file:
+        file.write(f"in {os.getpid()}\n")
+        file.flush()
+        time.sleep(0.05)  # long enough for anybody else to come in, if anybody could
+        file.write(f"out {os.getpid()}\n")
+
+
+def test_one_process_at_a_time_makes_an_encoder(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        pool.starmap(_enter, [(tmp_path / "encoder", tmp_path / "log")] * 6, chunksize=1)
+    lines = (tmp_path / "log").read_text(encoding="utf-8").split()
+    assert lines[::4] == ["in"] * 6
+    assert lines[2::4] == ["out"] * 6
+    assert lines[1::4] == lines[3::4]
+
+
+# The cache of embeddings
+
+
+class Letters:
+    """An encoder of letters: real, tiny, and it counts what it is asked for."""
+
+    def __init__(self, identity: str = "letters 1") -> None:
+        self.identity = identity
+        self.asked: list[str] = []
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        counts = [[text.count(chr(97 + n)) for n in range(26)] for text in texts]
+        return np.array(counts, np.float32).reshape(len(texts), 26)
+
+
+TEXTS = ["abc", "hello", "", "abc", "æøå ab"]
+
+
+def test_a_text_is_embedded_once_and_never_again(tmp_path: Path) -> None:
+    first, second = Letters(), Letters()
+    with EmbeddingCache(tmp_path / "new" / "folder" / "e.db") as cache:
+        fresh = cache.embed(first, TEXTS)
+    with EmbeddingCache(tmp_path / "new" / "folder" / "e.db") as cache:
+        kept = cache.embed(second, TEXTS)
+    assert sorted(first.asked) == sorted({*TEXTS})
+    assert second.asked == []
+    np.testing.assert_array_equal(fresh, Letters().embed(TEXTS))
+    np.testing.assert_array_equal(kept, fresh)
+    assert kept.dtype == np.float32
+
+
+def test_another_encoder_gets_nothing_from_the_cache(tmp_path: Path) -> None:
+    other = Letters("letters 2")
+    with EmbeddingCache(tmp_path / "e.db") as cache:
+        cache.embed(Letters("letters 1"), TEXTS)
+        cache.embed(other, TEXTS)
+    assert sorted(other.asked) == sorted({*TEXTS})
+
+
+def test_no_texts_have_no_rows(tmp_path: Path) -> None:
+    with EmbeddingCache(tmp_path / "e.db") as cache:
+        assert cache.embed(Letters(), []).shape == (0, 26)
+
+
+def test_what_was_embedded_before_an_interruption_is_kept(tmp_path: Path) -> None:
+    class Interrupted(Letters):
+        def embed(self, texts: Sequence[str]) -> Vectors:
+            if len(self.asked) >= 512:
+                raise KeyboardInterrupt
+            return super().embed(texts)
+
+    texts = [f"text {n:04}" for n in range(1_000)]
+    resumed = Letters()
+    with EmbeddingCache(tmp_path / "e.db") as cache, pytest.raises(KeyboardInterrupt):
+        cache.embed(Interrupted(), texts)
+    with EmbeddingCache(tmp_path / "e.db") as cache:
+        vectors = cache.embed(resumed, texts)
+    assert len(resumed.asked) == 1_000 - 512
+    np.testing.assert_array_equal(vectors, Letters().embed(texts))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
+def test_nobody_else_may_read_the_cache(tmp_path: Path) -> None:
+    with EmbeddingCache(tmp_path / "e.db"):
+        assert stat.S_IMODE((tmp_path / "e.db").stat().st_mode) == 0o600
+
+
+def test_a_damaged_cache_may_be_deleted(tmp_path: Path) -> None:
+    (tmp_path / "e.db").write_bytes(b"this is no database at all" * 100)
+    with pytest.raises(StoreUnavailable, match="cannot be used") as raised:
+        EmbeddingCache(tmp_path / "e.db")
+    assert "Delete the file" in raised.value.hint
+
+
+def _fill(file: Path, begin: int) -> int:
+    with EmbeddingCache(file) as cache:
+        texts = [f"text {n}" for n in range(begin, begin + 2_000)]
+        return len(cache.embed(Letters(), texts))
+
+
+def test_processes_may_fill_the_cache_together(tmp_path: Path) -> None:
+    jobs = [(tmp_path / "e.db", begin) for begin in (0, 500, 1_000, 1_500)]
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        assert pool.starmap(_fill, jobs) == [2_000] * 4
+    late = Letters()
+    with EmbeddingCache(tmp_path / "e.db") as cache:
+        cache.embed(late, [f"text {n}" for n in range(3_500)])
+    assert late.asked == []
+
+
+def test_every_failure_here_has_a_remedy(tmp_path: Path) -> None:
+    failures: list[RecollectError] = []
+    for attempt in (
+        lambda: load("nothing"),
+        lambda: ExactCosine(CORPUS),
+        lambda: EmbeddingCache(tmp_path),
+    ):
+        with pytest.raises(RecollectError) as raised:
+            attempt()
+        failures.append(raised.value)
+    assert all(failure.message and failure.hint for failure in failures)

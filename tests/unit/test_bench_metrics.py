@@ -1,0 +1,114 @@
+"""Every metric against trec_eval, and by hand where trec_eval has none."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bench_sets import TREC_NAMES, disagreements, judged_rankings
+from recollect.bench import metrics
+
+IDS = [f"m{number}" for number in range(40)]
+rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=metrics.DEPTH)
+#: At least one relevant memory; others may be judged and not relevant.
+judgements = st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1).filter(
+    lambda grades: any(grades.values())
+)
+
+
+@settings(max_examples=400)
+@given(ranked=rankings, grades=judgements)
+def test_every_metric_is_what_trec_eval_says(ranked: list[str], grades: dict[str, int]) -> None:
+    assert disagreements(metrics.score, ranked, grades) == {}
+
+
+def test_rankings_that_find_something_are_what_trec_eval_says_too() -> None:
+    """Random ids seldom meet; these rankings hold relevant memories at every depth."""
+    for ranked, grades in judged_rankings(400):
+        assert disagreements(metrics.score, ranked, grades) == {}
+
+
+@given(ranked=rankings, grades=judgements)
+def test_every_metric_is_a_share(ranked: list[str], grades: dict[str, int]) -> None:
+    relevant = {id_: grade for id_, grade in grades.items() if grade}
+    for value in metrics.score(ranked, relevant, top_grade=3).values():
+        assert 0.0 <= value <= 1.0 + 1e-12
+
+
+@given(grades=st.dictionaries(st.sampled_from(IDS), st.integers(1, 3), min_size=1, max_size=10))
+def test_the_best_possible_ranking_has_one_everywhere(grades: dict[str, int]) -> None:
+    ranked = sorted(grades, key=lambda id_: -grades[id_])
+    found = metrics.score(ranked, grades)
+    assert found.pop("recall@1") == 1 / len(grades)
+    if len(grades) > 5:
+        assert found.pop("recall@5") == 5 / len(grades)
+        assert found.pop("all_relevant@5") == 0.0
+    assert {*found.values()} == {1.0}
+
+
+def test_nothing_found_is_zero_everywhere() -> None:
+    assert {*metrics.score([], {"a": 1}, 3).values()} == {0.0}
+    assert {*metrics.score(["x", "y"], {"a": 1}, 3).values()} == {0.0}
+
+
+def test_ndcg_by_hand() -> None:
+    ranked, relevant = ["x", "a", "b"], {"a": 1, "b": 3}
+    gained = 1 / math.log2(3) + 3 / math.log2(4)
+    ideal = 3 / math.log2(2) + 1 / math.log2(3)
+    assert metrics.ndcg(ranked, relevant, 10) == pytest.approx(gained / ideal)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "five", "ten"),
+    [
+        (["a", "b"], 1.0, 1.0),
+        (["b", "x", "y", "z", "a"], 1.0, 1.0),
+        (["b", "x", "y", "z", "w", "a"], 0.0, 1.0),
+        (["b", *"cdefghijk", "a"], 0.0, 0.0),
+        (["a"], 0.0, 0.0),
+        ([], 0.0, 0.0),
+    ],
+)
+def test_all_relevant_wants_every_one_of_them_within_k(
+    ranked: list[str], five: float, ten: float
+) -> None:
+    found = metrics.score(ranked, {"a": 1, "b": 2})
+    assert (found["all_relevant@5"], found["all_relevant@10"]) == (five, ten)
+
+
+def test_more_relevant_memories_than_places_cannot_all_be_there() -> None:
+    relevant = dict.fromkeys("abcdef", 1)
+    assert metrics.all_relevant([*"abcdef"], relevant, 5) == 0.0
+    assert metrics.all_relevant([*"abcdef"], relevant, 6) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("ranked", "expected"),
+    [
+        (["best"], (1.0, 1.0, 1.0)),
+        (["good", "best"], (0.0, 1.0, 1.0)),
+        (["good", *"abcd", "best"], (0.0, 0.0, 1.0)),
+        (["good", *"abcdefghi", "best"], (0.0, 0.0, 0.0)),
+        (["good"], (0.0, 0.0, 0.0)),
+    ],
+)
+def test_an_answer_is_a_memory_of_the_best_grade(
+    ranked: list[str], expected: tuple[float, ...]
+) -> None:
+    found = metrics.score(ranked, {"best": 3, "good": 2}, top_grade=3)
+    assert tuple(found[f"answers@{k}"] for k in (1, 5, 10)) == expected
+
+
+def test_without_grades_nothing_is_said_about_answers() -> None:
+    assert not [name for name in metrics.names(1) if name.startswith("answers")]
+    assert [name for name in metrics.names(2) if name.startswith("answers")]
+    assert {*TREC_NAMES} <= {*metrics.names()}
+
+
+def test_means_are_over_queries() -> None:
+    rows = [metrics.score(["a"], {"a": 1}), metrics.score(["x", "a"], {"a": 1})]
+    assert metrics.mean(rows)["mrr"] == 0.75
+    assert metrics.mean([]) == {}

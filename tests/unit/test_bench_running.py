@@ -1,0 +1,505 @@
+"""Runs of the product itself: what is stored, what is asked, and what is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench_sets import Row, measure, rows_of, small_set, words, write_set
+from recollect import errors
+from recollect.bench import metrics
+from recollect.bench.evaluation import load
+from recollect.bench.results import QueryRow, Result
+from recollect.bench.runner import Plan, run
+from recollect.bench.summary import abstention
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty queries, half of them dev and half of them test."""
+    return small_set(tmp_path_factory.mktemp("sets") / "harbour")
+
+
+@pytest.fixture(scope="module")
+def result(folder: Path) -> Result:
+    return measure(folder)
+
+
+def ranked(folder: Path, corpus: list[Row], *queries: Row) -> list[tuple[str, ...]]:
+    """What the product answers to queries over a corpus."""
+    asked = [{"query_id": number} | query for number, query in enumerate(queries)]
+    return [row.ranked for row in measure(write_set(folder, corpus=corpus, queries=asked)).rows]
+
+
+def notes(folder: Path, corpus: list[Row]) -> str:
+    """What had to be done to store a corpus."""
+    queries: list[Row] = [{"query_id": "q", "text": "walrus"}]
+    made = write_set(folder, corpus=corpus, queries=queries)
+    return "; ".join(measure(made).manifest.adaptations)
+
+
+def without_times(value: Any) -> Any:
+    """A result without what no two runs have in common."""
+    timed = {
+        *("milliseconds", "milliseconds_p50", "latency", "seconds", "memories_per_second"),
+        *("created_at", "peak_memory_bytes", "store_bytes"),
+    }
+    if isinstance(value, dict):
+        return {key: without_times(item) for key, item in value.items() if key not in timed}
+    if isinstance(value, list | tuple):
+        return [without_times(item) for item in value]
+    return value
+
+
+# ---- what is asked -----------------------------------------------------------------------------
+
+
+def test_an_answer_never_holds_a_memory_of_another_user(tmp_path: Path) -> None:
+    corpus = [
+        {"id": f"{user}{number}", "content": f"walrus {user} {number}", "user_id": user}
+        for user in ("ada", "ben", 7)
+        for number in range(5)
+    ]
+    queries: list[Row] = [
+        {"query_id": user, "text": "walrus", "user_id": user, "relevant_ids": [f"{user}0"]}
+        for user in ("ada", "ben", "7")
+    ]
+    result = measure(write_set(tmp_path, corpus=corpus, queries=queries))
+    for row in result.rows:
+        assert {*row.ranked} == {f"{row.user}{number}" for number in range(5)}
+    assert result.sizes.users == 3
+    assert result.faults == ()
+
+
+def test_the_same_words_of_two_users_are_two_memories(tmp_path: Path) -> None:
+    corpus: list[Row] = [
+        {"id": user, "content": "the walrus sings", "user_id": user} for user in ("ada", "ben")
+    ]
+    queries: list[Row] = [{"text": "walrus", "user_id": user} for user in ("ben", "ada")]
+    assert ranked(tmp_path, corpus, *queries) == [("ben",), ("ada",)]
+
+
+def test_a_user_without_memories_gets_none(tmp_path: Path) -> None:
+    corpus: list[Row] = [{"id": 1, "content": "walrus", "user_id": "ada"}]
+    assert ranked(tmp_path, corpus, {"text": "walrus", "user_id": "eve"}) == [()]
+
+
+def test_a_moment_is_honoured(tmp_path: Path) -> None:
+    corpus: list[Row] = [
+        {"id": "early", "content": "walrus early", "created_at": "2025-01-01T00:00:00"},
+        {"id": "zoned", "content": "walrus zoned", "created_at": "2025-03-01T00:00:00+02:00"},
+        {"id": "late", "content": "walrus late", "created_at": "2026-01-01"},
+    ]
+    moments = ["2025-02-01", "2025-02-28T21:59:59Z", "2025-02-28T22:00:00+00:00", "2026-02-01"]
+    found = ranked(tmp_path, corpus, *({"text": "walrus", "as_of": moment} for moment in moments))
+    assert [{*answer} for answer in found] == [
+        {"early"},
+        {"early"},
+        {"early", "zoned"},
+        {"early", "zoned", "late"},
+    ]
+
+
+@pytest.mark.parametrize("superseded", [["old"], "old"])
+def test_a_newer_memory_stands_in_the_place_of_the_older(tmp_path: Path, superseded: Any) -> None:
+    corpus: list[Row] = [
+        {"id": "old", "content": "the walrus lives in bay three", "created_at": "2025-01-01"},
+        {
+            "id": "new",
+            "content": "the seal lives in bay four",
+            "created_at": "2025-02-01",
+            "supersedes": superseded,
+        },
+    ]
+    asked: Row = {"text": "where is the walrus?"}
+    assert ranked(tmp_path, corpus, asked) == [("new",)]
+    assert ranked(tmp_path, corpus, asked | {"as_of": "2025-01-15"}) == [("old",)]
+
+
+def test_equal_scores_are_in_the_order_of_the_corpus(tmp_path: Path) -> None:
+    names = words(19)
+    corpus: list[Row] = [{"id": name, "content": f"walrus {name}"} for name in names]
+    assert ranked(tmp_path, corpus, {"text": "walrus"}) == [tuple(names)]
+
+
+def test_twenty_memories_are_asked_for(tmp_path: Path) -> None:
+    corpus: list[Row] = [{"id": number, "content": f"walrus {number}"} for number in range(70)]
+    (answer,) = ranked(tmp_path, corpus, {"text": "walrus"})
+    assert len(answer) == metrics.DEPTH == 20
+
+
+def test_only_the_queries_of_a_split_are_asked(folder: Path) -> None:
+    dev, test = measure(folder, "dev"), measure(folder, "test")
+    assert [row.split for row in dev.rows] == ["dev"] * 20
+    assert not {row.query_id for row in dev.rows} & {row.query_id for row in test.rows}
+    assert dev.manifest.split == "dev"
+    with pytest.raises(errors.InvalidData, match="'train'"):
+        measure(folder, "train")
+
+
+# ---- what is stored ----------------------------------------------------------------------------
+
+
+def test_long_contents_lift_the_bound_and_say_so(tmp_path: Path) -> None:
+    long = "walrus " + "and so on " * 500
+    assert "content_limit lifted from 1,400 for 1 longer memories" in notes(
+        tmp_path, [{"id": 1, "content": long}, {"id": 2, "content": "walrus"}]
+    )
+    assert {*ranked(tmp_path, [{"id": 1, "content": long}], {"text": "walrus"})} == {("1",)}
+
+
+def test_a_plain_corpus_is_stored_as_it_is(tmp_path: Path) -> None:
+    assert notes(tmp_path, [{"id": 1, "content": "walrus"}]) == ""
+
+
+def test_unknown_categories_are_added_and_named(tmp_path: Path) -> None:
+    corpus: list[Row] = [
+        {"id": 1, "content": "walrus one", "category": "zoo"},
+        {"id": 2, "content": "walrus two", "category": "facts"},
+        {"id": 3, "content": "walrus three", "category": "animals"},
+        {"id": 4, "content": "walrus four", "category": None},
+    ]
+    assert notes(tmp_path, corpus) == "categories added: zoo, animals"
+    assert len(ranked(tmp_path, corpus, {"text": "walrus"})[0]) == 4
+
+
+@pytest.mark.parametrize("field", ["tags", "expanded_keywords", "keywords"])
+@pytest.mark.parametrize("value", ["seal, otter", ["seal", "otter"], "seal,otter,,", [" seal "]])
+def test_tags_and_keywords_are_a_list_or_a_text(tmp_path: Path, field: str, value: Any) -> None:
+    corpus: list[Row] = [{"id": "m", "content": "walrus", field: value}]
+    assert ranked(tmp_path, corpus, {"text": "seal"}) == [("m",)]
+
+
+def test_too_many_tags_and_keywords_are_left_out_and_counted(tmp_path: Path) -> None:
+    told = notes(
+        tmp_path,
+        [
+            {
+                "id": 1,
+                "content": "walrus",
+                "tags": [f"tag{n}" for n in range(100)] + ["x" * 500],
+                "expanded_keywords": [f"word{n}" for n in range(1_000)],
+            }
+        ],
+    )
+    assert "tags were left out: too long or too many" in told
+    assert "keywords were left out: too long or too many" in told
+
+
+def test_a_long_phrase_becomes_its_words(tmp_path: Path) -> None:
+    corpus: list[Row] = [{"id": 1, "content": "x", "keywords": ["walrus " * 60]}]
+    assert ranked(tmp_path, corpus, {"text": "walrus"}) == [("1",)]
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"content": "  "}, "1 memories were refused: empty_content"),
+        ({"content": "a\0b"}, "1 memories were refused: invalid_text"),
+        ({"content": "x", "created_at": "9000-01-01"}, "1 memories were refused: invalid_time"),
+        ({"content": "walrus"}, "1 memories say the same as another one and were merged"),
+    ],
+)
+def test_what_cannot_be_stored_is_counted_and_said(tmp_path: Path, row: Row, told: str) -> None:
+    assert told in notes(tmp_path, [{"id": 1, "content": "walrus"}, {"id": 2} | row])
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"id": 2, "content": "seal", "supersedes": [2]}, "self_link"),
+        ({"id": 2, "content": "walrus", "supersedes": [1]}, "memory_not_found"),  # merged into 1
+        ({"id": 2, "content": "seal", "supersedes": [1], "user_id": "eve"}, "memory_not_found"),
+    ],
+)
+def test_a_link_that_cannot_be_kept_is_counted_and_said(
+    tmp_path: Path, row: Row, told: str
+) -> None:
+    said = notes(tmp_path, [{"id": 1, "content": "walrus"}, row])
+    assert f"1 supersedes links were left out: {told}" in said
+
+
+@pytest.mark.parametrize("row", [{"category": "c" * 65}, {"user_id": "u" * 129}])
+def test_what_no_setting_allows_is_refused_in_words(tmp_path: Path, row: Row) -> None:
+    with pytest.raises(errors.InvalidSetting, match="at most"):
+        notes(tmp_path, [{"id": 1, "content": "walrus"} | row])
+
+
+def test_an_unsound_set_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    bad = write_set(
+        tmp_path,
+        corpus=[{"id": 1, "content": "x"}],
+        queries=[{"query_id": "q", "text": "x", "relevant_ids": ["missing"]}],
+    )
+    with pytest.raises(errors.InvalidData, match="'missing', which is not in the corpus"):
+        measure(bad)
+
+
+# ---- the result --------------------------------------------------------------------------------
+
+
+def test_a_result_survives_its_file(result: Result, tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "result.json"
+    result.write(path)
+    assert Result.read(path) == result
+
+
+def test_what_is_no_result_is_refused(tmp_path: Path, result: Result) -> None:
+    file = tmp_path / "other.json"
+    with pytest.raises(errors.FileMissing):
+        Result.read(file)
+    newer = result.model_dump_json().replace('"format":1', '"format":2')
+    for text in ("", "{", "[]", '{"format": 1}', "\ud800", newer):
+        file.write_bytes(text.encode(errors="surrogatepass"))
+        with pytest.raises(errors.InvalidData, match=r"other\.json"):
+            Result.read(file)
+    with pytest.raises(errors.InvalidData):
+        Result.read(tmp_path)
+
+
+def test_the_manifest_says_what_is_needed_to_run_it_again(folder: Path, result: Result) -> None:
+    manifest = result.manifest
+    assert manifest.fingerprint == load(folder).fingerprint
+    assert manifest.data == "harbour"
+    assert manifest.revision is None or len(manifest.revision) >= 12
+    assert len(manifest.code) == 64
+    assert {"python", "sqlite", "numpy", "pystemmer"} <= {*manifest.versions}
+    assert {*manifest.seeds} == {"bootstrap", "permutation", "resamples"}
+    assert (manifest.retriever, manifest.store, manifest.depth) == ("recollect", "sqlite", 20)
+    assert manifest.settings == {}
+    assert manifest.recipe["legs"] == "lexical"
+    assert manifest.recipe["fusion"] == "ConvexCombination(weights={})"
+    assert "importance=0.3" in manifest.recipe["adjustments"]
+
+
+def test_every_query_has_a_row_with_the_ranks_that_its_legs_gave(
+    folder: Path, result: Result
+) -> None:
+    data = load(folder)
+    assert [row.query_id for row in result.rows] == [query.id for query in data.queries]
+    for row in result.rows:
+        assert row.metrics == metrics.score(row.ranked, row.grades)
+        assert {*row.legs["lexical"]} == {*row.ranked}  # it found the relevant ones, too
+        assert min(row.legs["lexical"].values()) == 1
+        assert 0 < (row.confidence or 0) <= 1
+        assert row.milliseconds > 0
+
+
+def test_the_figures_are_the_means_of_the_rows(result: Result) -> None:
+    for name, mean in result.overall.items():
+        if name != "queries":
+            values = [row.metrics[name] for row in result.rows]
+            assert mean == pytest.approx(sum(values) / len(values))
+            low, high = result.intervals["overall"][name]
+            assert low <= mean <= high
+    assert result.overall["queries"] == 40
+    assert {name: means["queries"] for name, means in result.strata.items()} == {
+        "where": 20,
+        "who": 20,
+    }
+    assert result.unanswerable is None
+    assert (result.warnings, result.faults) == ((), ())
+
+
+def test_what_a_leg_brought_is_counted(result: Result) -> None:
+    (leg,) = result.legs.values()
+    assert leg.found == leg.alone == leg.first_ten == 40
+    assert leg.placed_alone == sum(len(row.ranked[:10]) for row in result.rows)
+    assert leg.milliseconds_p50 > 0
+
+
+def test_sizes_and_times_are_those_of_the_run(folder: Path, result: Result) -> None:
+    contents = [record["content"] for record in load(folder).corpus]
+    assert result.sizes.memories == len(contents) == 80
+    assert result.sizes.content_bytes == sum(map(len, contents))
+    assert (result.sizes.store_bytes or 0) > result.sizes.content_bytes
+    assert result.latency.p50 <= result.latency.p90 <= result.latency.p99 <= result.latency.max
+    assert result.ingest.seconds > 0
+    assert (result.ingest.merged, result.ingest.refused) == (0, 0)
+
+
+def test_the_same_run_gives_the_same_figures(folder: Path, result: Result) -> None:
+    again = measure(folder)
+    assert without_times(again.model_dump()) == without_times(result.model_dump())
+
+
+def test_progress_comes_to_all_the_steps(folder: Path) -> None:
+    plan = Plan(data=load(folder), split="dev")
+    done: list[int] = []
+    run(plan, done.append)
+    assert sum(done) == plan.steps == 80 + 20
+
+
+# ---- settings ----------------------------------------------------------------------------------
+
+
+def test_a_setting_changes_the_recipe_and_is_written_down(folder: Path, result: Result) -> None:
+    changed = measure(folder, settings={"lexical": {"b": 0.9}, "fusion": "rrf", "rrf_k": 7})
+    assert changed.manifest.settings == {"lexical": {"b": 0.9}, "fusion": "rrf", "rrf_k": 7}
+    assert changed.manifest.recipe["fusion"] == "ReciprocalRank(k=7, weights={})"
+    assert changed.manifest.recipe != result.manifest.recipe
+
+
+def test_a_weight_of_the_lexical_leg_reaches_the_ranking(folder: Path, result: Result) -> None:
+    changed = measure(folder, settings={"lexical": {"b": 5.0, "adjacent": 0.0}})
+    assert [row.ranked for row in changed.rows] != [row.ranked for row in result.rows]
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"no_such": 1}, "there is no setting 'no_such'"),
+        ({"pool": 0}, "pool = 0"),
+        ({"fusion": "sum"}, "fusion = 'sum'"),
+        ({"lexical": {"bb": 1}}, "lexical names bb, not a lexical weight"),
+        ({"lexical": {"b": -1}}, "lexical = -1"),
+        ({"leg_weights": {"dense": 1}}, "leg_weights names dense, not a leg"),
+        ({"leg_weights": {"lexical": 0}}, "turns every leg off"),
+        ({"user": "eve"}, "a run cannot change 'user'"),
+        ({"store": "x.db"}, "a run cannot change 'store'"),
+        ({"llm_key": "secret"}, "a run cannot change 'llm_key'"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused(
+    folder: Path, settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(errors.InvalidSetting) as raised:
+        measure(folder, settings=settings)
+    assert told in raised.value.message
+    assert "secret" not in raised.value.message
+
+
+def test_nothing_of_the_machines_own_configuration_takes_part(
+    folder: Path, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("importance_weight = 1.0\nlimit = 1\nleast_confidence = 0.99\n")
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
+    monkeypatch.setenv("RECOLLECT_FUSION", "rrf")
+    monkeypatch.setenv("RECOLLECT_USER", "somebody")
+    again = measure(folder)
+    assert again.manifest.recipe == result.manifest.recipe
+    assert [row.ranked for row in again.rows] == [row.ranked for row in result.rows]
+
+
+def test_an_unknown_store_is_refused_by_name(folder: Path) -> None:
+    with pytest.raises(errors.InvalidSetting, match="no store 'postgres'") as raised:
+        measure(folder, store="postgres")
+    assert "sqlite" in raised.value.hint
+
+
+def test_a_shallow_pool_still_fills_an_answer(folder: Path, result: Result) -> None:
+    shallow = measure(folder, settings={"pool": 1})
+    assert [len(row.ranked) for row in shallow.rows] == [len(row.ranked) for row in result.rows]
+
+
+# ---- queries without an answer -----------------------------------------------------------------
+
+
+def test_unanswerable_queries_stay_out_of_the_ranked_metrics(
+    folder: Path, result: Result, tmp_path: Path
+) -> None:
+    corpus, queries = rows_of()
+    strange: list[Row] = [
+        {"query_id": f"u{n}", "text": f"zqv{n} wxk{n}", "stratum": "none"} for n in range(10)
+    ]
+    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
+    mixed = measure(made)
+
+    assert mixed.overall == result.overall
+    assert mixed.intervals == result.intervals
+    assert {*mixed.strata} == {"where", "who"}
+    assert [row.metrics for row in mixed.rows[40:]] == [{}] * 10
+    found = mixed.unanswerable
+    assert found is not None
+    assert (found.queries, found.answered_now, found.area) == (10, 0.0, 1.0)
+    assert len(found.curve) == 21
+
+
+def test_a_set_of_nothing_but_unanswerable_queries_has_no_ranked_metrics(tmp_path: Path) -> None:
+    corpus: list[Row] = [{"id": 1, "content": "the walrus sings"}]
+    queries: list[Row] = [{"query_id": n, "text": "walrus"} for n in range(5)]
+    result = measure(write_set(tmp_path, corpus=corpus, queries=queries))
+    assert result.overall == {"queries": 0}
+    assert result.strata == {}
+    assert result.unanswerable is not None
+    assert result.unanswerable.answered_now == 1.0
+
+
+def row(id_: str, confidence: float | None, *, answerable: bool) -> QueryRow:
+    grades = {"a": 1} if answerable else {}
+    return QueryRow(
+        query_id=id_,
+        stratum="s",
+        split=None,
+        user="local",
+        grades=grades,
+        ranked=("a",),
+        legs={},
+        confidence=confidence,
+        confidences=() if confidence is None else (confidence,),
+        milliseconds=1.0,
+        metrics=metrics.score(["a"], grades) if grades else {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown", "area"),
+    [
+        ([0.8, 0.9, 1.0], [0.1, 0.2], 1.0),
+        ([0.1, 0.2], [0.8, 0.9, 1.0], 0.0),
+        ([0.5, 0.5, 0.5], [0.5, 0.5], 0.5),
+        ([0.2, 0.4, 0.6, 0.8], [0.2, 0.4, 0.6, 0.8], 0.5),
+        ([0.3, 0.9], [0.6], 0.5),
+        ([0.5, 0.9], [0.5, 0.1], 0.875),
+    ],
+)
+def test_the_area_is_the_chance_that_the_answerable_query_is_the_surer_one(
+    known: list[float], unknown: list[float], area: float
+) -> None:
+    rows = [row(f"k{n}", value, answerable=True) for n, value in enumerate(known)]
+    rows += [row(f"u{n}", value, answerable=False) for n, value in enumerate(unknown)]
+    found = abstention(rows)
+    assert found is not None
+    assert found.area == pytest.approx(area)
+    first, last = found.curve[0], found.curve[-1]
+    assert (first.floor, first.abstained, first.silenced, first.recall) == (0.0, 0.0, 0.0, 1.0)
+    assert last.floor == 1.0
+    for before, after in zip(found.curve, found.curve[1:], strict=False):
+        assert before.abstained <= after.abstained
+        assert before.silenced <= after.silenced
+        assert before.recall >= after.recall
+    assert found.curve[10].silenced == sum(value < 0.5 for value in known) / len(known)
+    assert found.curve[10].abstained == sum(value < 0.5 for value in unknown) / len(unknown)
+
+
+def test_without_confidence_nothing_is_said_about_a_floor() -> None:
+    rows = [row("k", 0.9, answerable=True), row("u", None, answerable=False)]
+    found = abstention(rows)
+    assert found is not None
+    assert (found.area, found.curve) == (None, ())
+    assert abstention(rows[:1]) is None
+
+
+@pytest.mark.parametrize("step", [6, 10, 14])
+def test_the_curve_says_how_often_the_product_would_be_silent(tmp_path: Path, step: int) -> None:
+    """Held against real runs with that floor."""
+    corpus, queries = rows_of()
+    named = words(200)[100:]
+    for number, query in enumerate(queries):  # the more unknown words, the less sure
+        query["text"] += " " + " ".join(named[: number % 6])
+    strange: list[Row] = [
+        {"query_id": f"u{n}", "text": f"harbour {' '.join(named[:n])}"} for n in range(8)
+    ]
+    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
+    found = measure(made).unanswerable
+    assert found is not None
+    point = found.curve[step]
+    silent = measure(made, settings={"least_confidence": point.floor})
+    empty = [not row.ranked for row in silent.rows]
+    assert point.silenced == pytest.approx(sum(empty[:40]) / 40)
+    assert point.abstained == pytest.approx(sum(empty[40:]) / 8)
+    assert 0 < point.silenced < 1
+    assert point.recall == pytest.approx(silent.overall["recall@10"])
