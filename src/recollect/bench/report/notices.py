@@ -75,7 +75,8 @@ def what_differs(material: Material) -> Element | None:
 
 def _differing(facts: Sequence[dict[str, str]]) -> list[str]:
     names = dict.fromkeys(name for each in facts for name in each if name not in _TOLD_ELSEWHERE)
-    return [name for name in names if len({each.get(name) for each in facts}) > 1]
+    differing = [name for name in names if len({each.get(name) for each in facts}) > 1]
+    return sorted(differing, key=lambda name: not name.startswith("settings."))
 
 
 def _settings(facts: dict[str, str]) -> list[str]:
@@ -89,4 +90,4 @@ def _settings(facts: dict[str, str]) -> list[str]:
 def _fact(name: str, fact: str | None) -> Element:
     if fact is None:
         return tag("td", "default" if name.startswith("settings.") else NONE, class_="fact quiet")
-    return tag("td", tag("bdi", shorten(fact, 48)), class_="fact", title=fact)
+    return tag("td", tag("bdi", shorten(fact, 120)), class_="fact", title=fact)

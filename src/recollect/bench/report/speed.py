@@ -133,7 +133,7 @@ def _steps(times: Sequence[float], along: Logarithmic, up: Linear) -> Iterator[t
 
 def _marks(run: Run, along: Logarithmic, up: Linear) -> Iterator[Element]:
     latency = run.result.latency
-    for share, time in zip(_MARKED, (latency.p50, latency.p99), strict=True):
+    for share, time in zip(_MARKED, (latency.p50, latency.p95), strict=True):
         yield tag(
             "circle",
             tag("title", f"{run.name}: p{share * 100:.0f} {milliseconds(time)}"),

@@ -58,7 +58,7 @@ def run(
         Path | None, typer.Option("--json", metavar="OUT", help="Write the whole result here.")
     ] = None,
 ) -> None:
-    """Measure recall on an evaluation set, with the product exactly as shipped."""
+    """Measure recall on a set with the product as shipped."""
     session = Session.of(ctx, as_json=False)
     result = lazy.bench.run(data, split, store, settings or [], retriever)
     if out:
@@ -82,7 +82,7 @@ def compare(
     ] = 30,
     as_json: options.Json = False,
 ) -> None:
-    """Say whether B is better than A: intervals, a permutation test, Holm's correction."""
+    """Say whether B is better than A, or that nobody can tell."""
     session = Session.of(ctx, as_json=as_json)
     compared = lazy.bench.compare(before, after, metrics, minimum)
     session.reply(
@@ -111,7 +111,7 @@ def sweep(
     metric: Annotated[str, typer.Option("--metric", help="What to go by.")] = "ndcg@10",
     as_json: options.Json = False,
 ) -> None:
-    """Try many settings against the shipped ones, on development queries."""
+    """Try many settings, on development queries."""
     session = Session.of(ctx, as_json=as_json)
     swept = lazy.bench.sweep(data, vary or [], arms, grid=grid, split=split, metric=metric)
     session.reply(lazy.bench.sweep_data(swept), lambda: lazy.render_bench.sweep(swept, metric))

@@ -1,0 +1,110 @@
+"""The promises of a ranking: real answers keep them, and each broken one is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from recollect.app import Recollect
+from recollect.bench.audit import faults
+from recollect.testing import FixedClock
+from recollect.trace import Recollection
+from recollect.types import Hit, UserId
+
+Change = Callable[[Recollection], Recollection]
+
+
+@pytest.fixture
+def answer(memory: Recollect, clock: FixedClock) -> Recollection:
+    """Five memories of different importance for one question."""
+    for number in range(5):
+        memory.store(f"the walrus sings {'loudly ' * number}", importance=number / 4)
+        clock.advance(timedelta(days=1))
+    return memory.recall("walrus")
+
+
+def hits(
+    answer: Recollection, change: Callable[[tuple[Hit, ...]], tuple[Hit, ...]]
+) -> Recollection:
+    return replace(answer, hits=change(answer.hits))
+
+
+def first(answer: Recollection, **fields: object) -> Recollection:
+    """The answer with another first hit."""
+    changed: Hit = replace(answer.hits[0], **fields)  # type: ignore[arg-type]
+    return hits(answer, lambda given: (changed, *given[1:]))
+
+
+def of_another_user(answer: Recollection) -> Recollection:
+    return first(answer, memory=replace(answer.hits[0].memory, owner=UserId("eve")))
+
+
+def longer_than_asked_for(answer: Recollection) -> Recollection:
+    return replace(answer, query=replace(answer.query, limit=3))
+
+
+def invented(answer: Recollection) -> Recollection:
+    return replace(answer, trace=replace(answer.trace, fused=answer.trace.fused[1:]))
+
+
+BROKEN: list[tuple[Change, str]] = [
+    (lambda a: hits(a, lambda h: h[::-1]), "an answer is not in the order of its scores"),
+    (lambda a: hits(a, lambda h: h[::-1]), "ranks do not count from 1"),
+    (lambda a: hits(a, lambda h: (h[0], h[0], *h[2:])), "a memory stands in an answer twice"),
+    (lambda a: hits(a, lambda h: h[1:]), "ranks do not count from 1"),
+    (lambda a: first(a, rank=0), "ranks do not count from 1"),
+    (longer_than_asked_for, "an answer is longer than its limit"),
+    (of_another_user, "an answer holds a memory of another user"),
+    (lambda a: first(a, placings={}), "an answer holds a memory that no leg found"),
+    (lambda a: first(a, score=a.hits[0].score * 1.01), "a score is not its fused score times"),
+    (invented, "a score is not its fused score times"),
+    (lambda a: first(a, factors={}), "the importance prior is not"),
+    (
+        lambda a: first(a, factors=dict(a.hits[0].factors) | {"mood": 1.0}),
+        "the factor 'mood', which no setting gives",
+    ),
+    *(
+        (
+            lambda a, name=name: first(a, factors=dict(a.hits[0].factors) | {name: 1.5}),
+            f"the factor '{name}' is not what the settings say",
+        )
+        for name in ("exact", "focus", "decay", "trust")
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), BROKEN)
+def test_a_broken_promise_is_named(
+    memory: Recollect, answer: Recollection, change: Change, told: str
+) -> None:
+    assert told in "\n".join(faults(change(answer), memory.settings))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"fusion": "rrf"},
+        {"importance_weight": 0.0},
+        {"exact_bonus": 2.0},
+        {"decay_days": {"facts": 2.0}},
+        {"trust_factors": {"agent": 0.5}},
+    ],
+)
+def test_real_answers_keep_every_promise(
+    open_memory: Callable[..., Recollect], clock: FixedClock, settings: dict[str, object]
+) -> None:
+    memory = open_memory(**settings)
+    for number in range(4):
+        memory.store(f"walrus {number}", importance=number / 3, tags=["zoo"] if number % 2 else [])
+        clock.advance(timedelta(days=1))
+    old = memory.store("the old walrus").memory
+    memory.store("a seal took its place", supersedes=[old.id])
+    for fields in ({}, {"focus": ["zoo"]}, {"limit": 2}):
+        answer = memory.recall("walrus", **fields)  # type: ignore[arg-type]
+        assert answer.hits
+        assert [*faults(answer, memory.settings)] == []
+    assert [*faults(memory.recall("nothing of this"), memory.settings)] == []
