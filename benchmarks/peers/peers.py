@@ -6,6 +6,7 @@ PYTHONPATH=benchmarks/peers recollect bench run --data DIR --retriever peers:Mem
 from __future__ import annotations
 
 import atexit
+import contextlib
 import itertools
 import json
 import os
@@ -51,7 +52,11 @@ class Driver:
                 env=_environment(self._folder),
             )
         atexit.register(self.close)
-        self.ask("open", OPEN_LIMIT_S, folder=str(self._folder), encoder=str(ENCODER))
+        try:
+            self.ask("open", OPEN_LIMIT_S, folder=str(self._folder), encoder=str(ENCODER))
+        except PeerFailed:
+            self.close()
+            raise
 
     def ask(self, op: str, limit_s: float, **request: object) -> dict[str, Any]:
         """The reply to a request; a driver that does not answer in time is ended."""
@@ -77,8 +82,9 @@ class Driver:
                 self._process.kill()
                 self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+            with contextlib.suppress(BrokenPipeError):  # what a dead driver never read
+                if pipe:
+                    pipe.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 
 import pytest
 
@@ -21,8 +20,8 @@ Change = Callable[[Recollection], Recollection]
 def answer(memory: Recollect, clock: FixedClock) -> Recollection:
     """Five memories of different importance for one question."""
     for number in range(5):
-        memory.store(f"the walrus sings {'loudly ' * number}", importance=number / 4)
-        clock.advance(timedelta(days=1))
+        memory.store(f"the walrus sings {'loudly ' * number}", importance=number / 5)
+        clock.advance(days=1)
     return memory.recall("walrus")
 
 
@@ -100,11 +99,11 @@ def test_real_answers_keep_every_promise(
     memory = open_memory(**settings)
     for number in range(4):
         memory.store(f"walrus {number}", importance=number / 3, tags=["zoo"] if number % 2 else [])
-        clock.advance(timedelta(days=1))
+        clock.advance(days=1)
     old = memory.store("the old walrus").memory
     memory.store("a seal took its place", supersedes=[old.id])
     for fields in ({}, {"focus": ["zoo"]}, {"limit": 2}):
-        answer = memory.recall("walrus", **fields)  # type: ignore[arg-type]
+        answer = memory.recall("walrus", **fields)
         assert answer.hits
         assert [*faults(answer, memory.settings)] == []
     assert [*faults(memory.recall("nothing of this"), memory.settings)] == []
