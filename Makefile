@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PAGES = README.md $(shell grep -rl '\[\[\[cog' docs --include='*.md')
+PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 CRASH_ROUNDS ?= 50
@@ -58,6 +58,11 @@ bench-sweep: $(READY) ## What each ranking setting is worth, on development quer
 
 bench-ablation: $(READY) ## What the fixed parts of the lexical leg are worth (ADR 0004 and 0005)
 	$(BIN)/python benchmarks/ablation.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+
+bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
+	benchmarks/peers/setup all
+	PYTHONPATH=benchmarks/peers $(BIN)/recollect bench check benchmarks/conditions/peers.toml --data benchmarks/data --data "$(DATA)" \
+	  --missing-ok --results benchmarks/results/peers.json
 
 bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
 	$(BIN)/python benchmarks/latency.py $(KEEP)

@@ -162,29 +162,37 @@ def speeds() -> None:
 
 
 def peers() -> None:
-    """Print Recollect beside other memory systems."""
-    print(
-        "| | nDCG@10 (95% interval) | recall@5 | recall@10 | taken in, memories/s "
-        "| recall p50, ms | p95, ms | memory, MB |"
+    """Print Recollect beside other memory systems, set by set."""
+    for name, rows in _sets(_read("peers")).items():
+        count = rows[0]["result"]["overall"]["queries"]
+        print(f"**{name}**, {count:,.0f} answerable test queries:\n")
+        print(
+            "| | nDCG@10 (95% interval) | recall@5 | recall@10 | Recollect is ahead by "
+            "| verdict | recall p50, ms | p95, ms | memory, MB |"
+        )
+        print("|---|---|---:|---:|---|---|---:|---:|---:|")
+        for row in rows:
+            _print_peer(row, name)
+        print()
+
+
+def _print_peer(row: Row, data: str) -> None:
+    result, compared = row["result"], row["compared"]
+    overall, latency = result["overall"], result["latency"]
+    own_memory = result["sizes"]["peak_memory_bytes"] / 1e6
+    megabytes = float(result["manifest"]["recipe"].get("peak_rss_mb", own_memory))
+    cells = (
+        row["condition"]["name"].removeprefix(f"{data}: "),
+        f"{_share(overall[HEADLINE])} ({_interval(row)})",
+        _share(overall["recall@5"]),
+        _share(overall["recall@10"]),
+        _compared(row),
+        compared["verdict"] if compared else "",
+        f"{latency['p50']:.1f}",
+        f"{latency['p95']:.1f}",
+        f"{megabytes:,.0f}",
     )
-    print("|---|---|---:|---:|---:|---:|---:|---:|")
-    for row in _read("peers"):
-        result = row["result"]
-        overall, latency = result["overall"], result["latency"]
-        megabytes = result["manifest"]["recipe"].get("peak_rss_mb") or (
-            result["sizes"]["peak_memory_bytes"] / 1e6
-        )
-        cells = (
-            row["condition"]["name"],
-            f"{_share(overall[HEADLINE])} ({_interval(row)})",
-            _share(overall["recall@5"]),
-            _share(overall["recall@10"]),
-            f"{result['ingest']['memories_per_second']:,.0f}",
-            f"{latency['p50']:.1f}",
-            f"{latency['p95']:.1f}",
-            f"{float(megabytes):,.0f}",
-        )
-        print(f"| {' | '.join(cells)} |")
+    print(f"| {' | '.join(cells)} |")
 
 
 def provenance(name: str = "quality") -> None:

@@ -96,13 +96,22 @@ def peak_rss_mb() -> float:
 def _children(process: int | str) -> list[str]:
     found: list[str] = []
     for task in Path(f"/proc/{process}/task").glob("*/children"):
-        for child in task.read_text(encoding="ascii").split():
-            found += [child, *_children(child)]
+        for child in _lines(task):
+            for name in child.split():
+                found += [name, *_children(name)]
     return found
 
 
 def _peak_of(process: str) -> float:
-    for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
+    for line in _lines(Path(f"/proc/{process}/status")):
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024
     return 0.0
+
+
+def _lines(path: Path) -> list[str]:
+    """The lines of a file about a process, none if the process has ended."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return []

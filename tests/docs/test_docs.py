@@ -20,7 +20,9 @@ from recollect.interfaces.cli.guard import EXIT_CODES
 from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/README.md")]
+)
 GROUP: Any = typer.main.get_command(app)
 
 _GENERATED = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.DOTALL)

@@ -20,7 +20,7 @@ class Compared:
     stratum: str
     metric: str
     difference: Difference
-    corrected_p: float  #: corrected for all the comparisons made together
+    corrected_p: float  #: corrected for the comparisons made together; the headline's stands alone
     verdict: Verdict
 
 
@@ -45,6 +45,9 @@ def compare(
 ) -> Comparison:
     """What the second run changes.
 
+    The headline was chosen before anybody looked, so it is one test and stands alone. All the
+    other metrics and strata are corrected for being looked at together.
+
     Raises:
         IncomparableResults: they did not answer the same queries, or one broke its promises.
         InvalidData: there is no such metric.
@@ -60,10 +63,7 @@ def compare(
     chosen = _metrics(before, metrics)
     pairs = [(stratum, metric) for stratum in first for metric in chosen]
     found = [_difference(first[stratum], second[stratum], metric) for stratum, metric in pairs]
-    enough = [item.queries >= minimum for item in found]
-    # What is too small to conclude from is no comparison, and costs the others nothing.
-    tested = iter(inference.holm([f.p for f, ok in zip(found, enough, strict=True) if ok]))
-    corrected = [next(tested) if ok else 1.0 for ok in enough]
+    corrected = [found[0].p, *_together(found[1:], minimum)]
     return Comparison(
         minimum=minimum,
         rows=tuple(
@@ -77,6 +77,14 @@ def compare(
             for (stratum, metric), item, p in zip(pairs, found, corrected, strict=True)
         ),
     )
+
+
+def _together(found: Sequence[Difference], minimum: int) -> list[float]:
+    """p-values corrected for each other."""
+    enough = [item.queries >= minimum for item in found]
+    # What is too small to conclude from is no comparison, and costs the others nothing.
+    tested = iter(inference.holm([f.p for f, ok in zip(found, enough, strict=True) if ok]))
+    return [next(tested) if ok else 1.0 for ok in enough]
 
 
 def corrected(

@@ -64,8 +64,8 @@ def _imported(name: str) -> ModuleType:
     importlib.invalidate_caches()  # the file may be newer than Python's view of the folder
     try:
         return importlib.import_module(name)
-    except (ImportError, SyntaxError, TypeError) as exc:  # TypeError: a relative name
+    except Exception as exc:  # whatever a module of the user's does when it is imported
         raise InvalidRetriever(
-            f"the module {name!r} cannot be imported: {exc}",
+            f"the module {name!r} cannot be imported: {type(exc).__name__}: {exc}",
             hint=f"Give a module that is installed or lies in {here!r}.",
         ) from exc

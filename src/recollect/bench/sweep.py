@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from recollect import config
+from recollect.bench import inference, metrics
 from recollect.bench.compare import Compared, compare, corrected
 from recollect.bench.evaluation import ALL, EvaluationSet
 from recollect.bench.metrics import HEADLINE
 from recollect.bench.results import Result
 from recollect.bench.runner import Plan, run_arms
-from recollect.errors import FileMissing, InvalidData, InvalidInput
+from recollect.errors import FileMissing, InvalidData, InvalidInput, TooFewQueries
 
 DEV, TEST = "dev", "test"
 SHIPPED = "as shipped"
@@ -85,6 +86,8 @@ def sweep(
 
     Raises:
         InvalidInput: the split is one that figures are reported on.
+        InvalidData: there is no such metric.
+        TooFewQueries: there are not enough queries to conclude anything.
     """
     if split == TEST or (split == ALL and any(query.split == TEST for query in data.queries)):
         raise InvalidInput(
@@ -92,6 +95,7 @@ def sweep(
             hint="Sweep on dev, then `bench run --split test` what you chose.",
         )
     plan = Plan(data=data, split=tunable_split(data) if split == DEV else split)
+    _refuse_vain(plan, metric)
     every = [Arm(name=SHIPPED, settings={}), *arms]
     results = [*run_arms(plan, [arm.settings for arm in every], progress)]
     compared = [compare(results[0], after, [metric]).headline for after in results[1:]]
@@ -99,6 +103,19 @@ def sweep(
         ArmResult(arm=arm, result=result, compared=found)
         for arm, result, found in zip(every, results, [None, *corrected(compared)], strict=True)
     ]
+
+
+def _refuse_vain(plan: Plan, metric: str) -> None:
+    """Say before anything is measured that nothing could be concluded from it."""
+    known = metrics.names(plan.data.top_grade)
+    if metric not in known:
+        raise InvalidData(f"{metric!r} is not a metric", hint=f"Use {', '.join(known)}.")
+    count = sum(bool(query.relevant) for query in plan.data.of_split(plan.split))
+    if count < inference.MINIMUM_QUERIES:
+        raise TooFewQueries(
+            f"{count} answerable queries are in the split {plan.split!r}; "
+            f"below {inference.MINIMUM_QUERIES} nothing is concluded"
+        )
 
 
 def tunable_split(data: EvaluationSet) -> str:
