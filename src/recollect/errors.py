@@ -182,7 +182,7 @@ class TooFewQueries(InvalidInput):
 class MissingExtra(InvalidInput):
     """This needs an optional part of Recollect that is not installed."""
 
-    hint = "pip install 'recollect[bench]'"
+    hint = "Install it: pip install 'recollect[bench]'."
 
 
 class SensitiveUnavailable(InvalidInput):

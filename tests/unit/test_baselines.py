@@ -279,8 +279,14 @@ def test_a_class_in_the_current_folder_is_found(
         ("json:", "'json:' is neither a baseline nor module:Class"),
         ("no_such_module:Class", "the module 'no_such_module' cannot be imported"),
         (".relative:Class", "the module '.relative' cannot be imported"),
-        ("odd_retriever:Class", "cannot be imported: No module named 'not_installed'"),
-        ("bad_retriever:Class", "the module 'bad_retriever' cannot be imported: invalid syntax"),
+        (
+            "odd_retriever:Class",
+            "cannot be imported: ModuleNotFoundError: No module named 'not_installed'",
+        ),
+        (
+            "bad_retriever:Class",
+            "the module 'bad_retriever' cannot be imported: SyntaxError: invalid syntax",
+        ),
         ("json:Missing", "the module 'json' has no class 'Missing'"),
         ("json:dumps", "the module 'json' has a function, not a class, 'dumps'"),
         ("json:JSONDecoder", "the class 'json:JSONDecoder' has no method `retrieve"),
