@@ -20,8 +20,12 @@ Row = dict[str, Any]
 
 def _read(name: str) -> list[Row]:
     """What was measured, a row for each condition."""
-    rows: list[Row] = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
-    return [row for row in rows if row["result"]]
+    return [row for row in _results(name)["conditions"] if row["result"]]
+
+
+def _results(name: str) -> Row:
+    found: Row = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    return found
 
 
 def _sets(rows: list[Row]) -> dict[str, list[Row]]:
@@ -80,6 +84,23 @@ def headlines() -> None:
             _share(earlier["result"]["overall"][HEADLINE]),
             _compared(earlier),
             earlier["compared"]["verdict"],
+        )
+        print(f"| {' | '.join(cells)} |")
+
+
+def together() -> None:
+    """Print how the product compares with each baseline on the queries of all sets at once."""
+    print("| | queries | Recollect is ahead by (95% interval) | p | won | lost | verdict |")
+    print("|---|---:|---|---:|---:|---:|---|")
+    for name, found in _results("quality")["together"].items():
+        cells = (
+            name,
+            f"{found['queries']:,}",
+            _compared({"compared": found}),
+            _p(found["corrected_p"]),
+            str(found["wins"]),
+            str(found["losses"]),
+            found["verdict"],
         )
         print(f"| {' | '.join(cells)} |")
 

@@ -29,9 +29,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recollect.bench.compare import Compared, compare, corrected
 from recollect.bench.evaluation import EvaluationSet, load
+from recollect.bench.inference import difference, verdict
 from recollect.bench.metrics import HEADLINE
 from recollect.bench.results import Result
 from recollect.bench.runner import PRODUCT, Plan, run
+from recollect.bench.summary import OVERALL
 from recollect.errors import FileMissing, IncomparableResults, InvalidData, TooFewQueries
 
 
@@ -177,6 +179,33 @@ def _compared(
             with suppress(IncomparableResults, TooFewQueries):  # the row says "not compared"
                 found[condition.name] = compare(before, after, [HEADLINE]).headline
     return dict(zip(found, corrected([*found.values()]), strict=True))
+
+
+def together(checked: Sequence[Checked]) -> dict[str, Compared]:
+    """By retriever: how what it is compared with does on the queries of all sets at once."""
+    results = {row.condition.name: row.result for row in checked}
+    pairs: dict[str, tuple[list[float], list[float]]] = {}
+    for row in checked:
+        after = results.get(row.condition.against or "")
+        if row.compared and row.result and after:
+            first, second = pairs.setdefault(row.condition.retriever, ([], []))
+            first += _headlines(row.result)
+            second += _headlines(after)
+    found = [
+        Compared(
+            stratum=OVERALL,
+            metric=HEADLINE,
+            difference=(gap := difference(first, second)),
+            corrected_p=gap.p,
+            verdict=verdict(gap, gap.p),
+        )
+        for first, second in pairs.values()
+    ]
+    return dict(zip(pairs, corrected(found), strict=True))
+
+
+def _headlines(result: Result) -> list[float]:
+    return [row.metrics[HEADLINE] for row in result.rows if row.answerable]
 
 
 def _differences(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
@@ -186,20 +186,25 @@ def publish(paths: Sequence[Path], checked: Sequence[Checked]) -> None:
     publishing.update(paths, checked)
 
 
-def checked_data(checked: Iterable[Checked]) -> list[dict[str, Any]]:
+def checked_data(checked: Sequence[Checked]) -> dict[str, Any]:
     """What was measured, without the single queries."""
-    return [
-        {
-            "condition": row.condition.model_dump(),
-            "differences": row.differences,
-            "result": row.result.model_dump(exclude={"rows"}) if row.result else None,
-            "compared": compared_data(row.compared) if row.compared else None,
-        }
-        for row in checked
-    ]
+    return {
+        "conditions": [
+            {
+                "condition": row.condition.model_dump(),
+                "differences": row.differences,
+                "result": row.result.model_dump(exclude={"rows"}) if row.result else None,
+                "compared": compared_data(row.compared) if row.compared else None,
+            }
+            for row in checked
+        ],
+        "together": {
+            name: compared_data(found) for name, found in conditions.together(checked).items()
+        },
+    }
 
 
-def write_summary(path: Path, checked: Iterable[Checked]) -> None:
+def write_summary(path: Path, checked: Sequence[Checked]) -> None:
     """Keep what was measured, for the tables of the docs.
 
     Raises:

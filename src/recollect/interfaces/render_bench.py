@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from recollect.bench.compare import Comparison
-from recollect.bench.conditions import Checked
+from recollect.bench.conditions import Checked, together
 from recollect.bench.inference import Verdict
 from recollect.bench.metrics import HEADLINE
 from recollect.bench.results import Result
@@ -165,6 +165,12 @@ def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
             render.data("as published" if good else "differs", render.GOOD if good else render.BAD),
         )
     yield table
+    for name, found in together(rows).items():
+        gap = found.difference
+        yield render.data(
+            f"against {name}, {gap.queries:,} queries of all sets: {found.verdict}, "
+            f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})"
+        )
     for row in rows:
         for difference in row.differences:
             yield render.data(f"{row.condition.name}: {difference}", render.BAD)
