@@ -105,6 +105,15 @@ def together() -> None:
         print(f"| {' | '.join(cells)} |")
 
 
+def together_with(retriever: str) -> None:
+    """Print the same for one baseline, as a sentence."""
+    found = _results("quality")["together"][retriever]
+    print(
+        f"On the {found['queries']:,} queries of all sets together it is ahead by "
+        f"{_compared({'compared': found})}: **{found['verdict']}**."
+    )
+
+
 def every_result() -> None:
     """Print the product and every baseline, set by set."""
     for name, rows in _sets(_read("quality")).items():

@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from recollect.interfaces.cli.guard import InternalError, exit_code
 from recollect.interfaces.cli.main import app
 from recollect.recall.lexical import LexicalWeights
 
+ROOT = Path(__file__).parents[1]
 WIDTH = 100  # columns of an example
 NOW = "2025-11-15 09:30 UTC"  # what "now" is in the examples
 STEP = 0.000_2  # seconds from one look at the stopwatch to the next
@@ -45,8 +46,10 @@ _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)( \d\d:\d\d UTC)?")
 class Example:
     """A folder with a store of its own, in which commands are shown at work."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: Mapping[str, str] | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="recollect-docs-")
+        for name, place in (places or {}).items():  # parts of the checkout that an example needs
+            (Path(self._folder.name) / name).symlink_to(ROOT / place)
         self.ids: list[str] = []  #: of what was stored, in order
 
     def __call__(self, *lines: str, status: int = 0) -> None:

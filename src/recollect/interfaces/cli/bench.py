@@ -134,7 +134,7 @@ def report(
     written = lazy.bench.report(results, out)
     session.reply(
         {"file": str(out), "bytes": written},
-        lambda: [lazy.render.data(f"Wrote {out} ({written:,} bytes)")],
+        lambda: [lazy.render.data(f"Wrote {out}")],
     )
 
 
