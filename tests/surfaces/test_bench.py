@@ -112,6 +112,13 @@ def test_a_set_with_the_least_that_it_needs_goes_all_the_way(run: Run, tmp_path:
     assert Result.read(tmp_path / "out.json").overall["mrr"] == 1.0
 
 
+def test_a_result_can_be_printed_alone(run: Run, folder: Path) -> None:
+    printed = run("bench", "run", "--data", folder, "--json", "-").json
+
+    assert printed["manifest"]["retriever"] == "recollect"
+    assert printed["overall"]["queries"] == len(printed["rows"])
+
+
 def test_a_run_shows_its_figures_and_writes_the_whole_result(
     run: Run, folder: Path, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from recollect.bench.results import Ingest
 from recollect.bench.retriever import Retriever
 from recollect.errors import InvalidRetriever, RecollectError
 
+_KEPT_ELSEWHERE = ("models", "store_bytes")
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -88,8 +90,9 @@ class Foreign:
 
     @property
     def recipe(self) -> dict[str, str]:
-        """The facts, as text."""
-        return {key: str(value) for key, value in self.facts.items()}
+        """The facts that have no place of their own in a result, as text."""
+        told = {key: value for key, value in self.facts.items() if key not in _KEPT_ELSEWHERE}
+        return {key: str(value) for key, value in told.items()}
 
     @property
     def faults(self) -> tuple[str, ...]:

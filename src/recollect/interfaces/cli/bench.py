@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from recollect.interfaces.cli import bench_own, lazy, options
 from recollect.interfaces.cli.guard import guarded
-from recollect.interfaces.cli.session import Session
+from recollect.interfaces.cli.session import Session, write_json
 
 app = typer.Typer(no_args_is_help=True, help="Measure recall, and tell what is better from chance.")
 data_app = typer.Typer(no_args_is_help=True, help="Look after evaluation sets.")
@@ -55,15 +56,19 @@ def run(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--json", metavar="OUT", help="Write the whole result here.")
+        Path | None,
+        typer.Option("--json", metavar="OUT", help="Write the whole result here; `-` prints it."),
     ] = None,
 ) -> None:
     """Measure recall on a set with the product as shipped."""
     session = Session.of(ctx, as_json=False)
     result = lazy.bench.run(data, split, store, settings or [], retriever)
-    if out:
-        lazy.bench.write(out, result)
-    session.show(lazy.render_bench.result(result))
+    if out and str(out) == lazy.lines.STANDARD:
+        write_json(result.model_dump(), sys.stdout)
+    else:
+        if out:
+            lazy.bench.write(out, result)
+        session.show(lazy.render_bench.result(result))
     for line in lazy.render_bench.remarks(result):
         session.note(line)
     if result.faults:
