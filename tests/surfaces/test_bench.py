@@ -433,13 +433,25 @@ verdict = "better"
     return file
 
 
+def test_publishing_writes_what_is_measured_into_the_file(
+    run: Run, folder: Path, published: Path
+) -> None:
+    text = published.read_text()
+    published.write_text("# a comment that stays\n" + text.replace("mrr = 0.0", "mrr = 0.9"))
+    assert run("bench", "check", published, "--data", folder.parent, "--update").code == 0
+    assert published.read_text().startswith("# a comment that stays\n")
+    assert run("bench", "check", published, "--data", folder.parent).code == 0
+
+
 def test_what_is_as_published_passes(run: Run, folder: Path, published: Path) -> None:
     ran = run("bench", "check", published, "--data", folder.parent)
     assert ran.code == 0
     assert ran.out.count("as published") == 2
     assert "better" in ran.out
     only = run("bench", "check", published, "--data", folder.parent, "--only", "silent", "--json")
-    assert [row["condition"]["name"] for row in only.json] == ["product", "silent"]
+    names = [row["condition"]["name"] for row in only.json["conditions"]]
+    assert names == ["product", "silent"]
+    assert only.json["together"]["recollect"]["verdict"] == "better"
 
 
 @pytest.mark.parametrize(
@@ -466,9 +478,10 @@ def test_what_differs_from_what_is_published_fails_and_is_named(
     kept = tmp_path / "kept" / "results.json"
     ran = run("bench", "check", published, "--data", folder.parent, "--results", kept, "--json")
     assert ran.code == 1
-    rows = json.loads(ran.out)
+    told = json.loads(ran.out)
+    rows = told["conditions"]
     assert message in json.dumps([row["differences"] for row in rows])
-    assert json.loads(kept.read_text()) == rows
+    assert json.loads(kept.read_text()) == told
     assert rows[0]["result"]["overall"]["queries"] == 60
     assert "rows" not in rows[0]["result"]
 
