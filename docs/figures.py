@@ -198,9 +198,9 @@ def peers() -> None:
         print(f"**{name}**, {count:,.0f} answerable test queries:\n")
         print(
             "| | nDCG@10 (95% interval) | recall@5 | recall@10 | Recollect is ahead by "
-            "| verdict | recall p50, ms | p95, ms | memory, MB |"
+            "| verdict | stored/s | recall p50, ms | p95, ms | memory, MB |"
         )
-        print("|---|---|---:|---:|---|---|---:|---:|---:|")
+        print("|---|---|---:|---:|---|---|---:|---:|---:|---:|")
         for row in rows:
             _print_peer(row, name)
         print()
@@ -210,7 +210,9 @@ def _print_peer(row: Row, data: str) -> None:
     result, compared = row["result"], row["compared"]
     overall, latency = result["overall"], result["latency"]
     own_memory = result["sizes"]["peak_memory_bytes"] / 1e6
-    megabytes = float(result["manifest"]["recipe"].get("peak_rss_mb", own_memory))
+    told = result["manifest"]["recipe"]
+    megabytes = float(told.get("peak_rss_mb", own_memory))
+    rate = float(told.get("ingest_per_s", result["ingest"]["memories_per_second"]))
     cells = (
         row["condition"]["name"].removeprefix(f"{data}: "),
         f"{_share(overall[HEADLINE])} ({_interval(row)})",
@@ -218,6 +220,7 @@ def _print_peer(row: Row, data: str) -> None:
         _share(overall["recall@10"]),
         _compared(row),
         compared["verdict"] if compared else "",
+        f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}",  # noqa: PLR2004
         f"{latency['p50']:.1f}",
         f"{latency['p95']:.1f}",
         f"{megabytes:,.0f}",
