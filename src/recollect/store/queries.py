@@ -20,8 +20,15 @@ def read(dialect: str, name: str) -> LiteralString:
 
 
 def load(dialect: str) -> Mapping[str, LiteralString]:
-    """The named statements of a dialect, with their fragments filled in."""
-    text = read(dialect, "queries.sql")
+    """The named statements of a dialect."""
+    return statements_of(read(dialect, "queries.sql"))
+
+
+def statements_of(text: LiteralString) -> Mapping[str, LiteralString]:
+    """The statements of a file by name, with their fragments filled in.
+
+    A heading begins each of them: `-- name: what it does`, or `-- fragment name`.
+    """
     headings = [*_HEADING.finditer(text)]
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     fragments: dict[str, str] = {}
