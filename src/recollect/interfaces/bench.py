@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
@@ -175,6 +176,8 @@ def check(
 
         def started(condition: Condition, steps: int) -> Callable[[int], None]:
             bars.close()
+            if not sys.stderr.isatty():  # no bar there, and this takes minutes
+                sys.stderr.write(f"running {condition.name}\n")
             return bars.enter_context(progress.counting(condition.name, steps))
 
         checked = conditions.check(rows, folders, started=started)
