@@ -5,7 +5,7 @@
 Both run in this process, on the same file, question by question, one right after the other, so
 that what disturbs one disturbs the other. The bare statement is what a program without Recollect
 would run: MATCH any of the same terms, rank by the same bm25(), take as many, read their text. It
-knows no scope, versions, links, confidence or trace. Of three rounds the one with the lowest ratio
+knows no scope, versions, links, confidence or trace. Of five rounds the one with the lowest ratio
 counts: what else the machine does can only add to it.
 """
 
@@ -28,7 +28,7 @@ from recollect.ids import new_id
 
 SIZES = (5_452, 100_000)
 QUESTIONS = 800
-ROUNDS = 3
+ROUNDS = 5
 BARE = """
     SELECT memories.id, memories.content
     FROM (

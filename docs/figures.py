@@ -188,6 +188,8 @@ def speeds() -> None:
         promised = (
             f"at most {mark['at_most']}" if "at_most" in mark else f"at least {mark['at_least']}"
         )
+        if "noise" in mark:
+            promised += f", give or take {mark['noise']}"
         print(f"| {mark['what']} | {value} {mark['unit']} | {promised} |")
 
 
