@@ -144,3 +144,9 @@ def disagreements(
         for name, value in theirs.items()
         if abs(ours[name] - value) > 1e-9
     }
+
+
+def ranked(folder: Path, corpus: list[Row], *queries: Row) -> list[tuple[str, ...]]:
+    """What the product answers to queries over a corpus."""
+    asked = [{"query_id": number} | query for number, query in enumerate(queries)]
+    return [row.ranked for row in measure(write_set(folder, corpus=corpus, queries=asked)).rows]

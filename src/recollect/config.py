@@ -7,6 +7,7 @@ A setting comes from, first match wins: the caller (a command-line option), the 
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -21,6 +22,8 @@ from recollect.recall.lexical import LexicalWeights
 from recollect.types import Trust
 
 PREFIX = "RECOLLECT_"
+# A comma that stands in no bracket and no quote.
+_COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 #: Every leg that a recall can have.
 LEGS = ("lexical",)
 #: Names the configuration file itself, so it cannot be a setting inside it.
@@ -243,6 +246,11 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
         else:
             found[table] = _value(value.strip())
     return found
+
+
+def separated(text: str) -> list[str]:
+    """The parts between commas; a comma in brackets or quotes belongs to its part."""
+    return [part for piece in _COMMA.split(text) if (part := piece.strip())]
 
 
 def _value(text: str) -> Any:  # noqa: ANN401  as TOML has it

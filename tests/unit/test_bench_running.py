@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from bench_sets import Row, measure, rows_of, small_set, words, write_set
+from bench_sets import Row, measure, ranked, small_set, words, write_set
 from recollect import errors
 from recollect.bench import metrics
 from recollect.bench.evaluation import load
-from recollect.bench.results import QueryRow, Result
+from recollect.bench.results import Result
 from recollect.bench.runner import Plan, run
-from recollect.bench.summary import abstention
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +26,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def result(folder: Path) -> Result:
     return measure(folder)
-
-
-def ranked(folder: Path, corpus: list[Row], *queries: Row) -> list[tuple[str, ...]]:
-    """What the product answers to queries over a corpus."""
-    asked = [{"query_id": number} | query for number, query in enumerate(queries)]
-    return [row.ranked for row in measure(write_set(folder, corpus=corpus, queries=asked)).rows]
-
-
-def notes(folder: Path, corpus: list[Row]) -> str:
-    """What had to be done to store a corpus."""
-    queries: list[Row] = [{"query_id": "q", "text": "walrus"}]
-    made = write_set(folder, corpus=corpus, queries=queries)
-    return "; ".join(measure(made).manifest.adaptations)
 
 
 def without_times(value: Any) -> Any:
@@ -157,104 +143,6 @@ def test_only_the_queries_of_a_split_are_asked(folder: Path) -> None:
     assert dev.manifest.split == "dev"
     with pytest.raises(errors.InvalidData, match="'train'"):
         measure(folder, "train")
-
-
-# ---- what is stored ----------------------------------------------------------------------------
-
-
-def test_long_contents_lift_the_bound_and_say_so(tmp_path: Path) -> None:
-    long = "walrus " + "and so on " * 500
-    assert "content_limit lifted from 1,400 for 1 longer memories" in notes(
-        tmp_path, [{"id": 1, "content": long}, {"id": 2, "content": "walrus"}]
-    )
-    assert {*ranked(tmp_path, [{"id": 1, "content": long}], {"text": "walrus"})} == {("1",)}
-
-
-def test_a_plain_corpus_is_stored_as_it_is(tmp_path: Path) -> None:
-    assert notes(tmp_path, [{"id": 1, "content": "walrus"}]) == ""
-
-
-def test_unknown_categories_are_added_and_named(tmp_path: Path) -> None:
-    corpus: list[Row] = [
-        {"id": 1, "content": "walrus one", "category": "zoo"},
-        {"id": 2, "content": "walrus two", "category": "facts"},
-        {"id": 3, "content": "walrus three", "category": "animals"},
-        {"id": 4, "content": "walrus four", "category": None},
-    ]
-    assert notes(tmp_path, corpus) == "categories added: zoo, animals"
-    assert len(ranked(tmp_path, corpus, {"text": "walrus"})[0]) == 4
-
-
-@pytest.mark.parametrize("field", ["tags", "expanded_keywords", "keywords"])
-@pytest.mark.parametrize("value", ["seal, otter", ["seal", "otter"], "seal,otter,,", [" seal "]])
-def test_tags_and_keywords_are_a_list_or_a_text(tmp_path: Path, field: str, value: Any) -> None:
-    corpus: list[Row] = [{"id": "m", "content": "walrus", field: value}]
-    assert ranked(tmp_path, corpus, {"text": "seal"}) == [("m",)]
-
-
-def test_too_many_tags_and_keywords_are_left_out_and_counted(tmp_path: Path) -> None:
-    told = notes(
-        tmp_path,
-        [
-            {
-                "id": 1,
-                "content": "walrus",
-                "tags": [f"tag{n}" for n in range(100)] + ["x" * 500],
-                "expanded_keywords": [f"word{n}" for n in range(1_000)],
-            }
-        ],
-    )
-    assert "tags were left out: too long or too many" in told
-    assert "keywords were left out: too long or too many" in told
-
-
-def test_a_long_phrase_becomes_its_words(tmp_path: Path) -> None:
-    corpus: list[Row] = [{"id": 1, "content": "x", "keywords": ["walrus " * 60]}]
-    assert ranked(tmp_path, corpus, {"text": "walrus"}) == [("1",)]
-
-
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"content": "  "}, "1 memories were refused: empty_content"),
-        ({"content": "a\0b"}, "1 memories were refused: invalid_text"),
-        ({"content": "x", "created_at": "9000-01-01"}, "1 memories were refused: invalid_time"),
-        ({"content": "walrus"}, "1 memories say the same as another one and were merged"),
-    ],
-)
-def test_what_cannot_be_stored_is_counted_and_said(tmp_path: Path, row: Row, told: str) -> None:
-    assert told in notes(tmp_path, [{"id": 1, "content": "walrus"}, {"id": 2} | row])
-
-
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        ({"id": 2, "content": "seal", "supersedes": [2]}, "self_link"),
-        ({"id": 2, "content": "walrus", "supersedes": [1]}, "memory_not_found"),  # merged into 1
-        ({"id": 2, "content": "seal", "supersedes": [1], "user_id": "eve"}, "memory_not_found"),
-    ],
-)
-def test_a_link_that_cannot_be_kept_is_counted_and_said(
-    tmp_path: Path, row: Row, told: str
-) -> None:
-    said = notes(tmp_path, [{"id": 1, "content": "walrus"}, row])
-    assert f"1 supersedes links were left out: {told}" in said
-
-
-@pytest.mark.parametrize("row", [{"category": "c" * 65}, {"user_id": "u" * 129}])
-def test_what_no_setting_allows_is_refused_in_words(tmp_path: Path, row: Row) -> None:
-    with pytest.raises(errors.InvalidSetting, match="at most"):
-        notes(tmp_path, [{"id": 1, "content": "walrus"} | row])
-
-
-def test_an_unsound_set_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
-    bad = write_set(
-        tmp_path,
-        corpus=[{"id": 1, "content": "x"}],
-        queries=[{"query_id": "q", "text": "x", "relevant_ids": ["missing"]}],
-    )
-    with pytest.raises(errors.InvalidData, match="'missing', which is not in the corpus"):
-        measure(bad)
 
 
 # ---- the result --------------------------------------------------------------------------------
@@ -413,113 +301,3 @@ def test_an_unknown_store_is_refused_by_name(folder: Path) -> None:
 def test_a_shallow_pool_still_fills_an_answer(folder: Path, result: Result) -> None:
     shallow = measure(folder, settings={"pool": 1})
     assert [len(row.ranked) for row in shallow.rows] == [len(row.ranked) for row in result.rows]
-
-
-# ---- queries without an answer -----------------------------------------------------------------
-
-
-def test_unanswerable_queries_stay_out_of_the_ranked_metrics(
-    folder: Path, result: Result, tmp_path: Path
-) -> None:
-    corpus, queries = rows_of()
-    strange: list[Row] = [
-        {"query_id": f"u{n}", "text": f"zqv{n} wxk{n}", "stratum": "none"} for n in range(10)
-    ]
-    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
-    mixed = measure(made)
-
-    assert mixed.overall == result.overall
-    assert mixed.intervals == result.intervals
-    assert {*mixed.strata} == {"where", "who"}
-    assert [row.metrics for row in mixed.rows[40:]] == [{}] * 10
-    found = mixed.unanswerable
-    assert found is not None
-    assert (found.queries, found.answered_now, found.area) == (10, 0.0, 1.0)
-    assert len(found.curve) == 21
-
-
-def test_a_set_of_nothing_but_unanswerable_queries_has_no_ranked_metrics(tmp_path: Path) -> None:
-    corpus: list[Row] = [{"id": 1, "content": "the walrus sings"}]
-    queries: list[Row] = [{"query_id": n, "text": "walrus"} for n in range(5)]
-    result = measure(write_set(tmp_path, corpus=corpus, queries=queries))
-    assert result.overall == {"queries": 0}
-    assert result.strata == {}
-    assert result.unanswerable is not None
-    assert result.unanswerable.answered_now == 1.0
-
-
-def row(id_: str, confidence: float | None, *, answerable: bool) -> QueryRow:
-    grades = {"a": 1} if answerable else {}
-    return QueryRow(
-        query_id=id_,
-        stratum="s",
-        split=None,
-        user="local",
-        grades=grades,
-        ranked=("a",),
-        legs={},
-        confidence=confidence,
-        confidences=() if confidence is None else (confidence,),
-        milliseconds=1.0,
-        metrics=metrics.score(["a"], grades) if grades else {},
-    )
-
-
-@pytest.mark.parametrize(
-    ("known", "unknown", "area"),
-    [
-        ([0.8, 0.9, 1.0], [0.1, 0.2], 1.0),
-        ([0.1, 0.2], [0.8, 0.9, 1.0], 0.0),
-        ([0.5, 0.5, 0.5], [0.5, 0.5], 0.5),
-        ([0.2, 0.4, 0.6, 0.8], [0.2, 0.4, 0.6, 0.8], 0.5),
-        ([0.3, 0.9], [0.6], 0.5),
-        ([0.5, 0.9], [0.5, 0.1], 0.875),
-    ],
-)
-def test_the_area_is_the_chance_that_the_answerable_query_is_the_surer_one(
-    known: list[float], unknown: list[float], area: float
-) -> None:
-    rows = [row(f"k{n}", value, answerable=True) for n, value in enumerate(known)]
-    rows += [row(f"u{n}", value, answerable=False) for n, value in enumerate(unknown)]
-    found = abstention(rows)
-    assert found is not None
-    assert found.area == pytest.approx(area)
-    first, last = found.curve[0], found.curve[-1]
-    assert (first.floor, first.abstained, first.silenced, first.recall) == (0.0, 0.0, 0.0, 1.0)
-    assert last.floor == 1.0
-    for before, after in zip(found.curve, found.curve[1:], strict=False):
-        assert before.abstained <= after.abstained
-        assert before.silenced <= after.silenced
-        assert before.recall >= after.recall
-    assert found.curve[10].silenced == sum(value < 0.5 for value in known) / len(known)
-    assert found.curve[10].abstained == sum(value < 0.5 for value in unknown) / len(unknown)
-
-
-def test_without_confidence_nothing_is_said_about_a_floor() -> None:
-    rows = [row("k", 0.9, answerable=True), row("u", None, answerable=False)]
-    found = abstention(rows)
-    assert found is not None
-    assert (found.area, found.curve) == (None, ())
-    assert abstention(rows[:1]) is None
-
-
-@pytest.mark.parametrize("step", [6, 10, 14])
-def test_the_curve_says_how_often_the_product_would_be_silent(tmp_path: Path, step: int) -> None:
-    """Held against real runs with that floor."""
-    corpus, queries = rows_of()
-    named = words(200)[100:]
-    for number, query in enumerate(queries):  # the more unknown words, the less sure
-        query["text"] += " " + " ".join(named[: number % 6])
-    strange: list[Row] = [
-        {"query_id": f"u{n}", "text": f"harbour {' '.join(named[:n])}"} for n in range(8)
-    ]
-    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
-    found = measure(made).unanswerable
-    assert found is not None
-    point = found.curve[step]
-    silent = measure(made, settings={"least_confidence": point.floor})
-    empty = [not row.ranked for row in silent.rows]
-    assert point.silenced == pytest.approx(sum(empty[:40]) / 40)
-    assert point.abstained == pytest.approx(sum(empty[40:]) / 8)
-    assert 0 < point.silenced < 1
-    assert point.recall == pytest.approx(silent.overall["recall@10"])

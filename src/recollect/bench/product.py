@@ -18,10 +18,15 @@ from recollect.errors import InvalidSetting
 from recollect.requests import QueryFields
 from recollect.trace import Recollection
 
-#: Settings that a run fixes, or that say nothing about recall.
-_NOT_MEASURED = {
-    *("user", "store", "busy_timeout", "capture_queries"),
-    *("llm_url", "llm_model", "judge_model", "llm_key"),
+_NOT_RECALL = "it does not change what is recalled"
+#: Settings that no run can change, and why.
+FIXED = {
+    "store": "it says where memories are, not how they are recalled",
+    "user": "the set says who asks",
+    "busy_timeout": "nobody else writes to the store of a run",
+    **dict.fromkeys(
+        ("capture_queries", "llm_url", "llm_model", "judge_model", "llm_key"), _NOT_RECALL
+    ),
 }
 
 
@@ -91,10 +96,11 @@ def settings_for(user: str, bounds: Mapping[str, Any], overrides: Mapping[str, A
     Raises:
         InvalidSetting: a value is not allowed, or a run cannot change that setting.
     """
-    fixed = _NOT_MEASURED.intersection(overrides)
+    fixed = FIXED.keys() & overrides.keys()
     if fixed:
         raise InvalidSetting(
-            f"a run cannot change {min(fixed)!r}", hint="Change what decides about the ranking."
+            f"a run cannot change {min(fixed)!r}: {FIXED[min(fixed)]}",
+            hint="Change what decides about the ranking.",
         )
     return config.checked({"user": user, **bounds, **overrides})
 

@@ -60,7 +60,12 @@ class QueryRow(_Frozen):
     @property
     def answerable(self) -> bool:
         """Whether the corpus holds an answer."""
-        return any(grade > 0 for grade in self.grades.values())
+        return bool(self.relevant)
+
+    @property
+    def relevant(self) -> dict[str, int]:
+        """The memories that matter, with their grades."""
+        return {id_: grade for id_, grade in self.grades.items() if grade > 0}
 
 
 class Latency(_Frozen):

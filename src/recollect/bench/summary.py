@@ -92,7 +92,7 @@ def _point(floor: float, without: Sequence[float], known: Sequence[QueryRow]) ->
         abstained=bisect.bisect_left(without, floor) / len(without),
         silenced=sum(not ranked for ranked in left) / count,
         recall=sum(
-            metrics.recall(ranked, relevant_of(row), _FIRST_TEN)
+            metrics.recall(ranked, row.relevant, _FIRST_TEN)
             for ranked, row in zip(left, known, strict=True)
         )
         / count,
@@ -103,11 +103,6 @@ def _above(floor: float, row: QueryRow) -> list[str]:
     """What a floor leaves of an answer."""
     pairs = zip(row.ranked, row.confidences, strict=True)
     return [id_ for id_, confidence in pairs if confidence >= floor]
-
-
-def relevant_of(row: QueryRow) -> dict[str, int]:
-    """The memories that matter to a query, with their grades."""
-    return {id_: grade for id_, grade in row.grades.items() if grade > 0}
 
 
 def contributions(

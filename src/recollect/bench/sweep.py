@@ -124,16 +124,8 @@ def tunable_split(data: EvaluationSet) -> str:
 
 
 def _choices(text: str) -> Iterable[str]:
-    """`b=0.3,0.4` becomes `b=0.3` and `b=0.4`; commas inside brackets belong to a value."""
+    """`b=0.3,0.4` becomes `b=0.3` and `b=0.4`."""
     name, equals, values = text.partition("=")
     if not equals:
         config.assignments([text])  # says what is wrong
-    depth = 0
-    parts = [""]
-    for character in values:
-        depth += (character in "[{") - (character in "]}")
-        if character == "," and not depth:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return [f"{name}={part.strip()}" for part in parts if part.strip()]
+    return [f"{name}={value}" for value in config.separated(values)]

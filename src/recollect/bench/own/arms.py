@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 from recollect.bench.evaluation import EvaluationSet
 from recollect.bench.own.folder import Folder
 from recollect.bench.own.grades import Key
-from recollect.bench.product import settings_for
+from recollect.bench.product import FIXED, settings_for
 from recollect.bench.runner import Plan, run_arms
-from recollect.config import Settings, assignments
+from recollect.config import Settings, assignments, separated
 from recollect.errors import InvalidSetting, TooFewQueries
 
 DEEP = 10  # memories of each arm that are judged
@@ -21,22 +20,13 @@ PRESENT = "the present settings"
 
 #: Settings that make no difference here, and why.
 UNMEASURED = {
-    "store": "it says where memories are, not how they are recalled",
-    "user": "the set is of one user",
+    **FIXED,
     "content_limit": "it is about storing",
     "categories": "it is about storing",
     "limit": "every run asks for 20 memories and looks at their order",
     "focus_bonus": "the questions name no focus",
     "trust_factors": "the set does not say how far its memories are trusted",
-    "busy_timeout": "nobody else writes to the store of a run",
-    "capture_queries": "it does not change what is recalled",
-    "llm_url": "it does not change what is recalled",
-    "llm_model": "it does not change what is recalled",
-    "judge_model": "it does not change what is recalled",
-    "llm_key": "it does not change what is recalled",
 }
-# A comma that stands in no bracket and no quote.
-_COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +79,7 @@ def arms(base: Arm, changes: Sequence[str], texts: Sequence[str]) -> list[Arm]:
         InvalidSetting: a value is not allowed, or a setting cannot be measured.
     """
     found = [base, *([arm(base, changes)] if changes else [])]
-    found += [arm(base, [part.strip() for part in _COMMA.split(text)]) for text in texts]
+    found += [arm(base, separated(text)) for text in texts]
     return found
 
 

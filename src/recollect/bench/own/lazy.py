@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         judge,
         label,
         models,
-        report,
         trial,
     )
 
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
         "judge",
         "label",
         "models",
-        "report",
         "trial",
     ]
 

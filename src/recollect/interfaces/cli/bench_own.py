@@ -87,7 +87,7 @@ def build(
             needed = dataclasses.asdict(
                 own.build.estimate(gathered, folder, model or "", llm_calls)
             )
-            run.reply(needed, lambda: _lines([own.report.needed(model or "--llm", **needed)]))
+            run.reply(needed, lambda: _lines([lazy.render_own.needed(model or "--llm", **needed)]))
             return
         if llm:
             with (
@@ -100,7 +100,7 @@ def build(
     known = sum(bool(query.relevant) for query in folder.load().queries)
     run.reply(
         {"folder": folder.path, "relevant_known": known, **about.model_dump()},
-        lambda: _lines(own.report.built(about, str(folder.path), known)),
+        lambda: _lines(lazy.render_own.built(about, str(folder.path), known)),
     )
 
 
@@ -127,7 +127,9 @@ def judge(
         answer: dict[str, object] = {"judge": model.model, "pooled": len(pool)}
         if dry_run:
             needed = {"calls": len(chosen), "tokens": own.judge.tokens(texts, chosen)}
-            run.reply(answer | needed, lambda: _lines([own.report.needed(model.model, **needed)]))
+            run.reply(
+                answer | needed, lambda: _lines([lazy.render_own.needed(model.model, **needed)])
+            )
             return
         if chosen:
             _announce(run, model)
@@ -139,7 +141,7 @@ def judge(
     missing, holes = len(waiting) - done.graded, own.judge.unjudged(folder, pool)
     run.reply(
         answer | dataclasses.asdict(done) | {"missing": missing, "holes": holes},
-        lambda: _lines(own.report.judged(model.model, done, len(pool), missing, holes)),
+        lambda: _lines(lazy.render_own.judged(model.model, done, len(pool), missing, holes)),
     )
 
 
@@ -176,7 +178,7 @@ def label(
             [
                 "",
                 f"{done.graded:,} graded, {done.skipped:,} skipped, {done.left:,} left.",
-                *(line for item in found for line in own.report.agreement(item)),
+                *(line for item in found for line in lazy.render_own.agreement(item)),
             ]
         ),
     )
@@ -230,8 +232,8 @@ def compare(
         },
         lambda: _lines(
             [
-                *own.report.compared(trial, before, after, looks, measured.unjudged),
-                *(own.report.adopted(trial, adopted) if adopt else ()),
+                *lazy.render_own.compared(trial, before, after, looks, measured.unjudged),
+                *(lazy.render_own.adopted(trial, adopted) if adopt else ()),
             ]
         ),
     )
@@ -248,7 +250,7 @@ def history(ctx: typer.Context, data: Data = None, as_json: options.Json = False
     trials = folder.history()
     run.reply(
         {"comparisons": [trial.model_dump() for trial in trials]},
-        lambda: _lines(own.report.history(trials)),
+        lambda: _lines(lazy.render_own.history(trials)),
     )
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         progress,
         render,
         render_bench,
+        render_own,
         render_trace,
         transfer,
     )
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         "progress",
         "render",
         "render_bench",
+        "render_own",
         "render_trace",
         "transfer",
     ]

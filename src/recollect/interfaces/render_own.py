@@ -1,4 +1,4 @@
-"""What `bench own` answers, in words."""
+"""The answers of `recollect bench own` as people read them in a terminal."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from recollect.bench.own.agreement import Agreement, Kappa
 from recollect.bench.own.arms import PRESENT, Arm, described
 from recollect.bench.own.judge import Judged
 from recollect.bench.own.records import About, Figure, Trial
+from recollect.interfaces.render import many
+from recollect.interfaces.render_bench import share, signed
 
 _SMALLEST = 0.001  # p that is told exactly
 _FAIR = 0.6  # "substantial" in the scale of Landis and Koch (1977)
@@ -18,7 +20,7 @@ _FAIR = 0.6  # "substantial" in the scale of Landis and Koch (1977)
 def built(about: About, where: str, judged: int) -> Iterator[str]:
     """What a new set is made of."""
     queries = sum(made.queries for made in about.sources)
-    yield f"{_many(about.memories, 'memory')} and {_many(queries, 'query')} in {where}"
+    yield f"{_memories(about.memories)} and {many(queries, 'query', 'queries')} in {where}"
     rows = []
     for made in about.sources:
         rejected = "; ".join(f"{count} rejected: {why}" for why, count in made.rejected.items())
@@ -28,9 +30,9 @@ def built(about: About, where: str, judged: int) -> Iterator[str]:
     if queries > judged:
         yield "For the others: `recollect bench own judge` or `recollect bench own label`."
     if about.left_out:
-        yield f"Left out, because they are questions themselves: {_many(about.left_out, 'memory')}"
+        yield f"Left out, because they are questions themselves: {_memories(about.left_out)}"
     if about.sensitive:
-        yield f"Left alone, because they are sensitive: {_many(about.sensitive, 'memory')}"
+        yield f"Left alone, because they are sensitive: {_memories(about.sensitive)}"
 
 
 def agreement(found: Agreement) -> Iterator[str]:
@@ -81,7 +83,8 @@ def compared(trial: Trial, before: Arm, after: Arm, looks: int, unjudged: int) -
             "They count as not relevant; `recollect bench own judge` or `label` grades them."
         )
     if unjudged:
-        yield f"Left out, because nobody judged anything about them: {_many(unjudged, 'query')}."
+        left = many(unjudged, "query", "queries")
+        yield f"Left out, because nobody judged anything about them: {left}."
     if looks:
         yield (
             f"Comparisons on this set before this one: {looks:,}. "
@@ -117,7 +120,7 @@ def _trial(trial: Trial) -> tuple[str, ...]:
         trial.at[:10],
         _change(trial),
         f"{first.queries:,}",
-        _signed(first.difference),
+        signed(first.difference),
         _interval(first),
         trial.verdict + (", adopted" if trial.adopted else ""),
     )
@@ -134,9 +137,9 @@ def _figures(figures: Iterable[Figure]) -> Iterator[str]:
         (
             f"{row.stratum} {row.metric}",
             f"{row.queries:,}",
-            _number(row.before),
-            _number(row.after),
-            _signed(row.difference),
+            share(row.before),
+            share(row.after),
+            signed(row.difference),
             *(("", "", "too few") if row.verdict == Verdict.TOO_FEW else _concluded(row)),
         )
         for row in figures
@@ -145,26 +148,17 @@ def _figures(figures: Iterable[Figure]) -> Iterator[str]:
 
 
 def _concluded(row: Figure) -> tuple[str, ...]:
-    p = _number(row.corrected_p) if row.corrected_p >= _SMALLEST else f"<{_number(_SMALLEST)}"
+    p = share(row.corrected_p) if row.corrected_p >= _SMALLEST else f"<{share(_SMALLEST)}"
     return _interval(row), p, row.verdict
 
 
-def _number(value: float) -> str:
-    """Three places are enough, and a table has to fit into a terminal."""
-    return f"{value:.3f}".removeprefix("0")
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("0.", ".", 1)
-
-
 def _interval(row: Figure) -> str:
-    return f"{_signed(row.low)} to {_signed(row.high)}"
+    return f"{signed(row.low)} to {signed(row.high)}"
 
 
 def _verdict(row: Figure) -> str:
     if row.verdict in (Verdict.BETTER, Verdict.WORSE):
-        return f"{row.verdict} than A: {row.metric} changes by {_signed(row.difference)}"
+        return f"{row.verdict} than A: {row.metric} changes by {signed(row.difference)}"
     return f"neither better nor worse than A as far as {row.queries:,} queries can tell"
 
 
@@ -174,9 +168,8 @@ def _kappa(kappa: Kappa) -> str:
     return f"{kappa.value:.2f} ({LEVEL:.0%} interval {kappa.low:.2f} to {kappa.high:.2f})"
 
 
-def _many(count: int, noun: str) -> str:
-    """A number with its noun."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun[:-1]}ies"
+def _memories(count: int) -> str:
+    return many(count, "memory", "memories")
 
 
 def table(rows: Sequence[Sequence[str]], right: set[int] | None = None) -> Iterator[str]:
