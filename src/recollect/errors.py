@@ -44,6 +44,8 @@
     │   ├── StoreTooNew
     │   └── StoreUnavailable
     ├── ModelFailure                a model does not answer, or not as it should
+    │   ├── EmbedderFailure
+    │   └── RerankerFailure
     └── DownloadFailed
 
 A surface maps *types* to exit codes and statuses, never the text of a message. Each error carries a
@@ -327,6 +329,30 @@ class ModelFailure(RecollectError):
     """A model does not answer, or not as it should."""
 
     hint = "Check the `llm_url`, `llm_model` and `llm_key` settings, and that the server is up."
+
+
+class EmbedderFailure(ModelFailure):
+    """The embedder does not answer, or not as it should."""
+
+    hint = "`recollect doctor` says how the embedder does; recall goes on by words meanwhile."
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        hint: str = "",
+        permanent: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.permanent = permanent  #: trying the same again is of no use
+        self.retry_after = retry_after  #: seconds that the server asked for
+
+
+class RerankerFailure(ModelFailure):
+    """The reranker does not answer, or not as it should."""
+
+    hint = "Recall goes on in the fused order; check the `reranker` settings."
 
 
 class DownloadFailed(RecollectError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.trace import LegReport
 from recollect.types import (
@@ -18,7 +19,16 @@ from recollect.types import (
     Query,
     Ranking,
     Scope,
+    Space,
+    UserId,
 )
+
+if TYPE_CHECKING:  # numpy takes a tenth of a second to import, and most commands need none of it
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]  #: of length 1
+    Vectors = NDArray[np.float32]  #: a row for each text, each of length 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +201,137 @@ class LexicalSearch(Protocol):
         """
 
 
-class Store(Memories, Links, LexicalSearch, Protocol):
+class SpaceState(StrEnum):
+    """What a vector space is for."""
+
+    ACTIVE = "active"  #: answers semantic recall; at most one
+    FILLING = "filling"  #: being embedded, to become the active one; at most one
+    RETIRED = "retired"  #: its vectors are kept until they are dropped
+
+
+class KnownSpace(NamedTuple):
+    """A vector space of a store, and how far it is filled."""
+
+    space: Space
+    state: SpaceState
+    embedded: int  #: versions of memories that have their vector
+    waiting: int  #: jobs to do, those that are being done included
+    dead: int  #: jobs that were given up
+
+
+class Nearby(NamedTuple):
+    """A memory and how alike its meaning is to the query's."""
+
+    id: MemoryId
+    cosine: float
+
+
+class DenseAnswer(NamedTuple):
+    """The nearest memories, and what the whole scope looks like from the query."""
+
+    nearest: list[Nearby]  #: best first; equal ones by id
+    searched: int  #: vectors that the filter admits
+    mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
+    deviation: float  #: likewise, the standard deviation
+
+
+class Spaces(Protocol):
+    """Keeps vectors, each in the space that it belongs to.
+
+    A version of a memory that is neither deleted nor sensitive belongs into the active space and
+    into the one that is being filled: keeping it queues an `embed` job for each, in the same
+    transaction. A version with the same embedded text as the one before takes its vector over.
+    """
+
+    def spaces(self) -> list[KnownSpace]:
+        """Every space, the active one first, then the one being filled."""
+
+    def use_space(self, space: Space) -> SpaceState:
+        """Make sure that memories are embedded into a space.
+
+        The first space of a store becomes the active one. Another one is filled, with a job for
+        every version that belongs there, and one that was being filled before is dropped. A
+        space that is active or being filled already stays what it is; when the active one is asked
+        for again while another is being filled, that other one is dropped.
+        """
+
+    def activate_filled(self) -> bool:
+        """Make the space being filled the active one if no job is left for it; retire the other."""
+
+    def drop_retired(self) -> int:
+        """Remove the vectors of retired spaces; how many there were."""
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine.
+
+        Like the other legs' searches it admits superseded and expired memories: recall judges
+        those itself.
+        """
+
+
+class Job(NamedTuple):
+    """A piece of background work on one version of a memory."""
+
+    number: int
+    kind: str  #: such as "embed"
+    target: str  #: for "embed" the key of the space
+    owner: UserId
+    memory: Memory  #: the version that the work is about
+    attempts: int  #: how often it was tried before
+
+
+class WorkState(StrEnum):
+    """Where a job stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"  #: claimed, and the claim still holds
+    DEAD = "dead"  #: given up after too many attempts
+
+
+class WorkCount(NamedTuple):
+    """How many jobs of a kind are in a state."""
+
+    kind: str
+    target: str
+    state: WorkState
+    jobs: int
+    last_error: str | None
+
+
+class Work(Protocol):
+    """The durable queue: what is in it survives any crash, and is done at least once.
+
+    Whole store, not one scope: a worker works for every user. Only it may be given this.
+    """
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due, or whose claim has run out, until a moment.
+
+        A job whose memory was deleted for good meanwhile is gone, not claimed.
+        """
+
+    def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
+        """Keep the vectors and remove the jobs, in one transaction; how many were new.
+
+        A vector is kept once, whoever else did the same job meanwhile.
+        """
+
+    def give_back(
+        self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
+    ) -> None:
+        """Put claimed jobs back for another attempt at a later time, or give them up."""
+
+    def revive(self, kind: str) -> int:
+        """Make the dead jobs of a kind wait again; how many there were."""
+
+    def work_counts(self, now: datetime) -> list[WorkCount]:
+        """What is in the queue."""
+
+    def next_due(self, now: datetime) -> datetime | None:
+        """When the next job can be claimed; None when nothing waits."""
+
+
+class Store(Memories, Links, LexicalSearch, Spaces, Work, Protocol):
     """All that a store does."""
 
     def check(self) -> list[Finding]:
@@ -210,6 +350,53 @@ class Leg(Protocol):
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The leg's ranking of at most `query.pool` memories, and how it did."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one space. Opening it is cheap: the model loads when needed.
+
+    Raises `EmbedderFailure` when it cannot; `EmbedderFailure.permanent` says that trying the same
+    text again is of no use.
+    """
+
+    @property
+    def space(self) -> Space:
+        """What its vectors are."""
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, as memories are embedded."""
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector."""
+
+    def close(self) -> None:
+        """Release the model or the connections."""
+
+
+class Passage(NamedTuple):
+    """A memory as a reranker sees it."""
+
+    id: MemoryId
+    text: str
+
+
+class Reranker(Protocol):
+    """Reads the query and each of the best memories together, and scores how well they fit."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in traces: its model's identity."""
+
+    def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> Sequence[float]:
+        """A score for each passage, higher is better, within a time.
+
+        Raises:
+            RerankerFailure: it could not, or not in time.
+        """
 
 
 class Fusion(Protocol):

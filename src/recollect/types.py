@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -119,6 +120,31 @@ class Memory:
     valid_to: datetime | None
     provenance: Provenance
     version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A vector space: what made the vectors in it. Those of two spaces are never compared."""
+
+    model: str
+    revision: str  #: equal only for the same weights, run in the same way
+    dimensions: int
+    query_prompt: str = ""  #: put before a query
+    memory_prompt: str = ""  #: put before a memory's text
+    text: str = "content"  #: the recipe of a memory's embedded text, see `recollect.embedded_text`
+
+    @property
+    def key(self) -> str:
+        """A short name for it, equal only for the same space."""
+        said = (
+            self.model,
+            self.revision,
+            str(self.dimensions),
+            self.query_prompt,
+            self.memory_prompt,
+            self.text,
+        )
+        return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
