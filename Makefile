@@ -7,20 +7,24 @@ READY := $(VENV)/.ready
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
+ENCODER = $(shell find encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run check test fix docs bench bench-quality bench-sweep bench-ablation bench-peers bench-latency bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-peers bench-latency bench-embedding bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 setup: $(READY) ## Set up the virtual environment
 
-$(READY): requirements/dev.lock pyproject.toml scripts/setup
+$(READY): requirements/dev.lock pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
+
+encoder: $(READY) ## Build the wheel of recollect-encoder into .encoder, unless it is there
+	@$(BIN)/python encoder/build.py .encoder
 
 run: $(READY) ## Show Recollect at work on a temporary file
 	@$(BIN)/recollect demo
@@ -45,10 +49,9 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-latency ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
-	$(BIN)/python -m recollect.bench.encoder_build
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
 
@@ -64,8 +67,14 @@ bench-peers: $(READY) ## Other memory systems on the same sets; makes an environ
 	PYTHONPATH=benchmarks/peers $(BIN)/recollect bench check benchmarks/conditions/peers.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/peers.json
 
+bench-embedding: $(READY) ## Embedding against the bare ONNX Runtime, and what a first query takes
+	$(BIN)/python benchmarks/embedding.py $(KEEP)
+
 bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
 	$(BIN)/python benchmarks/latency.py $(KEEP)
+
+bench-first-recall: $(READY) ## The first recall of a new process, with its own model and with a borrowed one
+	$(BIN)/python benchmarks/first_recall.py $(KEEP)
 
 bench-writes: $(READY) ## Storing and importing against bare SQLite
 	$(BIN)/python benchmarks/writes.py $(KEEP)
@@ -81,4 +90,4 @@ lock: $(READY) ## Pin the newest development dependencies
 	scripts/lock --upgrade
 
 clean: ## Remove everything that can be made again
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .encoder .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

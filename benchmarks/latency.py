@@ -65,11 +65,11 @@ def measure(path: Path, size: int, count: int) -> list[tuple[list[float], list[f
     writer = Writer(seed=size)
     memories = [writer.memory() for _ in range(size)]
     questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
-    with Recollect.open(path) as recollect:
+    with Recollect.open(path, embedder="none") as recollect:
         _fill(recollect, memories)
     del memories
     half = len(questions) // 2
-    with Recollect.open(path) as recollect:
+    with Recollect.open(path, embedder="none") as recollect:
         connection = sqlite3.connect(path)
         # The first half warms both up, as in a process that has been answering for a while.
         _ask(recollect, connection, questions[:half])

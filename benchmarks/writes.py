@@ -52,7 +52,7 @@ def compare_one_process(folder: Path, count: int) -> float:
     rows = _finished_rows(folder / "rows.db", texts)
     bare = _bare_connection(folder / "bare.db")
     ours = bare_seconds = 0.0
-    with Recollect.open(folder / "ours.db") as recollect:
+    with Recollect.open(folder / "ours.db", worker="off") as recollect:
         for begin in range(0, count, 100):
             began = perf_counter()
             for text in texts[begin : begin + 100]:
@@ -84,7 +84,7 @@ def compare_four_processes(folder: Path, each: int) -> float:
     for process in processes:
         process.join()
     seconds = perf_counter() - began
-    with Recollect.open(path) as recollect:
+    with Recollect.open(path, worker="off") as recollect:
         live = recollect.stats().live
         good = all(finding.good for finding in recollect.check())
     failed = sum(process.exitcode != 0 for process in processes)
@@ -116,7 +116,7 @@ def measure_import(folder: Path, size: int) -> float:
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = perf_counter() - began
-    with Recollect.open(folder / "import.db") as recollect:
+    with Recollect.open(folder / "import.db", worker="off") as recollect:
         live = recollect.stats().live
     megabytes = usage.ru_maxrss / 1024
     print(
@@ -128,7 +128,7 @@ def measure_import(folder: Path, size: int) -> float:
 
 def _store_many(path: Path, number: int, count: int) -> None:
     writer = Writer(seed=100 + number, vocabulary=5_000)
-    with Recollect.open(path) as recollect:
+    with Recollect.open(path, worker="off") as recollect:
         for position in range(count):
             recollect.store(f"{writer.memory()} Writer {number}, memory {position}.")
 
@@ -137,7 +137,7 @@ def _finished_rows(
     path: Path, texts: list[str]
 ) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
     """The rows that storing these texts writes, read back from a store."""
-    with Recollect.open(path) as recollect:
+    with Recollect.open(path, worker="off") as recollect:
         for begin in range(0, len(texts), 500):
             for text in texts[begin : begin + 500]:
                 recollect.store(text)

@@ -27,10 +27,12 @@ import typer.main
 from typer.testing import CliRunner
 
 from recollect import errors
-from recollect.config import PREFIX, Settings
+from recollect.config import PREFIX, PROVIDER_VARIABLES, Settings
+from recollect.embed.choose import FORMS as EMBEDDERS
 from recollect.interfaces.cli.guard import InternalError, exit_code
 from recollect.interfaces.cli.main import app
 from recollect.recall.lexical import LexicalWeights
+from recollect.rerank.choose import FORMS as RERANKERS
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100  # columns of an example
@@ -103,6 +105,8 @@ def _environment(folder: str) -> dict[str, str]:
         "COLUMNS": str(WIDTH),
         "NO_COLOR": "1",
         "RECOLLECT_STORE": "memories.db",
+        "RECOLLECT_VAULT_KEY_FILE": "vault.keys",
+        "RECOLLECT_WORKER": "off",  # an example leaves no process behind
     }
 
 
@@ -177,6 +181,8 @@ def settings() -> None:
 def _default(name: str, info: Any) -> str:  # noqa: ANN401  pydantic's own type says no more
     if name == "store":
         return "`recollect/memories.db` in the user's data folder"
+    if name == "vault_key_file":
+        return "`recollect/vault.keys` in the user's data folder"
     value = info.get_default(call_default_factory=True)
     if value is None or value == {}:
         return "none"
@@ -196,10 +202,25 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
     return {
         "store": "a path",
         "decay_days": "days above 0 by category",
-        "fusion": "convex or rrf",
+        "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",
         "lexical": "0 or more by name of a weight",
         "capture_queries": "true or false",
+        "worker": "auto or off",
+        "embedder": ", ".join(EMBEDDERS),
+        "embedder_url": "a URL, or none",
+        "embedder_key": "a text, or none",
+        "embedder_per_minute": "a number above 0, or none",
+        "provider_keys": f"texts by provider ({', '.join(PROVIDER_VARIABLES)})",
+        "reranker": ", ".join(RERANKERS),
+        "reranker_url": "a URL, or none",
+        "reranker_key": "a text, or none",
+        "detect_secrets": "true or false",
+        "vault_key": "a text, or none",
+        "vault_key_file": "a path",
+        "vault_key_command": "a command line, or none",
+        "vault_url": "a URL, or none",
+        "vault_token": "a text, or none",
         "llm_url": "a URL, or none",
         "llm_model": "a name, or none",
         "judge_model": "a name, or none",

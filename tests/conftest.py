@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.app import Recollect
-from recollect.config import Settings
+from recollect.config import PROVIDER_VARIABLES, Settings
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, counting_ids
 from recollect.types import Memory, MemoryId, Provenance, UserId
@@ -41,6 +42,10 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
         if not name.startswith("RECOLLECT_CRASH_"):  # how long the acceptance tests go on
             monkeypatch.delenv(name)
+    for variable in chain.from_iterable(PROVIDER_VARIABLES.values()):
+        monkeypatch.delenv(variable, raising=False)
+    # No test leaves a process behind; those about background work turn it on themselves.
+    monkeypatch.setenv("RECOLLECT_WORKER", "off")
 
 
 @pytest.fixture

@@ -73,6 +73,9 @@ _HEX = re.compile(rf"[0-9a-f]{{{HASH_LENGTH},}}")
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _SUFFIX = str.maketrans("+#", "\uff0b\uff03")  # ASCII marks would end a term; C++ and C# are names
 
+# What stands in the place of a sensitive content, as `recollect.remember.sensitive` writes it.
+_PLACEHOLDER = re.compile(r"\[sensitive: (?P<kinds>[^;\]]+);")
+
 _local = threading.local()
 
 
@@ -134,8 +137,8 @@ def fingerprint(content: str) -> bytes:
 
 
 def entry(memory: Memory) -> Entry:
-    """The index entry of a memory."""
-    content = index(memory.content)
+    """The index entry of a memory; of a sensitive one the kinds of its secrets, not its text."""
+    content = index(_kinds(memory.content) if memory.sensitive else memory.content)
     keywords = _label_terms(memory.keywords)
     tags = _label_terms(memory.tags)
     category = _label_terms((memory.category,))
@@ -147,6 +150,12 @@ def entry(memory: Memory) -> Entry:
         function=_line(content.function),
         length=len(content.terms) + len(keywords) + len(tags),
     )
+
+
+def _kinds(placeholder: str) -> str:
+    """The kinds of secrets that stand in the place of a sensitive content."""
+    named = _PLACEHOLDER.match(placeholder)
+    return named["kinds"] if named else ""
 
 
 @lru_cache(maxsize=4_096)

@@ -15,17 +15,34 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from recollect import errors
+from recollect import embedded_text, errors
+from recollect.embed import choose as embed
 from recollect.recall.lexical import LexicalWeights
+from recollect.rerank import choose as rerank
 from recollect.types import Trust
 
 PREFIX = "RECOLLECT_"
 # A comma that stands in no bracket and no quote.
 _COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 #: Every leg that a recall can have.
-LEGS = ("lexical",)
+LEGS = ("lexical", "dense")
+#: Where each provider's key is usually kept.
+PROVIDER_VARIABLES = {
+    "openai": ("OPENAI_API_KEY",),
+    "voyage": ("VOYAGE_API_KEY",),
+    "cohere": ("COHERE_API_KEY", "CO_API_KEY"),
+    "jina": ("JINA_API_KEY",),
+}
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
 
@@ -34,9 +51,18 @@ def _default_store() -> Path:
     return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memories.db"
 
 
+def _default_key_file() -> Path:
+    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "vault.keys"
+
+
 def default_file() -> Path:
     """Where the configuration file is looked for when nothing else is said."""
     return Path(platformdirs.user_config_dir("recollect", appauthor=False)) / "config.toml"
+
+
+def cache_folder() -> Path:
+    """Where things go that can be made again."""
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
 
 
 class Settings(BaseModel):
@@ -65,8 +91,8 @@ class Settings(BaseModel):
     budget_bytes: int | None = Field(
         default=None, ge=0, description="Most bytes of memories that one recall gives back."
     )
-    fusion: Literal["convex", "rrf"] = Field(
-        default="convex", description="How the rankings of the legs become one."
+    fusion: Literal["calibrated", "convex", "rrf"] = Field(
+        default="calibrated", description="How the rankings of the legs become one."
     )
     rrf_k: int = Field(
         default=60, ge=1, le=10_000, description="What `rrf` fusion adds to every rank."
@@ -95,16 +121,102 @@ class Settings(BaseModel):
         default_factory=dict,
         description="By trust class: what a score is multiplied with.",
     )
+    embedder: str = Field(
+        default="local", description="What turns texts into vectors; none: recall by words alone."
+    )
+    embedded_text: str = Field(
+        default=embedded_text.DEFAULT,
+        description="What is embedded of a memory: its content, and what is said before it.",
+    )
+    embedder_url: str | None = Field(
+        default=None, description="Where the embedder is, when it is not its provider's own server."
+    )
+    embedder_key: SecretStr | None = Field(
+        default=None, description="The key for the embedder, if it wants one; never shown."
+    )
+    embedder_dimensions: int | None = Field(
+        default=None, ge=1, le=65_536, description="Length of vectors, where a model has several."
+    )
+    embedder_timeout: float = Field(
+        default=10.0,
+        ge=0.1,
+        le=600,
+        description="Seconds for a query's embedding by HTTP; many memories get six times as long.",
+    )
+    embedder_per_minute: float | None = Field(
+        default=None, gt=0, le=1_000_000, description="Most requests a minute to it by HTTP."
+    )
+    provider_keys: dict[str, SecretStr] = Field(
+        default_factory=dict,
+        description="By provider: its key, also taken from OPENAI_API_KEY and its like; "
+        "never shown.",
+    )
+    reranker: str = Field(
+        default="none", description="What reads the best memories again and reorders them."
+    )
+    reranker_url: str | None = Field(
+        default=None, description="Where the reranker is, when it is not its provider's own server."
+    )
+    reranker_key: SecretStr | None = Field(
+        default=None, description="The key for the reranker, if it wants one; never shown."
+    )
+    rerank_depth: int = Field(
+        default=20, ge=2, le=100, description="How many of the best memories are reranked."
+    )
+    rerank_seconds: float = Field(
+        default=1.0, ge=0.01, le=600, description="How long the reranker is waited for."
+    )
+    rerank_weight: float = Field(
+        default=1.0, ge=0, le=1, description="How much the reranker counts; 1: its order alone."
+    )
     least_confidence: float = Field(
         default=0.0, ge=0, le=1, description="Recall gives back nothing less certain than this."
+    )
+    near_duplicates: float = Field(
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Share of common words from which one memory speaks for two; 0: only the same.",
     )
     busy_timeout: float = Field(
         default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
     )
 
+    worker: Literal["auto", "off"] = Field(
+        default="auto", description="Whether what is stored is embedded in the background at once."
+    )
+    worker_idle_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        le=86_400,
+        description="How long the background worker of the command line stays without work.",
+    )
     capture_queries: bool = Field(
         default=False,
         description="Keep what is asked in a private file beside the store, to measure recall on.",
+    )
+    detect_secrets: bool = Field(
+        default=True,
+        description="Look for secrets in what is stored, and encrypt the memories that hold one.",
+    )
+    vault_key: SecretStr | None = Field(
+        default=None,
+        description="The key of sensitive memories, 32 bytes in base64, old ones behind it; "
+        "never shown.",
+    )
+    vault_key_file: Path = Field(
+        default_factory=_default_key_file,
+        description="The file that holds the key otherwise; made when it is first needed.",
+    )
+    vault_key_command: str | None = Field(
+        default=None, description="A command that prints the key; no shell reads it."
+    )
+    vault_url: str | None = Field(
+        default=None,
+        description="A secret of HashiCorp Vault (KV version 2) whose field `key` holds the key.",
+    )
+    vault_token: SecretStr | None = Field(
+        default=None, description="The token for that Vault; never shown."
     )
     llm_url: str | None = Field(
         default=None, description="An OpenAI-compatible server, such as http://localhost:11434/v1."
@@ -119,11 +231,28 @@ class Settings(BaseModel):
         default=None, description="The key for that server, if it wants one; never shown."
     )
 
+    @field_validator("embedded_text")
+    @classmethod
+    def _recipe_is_known(cls, recipe: str) -> str:
+        embedded_text.parts(recipe)
+        return recipe
+
+    @field_validator("embedder")
+    @classmethod
+    def _embedder_has_a_known_form(cls, text: str) -> str:
+        return embed.checked(text)
+
+    @field_validator("reranker")
+    @classmethod
+    def _reranker_has_a_known_form(cls, text: str) -> str:
+        return rerank.checked(text)
+
     @model_validator(mode="after")
     def _tables_name_known_things(self) -> Self:
         for table, known, thing in (
             ("decay_days", self.categories, "a category"),
             ("leg_weights", LEGS, "a leg"),
+            ("provider_keys", PROVIDER_VARIABLES, "a provider"),
             ("lexical", [field.name for field in fields(LexicalWeights)], "a lexical weight"),
         ):
             unknown = {*getattr(self, table)} - {*known}
@@ -180,6 +309,9 @@ class Configuration:
                 if name not in values:
                     values[name] = value
                     origin_of[name] = origin
+        if named := _provider_keys(environment):
+            values["provider_keys"] = {**named, **values.get("provider_keys", {})}
+            origin_of.setdefault("provider_keys", "environment")
         settings = checked(values, origin_of)
         return cls(
             settings=settings,
@@ -223,6 +355,15 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         else:
             found[name] = text
     return found
+
+
+def _provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """Keys from the variables in which everybody keeps them."""
+    found = {
+        provider: next(filter(None, map(environment.get, variables)), None)
+        for provider, variables in PROVIDER_VARIABLES.items()
+    }
+    return {provider: key for provider, key in found.items() if key}
 
 
 def assignments(texts: Iterable[str]) -> dict[str, Any]:
@@ -290,12 +431,13 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
     problem = exc.errors()[0]
+    told = problem["msg"].removeprefix("Value error, ")
     if not problem["loc"]:  # two settings that do not go together
-        return errors.InvalidSetting(problem["msg"].removeprefix("Value error, "))
+        return errors.InvalidSetting(told)
     name = str(problem["loc"][0])
     origin = origin_of.get(name, "default")
     if problem["type"] == "extra_forbidden":
         return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
     return errors.InvalidSetting(
-        f"{name} = {problem['input']!r} (from {origin}) is not allowed: {problem['msg']}"
+        f"{name} = {problem['input']!r} (from {origin}) is not allowed: {told}"
     )

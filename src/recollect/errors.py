@@ -20,7 +20,8 @@
     │   ├── InvalidRetriever
     │   ├── TooFewQueries
     │   ├── MissingExtra            an optional part of Recollect is not installed
-    │   └── SensitiveUnavailable
+    │   ├── SecretInClearField      a secret in a tag, a keyword or the like
+    │   └── InvalidVaultKey
     ├── NotFound                    no such memory, link or file in this scope
     │   ├── MemoryNotFound
     │   ├── LinkNotFound
@@ -35,6 +36,8 @@
     │   ├── VersionConflict
     │   ├── NotDeleted
     │   ├── AlreadyDeleted
+    │   ├── NotSensitive
+    │   ├── KeyRetired              a secret sealed under a key that was rotated away
     │   └── IncomparableResults     two runs that did not measure the same thing
     ├── StoreFailure                the store cannot do its work
     │   ├── StoreBusy
@@ -43,6 +46,11 @@
     │   ├── StoreDamaged
     │   ├── StoreTooNew
     │   └── StoreUnavailable
+    ├── VaultFailure                what is sensitive cannot be encrypted or decrypted
+    │   ├── VaultKeyMissing
+    │   ├── VaultKeyExposed         others may read the file with the key
+    │   ├── VaultKeyUnavailable     the key cannot be fetched
+    │   └── SealBroken              not what was sealed, or not for this
     ├── ModelFailure                a model does not answer, or not as it should
     │   ├── EmbedderFailure
     │   └── RerankerFailure
@@ -55,6 +63,7 @@ stable `code` for machines and a `hint` with the next step for people.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 
@@ -187,12 +196,18 @@ class MissingExtra(InvalidInput):
     hint = "Install it: pip install 'recollect[bench]'."
 
 
-class SensitiveUnavailable(InvalidInput):
-    """Sensitive memories cannot be kept yet: this version has no encryption."""
+class SecretInClearField(InvalidInput):
+    """What is kept in clear beside the content holds a secret."""
 
     hint = (
-        "Nothing was stored. Keep secrets in a secret manager and remember where they are instead."
+        "Nothing was stored. Put the secret into the content, which is encrypted, or leave it out."
     )
+
+
+class InvalidVaultKey(InvalidInput):
+    """What was given as the key of the vault is none."""
+
+    hint = "A key is 32 random bytes in base64; `recollect secret key --create` makes one."
 
 
 class NotFound(RecollectError):
@@ -277,6 +292,18 @@ class AlreadyDeleted(Conflict):
     hint = "`recollect restore ID` brings it back."
 
 
+class NotSensitive(Conflict):
+    """The memory is not sensitive: it holds no secret to get."""
+
+    hint = "`recollect get ID` shows it; `recollect update ID --sensitive` makes it sensitive."
+
+
+class KeyRetired(Conflict):
+    """The key was rotated away, and nothing more is kept under it."""
+
+    hint = "Repeat the command: it takes the present key."
+
+
 class IncomparableResults(Conflict):
     """The two results did not measure the same queries."""
 
@@ -325,6 +352,40 @@ class StoreUnavailable(StoreFailure):
     hint = "Check that the folder exists and may be read and written."
 
 
+class VaultFailure(RecollectError):
+    """What is sensitive cannot be encrypted or decrypted."""
+
+    hint = "`recollect doctor` says where the key is looked for, and which secrets need which key."
+
+
+class VaultKeyMissing(VaultFailure):
+    """The key is not here."""
+
+    hint = (
+        "Bring back the key file, or the setting that held the key; "
+        "`recollect secret key` says where it is looked for. Everything else works without it."
+    )
+
+
+class VaultKeyExposed(VaultFailure):
+    """Others may read the file with the key."""
+
+    hint = (
+        "Close it to them: `chmod 600 FILE`. "
+        "If somebody may have read it, `recollect secret rotate` afterwards."
+    )
+
+
+class VaultKeyUnavailable(VaultFailure):
+    """The key cannot be fetched from where it is kept."""
+
+
+class SealBroken(VaultFailure):
+    """What is stored is not what was sealed, or was sealed for another memory."""
+
+    hint = "The file was damaged or changed by other means; restore it from a copy."
+
+
 class ModelFailure(RecollectError):
     """A model does not answer, or not as it should."""
 
@@ -343,10 +404,12 @@ class EmbedderFailure(ModelFailure):
         hint: str = "",
         permanent: bool = False,
         retry_after: float | None = None,
+        refused: Sequence[int] = (),
     ) -> None:
         super().__init__(message, hint=hint)
         self.permanent = permanent  #: trying the same again is of no use
         self.retry_after = retry_after  #: seconds that the server asked for
+        self.refused = tuple(refused)  #: positions of the texts at fault, where they are known
 
 
 class RerankerFailure(ModelFailure):

@@ -32,3 +32,10 @@ def normalise(text: str) -> str:
     if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
         raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")
     return prefix
+
+
+def derived(digest: bytes) -> MemoryId:
+    """The id that follows from a digest of at least eight bytes."""
+    number = int.from_bytes(digest[:8])
+    base = len(ALPHABET)
+    return MemoryId("".join(ALPHABET[number // base**n % base] for n in range(LENGTH)))

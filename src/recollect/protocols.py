@@ -41,10 +41,24 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What a sensitive memory says from one version on, encrypted and bound to where it belongs."""
+
+    owner: UserId
+    id: MemoryId
+    version: int
+    key_id: str  #: which key opens it
+    nonce: bytes
+    ciphertext: bytes
+    fingerprint: bytes  #: the same for the same text of an owner; tells nothing without the key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class History:
     """A memory as it travels between stores: every version, the present one last."""
 
     versions: tuple[Memory, ...]
+    sealed: tuple[Sealed, ...] = ()  #: what its sensitive versions say
 
 
 class LexicalMatch(NamedTuple):
@@ -97,8 +111,18 @@ class Finding:
 class Memories(Protocol):
     """Keeps memories and all their versions. Every write is one durable transaction."""
 
-    def put(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> Outcome:
-        """Keep a new memory with its links, unless a live one has the same content."""
+    def put(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+    ) -> Outcome:
+        """Keep a new memory with its links, unless a live one has the same content.
+
+        Raises:
+            KeyRetired: it is sealed under a key that this store no longer takes.
+        """
 
     def put_many(
         self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
@@ -109,12 +133,21 @@ class Memories(Protocol):
         from, both were.
         """
 
-    def replace(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> None:
+    def replace(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+        concealed: Sequence[Memory] = (),
+    ) -> None:
         """Make `memory` the present version of its id, and keep these links with it.
 
-        The version before it must be the present one.
+        The version before it must be the present one. `concealed` are earlier versions that become
+        sensitive: their text is overwritten, in the index too, and their vectors are removed.
 
         Raises:
+            KeyRetired: something is sealed under a key that this store no longer takes.
             VersionConflict: another version has become the present one meanwhile.
             DuplicateContent: another live memory says the same, and the version before did not.
         """
@@ -307,6 +340,7 @@ class Work(Protocol):
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment.
 
+        Those for the active space come before those for the one that is being filled.
         A job whose memory was deleted for good meanwhile is gone, not claimed.
         """
 
@@ -319,7 +353,10 @@ class Work(Protocol):
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
     ) -> None:
-        """Put claimed jobs back for another attempt at a later time, or give them up."""
+        """Put claimed jobs back for another attempt at a later time, or give them up.
+
+        Without an error they were not tried, and it counts as no attempt.
+        """
 
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
@@ -331,7 +368,91 @@ class Work(Protocol):
         """When the next job can be claimed; None when nothing waits."""
 
 
-class Store(Memories, Links, LexicalSearch, Spaces, Work, Protocol):
+class AuditEntry(NamedTuple):
+    """That somebody did something with a secret."""
+
+    at: datetime
+    owner: UserId
+    action: str  #: such as "get"
+    id: MemoryId | None
+    version: int | None
+    agent: str | None  #: who asked, as far as it is known
+
+
+class Secrets(Protocol):
+    """Keeps what sensitive memories say, encrypted, and who asked for it.
+
+    What a sensitive version says is in the youngest record of its memory that is not younger than
+    the version: a version that changes nothing but a tag needs no record of its own. Records come
+    with their versions, by `Memories`, and go with them.
+    """
+
+    def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
+        """Every record of a memory, oldest first."""
+
+    def sensitive(self, scope: Scope) -> list[Memory]:
+        """The sensitive memories that are not deleted, newest first."""
+
+    def sealed_under(self) -> dict[str, int]:
+        """By key id: how many records of the whole store it opens."""
+
+    def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
+        """Take no more records that are sealed under these keys."""
+
+    def retired_keys(self) -> frozenset[str]:
+        """The keys under which no more records are taken."""
+
+    def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
+        """Records of the whole store under any other key, in an order, behind one of them."""
+
+    def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
+        """Put the second of each pair in the place of the first, in one transaction; how many.
+
+        A record that is gone, or is no longer the first of its pair, is left alone.
+        """
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind in the file's log.
+
+        False when another process that is just reading keeps it from being so.
+        """
+
+    def note(self, entry: AuditEntry) -> None:
+        """Keep an audit entry, durably."""
+
+    def audit(self, scope: Scope, limit: int) -> list[AuditEntry]:
+        """The youngest audit entries of a scope, youngest first."""
+
+
+class Vault(Protocol):
+    """Encrypts and decrypts what sensitive memories say."""
+
+    def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:
+        """Encrypt a content for one version of one memory of one owner.
+
+        Raises:
+            VaultFailure: there is no key, or it cannot be had.
+        """
+
+    def open(self, sealed: Sealed) -> str:
+        """The content.
+
+        Raises:
+            VaultFailure: its key is not here, or it was sealed for something else.
+        """
+
+    def fingerprint(self, owner: UserId, content: str) -> bytes:
+        """The same for the same content of an owner; tells nothing to whoever lacks the key.
+
+        Raises:
+            VaultFailure: there is no key, or it cannot be had.
+        """
+
+    def refresh(self) -> None:
+        """Read the keys anew: another process may have changed them."""
+
+
+class Store(Memories, Links, LexicalSearch, Spaces, Work, Secrets, Protocol):
     """All that a store does."""
 
     def check(self) -> list[Finding]:
@@ -375,6 +496,22 @@ class Embedder(Protocol):
 
     def close(self) -> None:
         """Release the model or the connections."""
+
+
+class Current(NamedTuple):
+    """The space that answers semantic recall, and the embedder for its queries."""
+
+    space: Space
+    embedder: Embedder
+    waiting: int = 0  #: versions of memories that are to be embedded yet, as was seen last
+
+
+class Unavailable(NamedTuple):
+    """Why there is no semantic recall just now."""
+
+    reason: str
+    hint: str = ""
+    expected: bool = False  #: nothing is wrong: it is turned off, or nothing is embedded yet
 
 
 class Passage(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from recollect.types import Fused, Hit, MemoryId, Placing, Query, State
+from recollect.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,15 @@ class Gone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaysTheSame:
-    """A better placed memory has the same words."""
+    """A better placed memory has the same words, or nearly."""
 
     by: MemoryId
+    shared: float = 1.0  #: of the words of both
 
     def __str__(self) -> str:
-        return f"says the same as {self.by}"
+        if self.shared == 1.0:
+            return f"says the same as {self.by}"
+        return f"says nearly the same as {self.by}: {self.shared:.0%} of the words"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,19 @@ class LegReport:
     milliseconds: float
     detail: Mapping[str, object] = field(default_factory=dict)  #: what the leg says of its own work
     error: str | None = None  #: set when the leg failed and the recall went on without it
+    partial: str | None = None  #: set when there are memories that the leg cannot find yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankReport:
+    """How the reranker did."""
+
+    model: str
+    recipe: str
+    sent: int  #: memories that it was given to read
+    withheld: int  #: sensitive ones: they keep their place and are never sent
+    milliseconds: float
+    error: str | None = None  #: set when it failed and the order stayed as it was
 
 
 class Judged(NamedTuple):
@@ -112,6 +128,7 @@ class Judged(NamedTuple):
     fused: float
     placings: Mapping[str, Placing]
     factors: Mapping[str, float]
+    reranked: Reranked | None = None
 
 
 class Dropped(NamedTuple):
@@ -130,14 +147,28 @@ class Trace:
     adjustments: str  #: the recipe
     selection: str  #: the recipe
     fused: tuple[Fused, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[Judged, ...]  #: in the order in which they were selected from
     dropped: tuple[Dropped, ...]
     milliseconds: Mapping[str, float]  #: by stage
+    rerank: RerankReport | None = None  #: None when no reranker is set
 
     @property
     def degraded(self) -> tuple[str, ...]:
         """What is missing from the answer, in words."""
-        return tuple(f"{leg.leg} leg failed: {leg.error}" for leg in self.legs if leg.error)
+        return self.failed + self.partial
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """What went wrong."""
+        failed = [f"{leg.leg} leg failed: {leg.error}" for leg in self.legs if leg.error]
+        if self.rerank and self.rerank.error:
+            failed.append(f"rerank failed: {self.rerank.error}")
+        return tuple(failed)
+
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """What is not done yet, though nothing is wrong."""
+        return tuple(leg.partial for leg in self.legs if leg.partial)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +188,9 @@ class LegStanding:
     rank: int | None  #: None when the leg does not find it at any depth
     searched: int  #: how many memories the leg found when it looked as deep as it can
     note: str
+    score: float | None = None
+    confidence: float | None = None
+    evidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

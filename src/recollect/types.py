@@ -212,7 +212,7 @@ class Query:
     budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
 
 
-# The three values below are made fifty at a time on every recall: named tuples are as frozen and as
+# The values below are made fifty at a time on every recall: named tuples are as frozen and as
 # typed as the dataclasses above and cost a third as much to make.
 
 
@@ -222,6 +222,7 @@ class Candidate(NamedTuple):
     id: MemoryId
     score: float  #: the leg's own score, higher is better
     confidence: float  #: 0..1: how much of the query the leg has evidence for in this memory
+    evidence: float = 0.0  #: what its place in the leg is worth beside another leg's; 1 is sure
 
 
 class Placing(NamedTuple):
@@ -230,6 +231,7 @@ class Placing(NamedTuple):
     rank: int  #: from 1
     score: float
     confidence: float
+    evidence: float = 0.0
 
 
 class Fused(NamedTuple):
@@ -238,6 +240,15 @@ class Fused(NamedTuple):
     id: MemoryId
     score: float
     placings: Mapping[str, Placing]
+
+
+class Reranked(NamedTuple):
+    """What a reranker made of a candidate."""
+
+    before: int  #: its place before, from 1
+    after: int
+    score: float  #: the reranker's own, higher is better
+    blend: float  #: what its place goes by: the two scores within 0..1, by their weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,6 +280,7 @@ class Hit:
     score: float
     placings: Mapping[str, Placing]
     factors: Mapping[str, float]  #: each adjustment that was applied, by name
+    reranked: Reranked | None = None  #: set when a reranker read it
     replaces: tuple[MemoryId, ...] = ()  #: superseded memories it is served in place of
     attached: tuple[Memory, ...] = ()  #: what resolved it
     pointers: tuple[Pointer, ...] = ()

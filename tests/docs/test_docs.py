@@ -17,7 +17,7 @@ from recollect import errors
 from recollect.config import Settings
 from recollect.interfaces.cli import app
 from recollect.interfaces.cli.guard import EXIT_CODES
-from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord
+from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord, SecretRecord
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -119,7 +119,12 @@ def test_every_exit_status_of_an_error_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize(
     ("record", "heading"),
-    [(HeaderRecord, "Header"), (MemoryRecord, "Memory"), (LinkRecord, "Link")],
+    [
+        (HeaderRecord, "Header"),
+        (MemoryRecord, "Memory"),
+        (SecretRecord, "Secret"),
+        (LinkRecord, "Link"),
+    ],
 )
 def test_every_field_of_an_export_is_in_the_reference(record: Any, heading: str) -> None:
     section = read("docs/reference/cli.md").partition(f"### {heading}\n")[2].partition("\n### ")[0]

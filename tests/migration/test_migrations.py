@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from recollect import analysis, errors
 from recollect.app import Recollect
 from recollect.store import migrate, queries
 from recollect.store.sqlite import SqliteStore
+from recollect.types import Space
 
 MIGRATIONS = Path(migrate.__file__).parent / "sql" / "sqlite" / "migrations"
 
@@ -51,7 +54,7 @@ def test_the_schema_and_the_migrations_make_the_same_database(
     run(other, *(f"migrations/{name}" for name in migrate.migrations().values()))
     assert schema(blank) == schema(other)
     assert len(schema(blank)) > 8
-    for table in ("memories", "links", "indexed", "index_facts"):
+    for [table] in blank.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
         columns = f"PRAGMA table_xinfo({table})"
         assert blank.execute(columns).fetchall() == other.execute(columns).fetchall()
 
@@ -150,6 +153,57 @@ def test_a_missing_file_is_made_only_when_that_is_wanted(path: Path) -> None:
     with pytest.raises(errors.FileMissing, match=path.name):
         SqliteStore(path, create=False)
     assert not path.exists()
+
+
+@pytest.fixture
+def from_the_first_release(path: Path) -> Path:
+    """A file that the release with schema 1 made: updates, a deletion and links in it."""
+    packed = Path(__file__).with_name("schema_1.db.xz")
+    path.write_bytes(lzma.decompress(packed.read_bytes()))
+    return path
+
+
+def test_a_file_of_the_first_release_comes_to_the_present_schema(
+    from_the_first_release: Path, blank: sqlite3.Connection
+) -> None:
+    with closing(sqlite3.connect(from_the_first_release)) as old:
+        assert old.execute("PRAGMA user_version").fetchone() == (1,)
+    SqliteStore(from_the_first_release).close()
+    run(blank, "schema.sql")
+    with closing(sqlite3.connect(from_the_first_release)) as made:
+        assert schema(made) == schema(blank)
+        assert made.execute("PRAGMA user_version").fetchone() == (migrate.PRESENT,)
+
+
+def test_a_file_of_the_first_release_loses_nothing(from_the_first_release: Path) -> None:
+    with Recollect(SqliteStore(from_the_first_release)) as memory:
+        kept = memory.list(states=["live", "superseded", "deleted"], newest_first=False)
+        assert [[version.content for version in memory.versions(each.id)] for each in kept] == [
+            ["walruses sing at night", "walruses sing at dawn"],
+            ["seals listen to the choir"] * 2,
+            ["a plan that was given up"] * 2,
+            ["the choir moved to the north"],
+        ]
+        walrus, seals, plan, choir = kept
+        assert (walrus.tags, walrus.keywords, walrus.version) == (("arctic",), ("music",), 2)
+        assert (seals.importance, plan.deleted_at is None) == (0.9, False)
+        assert [(link.source, link.kind, link.target) for link in memory.all_links()] == [
+            (seals.id, "see-also", walrus.id),
+            (choir.id, "supersedes", seals.id),
+        ]
+        then = memory.recall("walrus night", as_of=datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
+        assert [hit.memory.content for hit in then.hits] == ["walruses sing at night"]
+        assert all(finding.good for finding in memory.check())
+
+
+def test_an_old_file_is_embedded_from_when_a_space_is_asked_for(
+    from_the_first_release: Path,
+) -> None:
+    with closing(SqliteStore(from_the_first_release)) as store:
+        assert store.spaces() == []
+        assert store.work_counts(datetime(2026, 3, 2, tzinfo=UTC)) == []
+        store.use_space(Space(model="made-up", revision="1", dimensions=2))
+        assert store.spaces()[0].waiting == 6, "every version but the deleted one"
 
 
 def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:

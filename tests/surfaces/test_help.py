@@ -27,6 +27,8 @@ EXPECTED = [
     "stats",
     "import",
     "export",
+    "work",
+    "reembed",
     "doctor",
     "config",
     "demo",

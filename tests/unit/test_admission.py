@@ -56,7 +56,6 @@ def admitted(**fields: Any) -> Draft:
         ({"valid_from": NOW, "valid_to": NOW}, errors.InvalidTime),
         ({"provenance": Provenance(agent="x" * 301)}, errors.InvalidProvenance),
         ({"provenance": Provenance(session="a\x00")}, errors.InvalidText),
-        ({"sensitive": True}, errors.SensitiveUnavailable),
     ],
 )
 def test_what_breaks_a_rule_is_refused_with_its_own_error(

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import stat
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from recollect.bench import encoder, encoder_build
 from recollect.bench.baselines.dense import ExactCosine
 from recollect.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
-from recollect.bench.baselines.fused import LexicalFusion
+from recollect.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
 from recollect.bench.baselines.library import Bm25Library
 from recollect.bench.baselines.ranking import Baseline, best_first
 from recollect.bench.baselines.table import BASELINES
-from recollect.bench.embedding_cache import EmbeddingCache
-from recollect.bench.encoder import Vectors
+from recollect.bench.embedding_cache import default_file
 from recollect.bench.evaluation import Record
 from recollect.bench.retriever import load
-from recollect.errors import (
-    FileMissing,
-    InvalidRetriever,
-    ModelFailure,
-    RecollectError,
-    StoreUnavailable,
-)
+from recollect.errors import InvalidRetriever
 
 LEXICAL: dict[str, type[Baseline]] = {
     name: BASELINES[name]
@@ -303,149 +290,47 @@ def test_what_is_wrong_with_the_name_of_a_retriever_is_said(
     assert raised.value.hint
 
 
-# The encoder: what can be said without one
+# The baselines that know meanings
 
 
-def test_without_an_encoder_the_cosine_says_how_to_get_one() -> None:
-    with pytest.raises(FileMissing, match="no sentence encoder in") as raised:
-        ExactCosine(CORPUS)
-    assert raised.value.hint == "Get it: python -m recollect.bench.encoder_build"
+SHORE: list[Record] = [
+    {"id": "doctor", "content": "Pell has an appointment with the paediatrician on Tuesday."},
+    {"id": "ferry", "content": "The last boat to the island leaves at nine in the evening."},
+    {"id": "port", "content": "Halyard listens on port 7443, TLS only."},
+    {"id": "food", "content": "Idris cannot eat shellfish: it makes him ill."},
+]
 
 
-def test_the_fusion_with_the_cosine_says_so_too() -> None:
-    with pytest.raises(FileMissing):
-        BASELINES["rrf"](CORPUS)
+def test_the_cosine_finds_what_shares_no_word_with_the_query() -> None:
+    cosine = ExactCosine(SHORE)
+    ranked = cosine.retrieve("Which seafood is he allergic to?", 2)
+    assert ranked[0][0] == "food"
+    assert len(ranked) == 2
+    assert ranked[0][1] > ranked[1][1]
+    assert len(cosine.retrieve("anything", 10)) == len(SHORE)
+    assert cosine.facts()["store_bytes"] == len(SHORE) * 384 * 4
+    assert ExactCosine(SHORE, others=SHORE).facts()["store_bytes"] == 2 * len(SHORE) * 384 * 4
+    assert cosine.facts()["models"][0].startswith("all-MiniLM-L6-v2 53aa51172d14.")
 
 
-def test_a_card_that_says_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / encoder.CARD).write_text('{"name": 1}', encoding="utf-8")
-    with pytest.raises(ModelFailure, match="is not the card of an encoder") as raised:
-        encoder.Encoder.open(tmp_path)
-    assert "python -m recollect.bench.encoder_build" in raised.value.hint
+def test_equal_cosines_come_in_the_order_of_their_ids() -> None:
+    twins: list[Record] = [
+        {"id": id_, "content": "The tide is high."} for id_ in ("t3", "t1", "t2")
+    ]
+    ranked = ExactCosine([*twins, *SHORE]).retrieve("Is the tide high?", 2)
+    assert [id_ for id_, _ in ranked] == ["t1", "t2"]
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    with pytest.raises(StoreUnavailable, match="cannot be written"):
-        encoder_build.install(tmp_path / "file" / "encoder")
+def test_embeddings_of_the_corpus_are_kept_for_the_next_run() -> None:
+    first = ExactCosine(SHORE)
+    assert default_file().is_file()
+    again = ExactCosine(SHORE)
+    assert again.retrieve("boats", 4) == first.retrieve("boats", 4)
 
 
-def _enter(folder: Path, log: Path) -> None:
-    with encoder_build._alone(folder), log.open("a", encoding="utf-8") as file:
-        file.write(f"in {os.getpid()}\n")
-        file.flush()
-        time.sleep(0.05)  # long enough for anybody else to come in, if anybody could
-        file.write(f"out {os.getpid()}\n")
-
-
-def test_one_process_at_a_time_makes_an_encoder(tmp_path: Path) -> None:
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        pool.starmap(_enter, [(tmp_path / "encoder", tmp_path / "log")] * 6, chunksize=1)
-    lines = (tmp_path / "log").read_text(encoding="utf-8").split()
-    assert lines[::4] == ["in"] * 6
-    assert lines[2::4] == ["out"] * 6
-    assert lines[1::4] == lines[3::4]
-
-
-# The cache of embeddings
-
-
-class Letters:
-    """An encoder of letters: real, tiny, and it counts what it is asked for."""
-
-    def __init__(self, identity: str = "letters 1") -> None:
-        self.identity = identity
-        self.asked: list[str] = []
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked += texts
-        counts = [[text.count(chr(97 + n)) for n in range(26)] for text in texts]
-        return np.array(counts, np.float32).reshape(len(texts), 26)
-
-
-TEXTS = ["abc", "hello", "", "abc", "æøå ab"]
-
-
-def test_a_text_is_embedded_once_and_never_again(tmp_path: Path) -> None:
-    first, second = Letters(), Letters()
-    with EmbeddingCache(tmp_path / "new" / "folder" / "e.db") as cache:
-        fresh = cache.embed(first, TEXTS)
-    with EmbeddingCache(tmp_path / "new" / "folder" / "e.db") as cache:
-        kept = cache.embed(second, TEXTS)
-    assert sorted(first.asked) == sorted({*TEXTS})
-    assert second.asked == []
-    np.testing.assert_array_equal(fresh, Letters().embed(TEXTS))
-    np.testing.assert_array_equal(kept, fresh)
-    assert kept.dtype == np.float32
-
-
-def test_another_encoder_gets_nothing_from_the_cache(tmp_path: Path) -> None:
-    other = Letters("letters 2")
-    with EmbeddingCache(tmp_path / "e.db") as cache:
-        cache.embed(Letters("letters 1"), TEXTS)
-        cache.embed(other, TEXTS)
-    assert sorted(other.asked) == sorted({*TEXTS})
-
-
-def test_no_texts_have_no_rows(tmp_path: Path) -> None:
-    with EmbeddingCache(tmp_path / "e.db") as cache:
-        assert cache.embed(Letters(), []).shape == (0, 26)
-
-
-def test_what_was_embedded_before_an_interruption_is_kept(tmp_path: Path) -> None:
-    class Interrupted(Letters):
-        def embed(self, texts: Sequence[str]) -> Vectors:
-            if len(self.asked) >= 512:
-                raise KeyboardInterrupt
-            return super().embed(texts)
-
-    texts = [f"text {n:04}" for n in range(1_000)]
-    resumed = Letters()
-    with EmbeddingCache(tmp_path / "e.db") as cache, pytest.raises(KeyboardInterrupt):
-        cache.embed(Interrupted(), texts)
-    with EmbeddingCache(tmp_path / "e.db") as cache:
-        vectors = cache.embed(resumed, texts)
-    assert len(resumed.asked) == 1_000 - 512
-    np.testing.assert_array_equal(vectors, Letters().embed(texts))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
-def test_nobody_else_may_read_the_cache(tmp_path: Path) -> None:
-    with EmbeddingCache(tmp_path / "e.db"):
-        assert stat.S_IMODE((tmp_path / "e.db").stat().st_mode) == 0o600
-
-
-def test_a_damaged_cache_may_be_deleted(tmp_path: Path) -> None:
-    (tmp_path / "e.db").write_bytes(b"this is no database at all" * 100)
-    with pytest.raises(StoreUnavailable, match="cannot be used") as raised:
-        EmbeddingCache(tmp_path / "e.db")
-    assert "Delete the file" in raised.value.hint
-
-
-def _fill(file: Path, begin: int) -> int:
-    with EmbeddingCache(file) as cache:
-        texts = [f"text {n}" for n in range(begin, begin + 2_000)]
-        return len(cache.embed(Letters(), texts))
-
-
-def test_processes_may_fill_the_cache_together(tmp_path: Path) -> None:
-    jobs = [(tmp_path / "e.db", begin) for begin in (0, 500, 1_000, 1_500)]
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        assert pool.starmap(_fill, jobs) == [2_000] * 4
-    late = Letters()
-    with EmbeddingCache(tmp_path / "e.db") as cache:
-        cache.embed(late, [f"text {n}" for n in range(3_500)])
-    assert late.asked == []
-
-
-def test_every_failure_here_has_a_remedy(tmp_path: Path) -> None:
-    failures: list[RecollectError] = []
-    for attempt in (
-        lambda: load("nothing"),
-        lambda: ExactCosine(CORPUS),
-        lambda: EmbeddingCache(tmp_path),
-    ):
-        with pytest.raises(RecollectError) as raised:
-            attempt()
-        failures.append(raised.value)
-    assert all(failure.message and failure.hint for failure in failures)
+def test_the_fusion_takes_both_the_words_and_the_meaning() -> None:
+    fused = ReciprocalRankFusion(SHORE)
+    assert fused.retrieve("Halyard 7443", 1)[0][0] == "port"
+    assert fused.retrieve("seafood allergy", 1)[0][0] == "food"
+    assert fused.facts()["models"]
+    fused.close()

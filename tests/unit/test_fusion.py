@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.protocols import Fusion
-from recollect.recall.fusion import ConvexCombination, ReciprocalRank
+from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from recollect.types import Candidate, MemoryId, Placing, Ranking
 
 FUSIONS: list[Fusion] = [
+    Calibrated(),
+    Calibrated(weights={"lexical": 0.35, "dense": 2.0}),
     ConvexCombination(),
     ConvexCombination(weights={"lexical": 0.35, "dense": 2.0}),
     ReciprocalRank(),
@@ -29,8 +31,11 @@ def rankings(draw: st.DrawFn, leg: str, least: int = 0) -> Ranking:
     scores = draw(
         st.lists(st.floats(0.001, 1_000), min_size=len(chosen), max_size=len(chosen), unique=True)
     )
+    surest = draw(st.floats(0.001, 1.5))
+    best = max(scores, default=1.0)
     pairs = zip(chosen, sorted(scores, reverse=True), strict=True)
-    return Ranking(leg=leg, candidates=tuple(Candidate(id_, score, 0.5) for id_, score in pairs))
+    candidates = [Candidate(id_, score, 0.5, surest * score / best) for id_, score in pairs]
+    return Ranking(leg=leg, candidates=tuple(candidates))
 
 
 several = st.tuples(*(rankings(leg) for leg in LEGS))
@@ -86,8 +91,8 @@ def test_every_placing_travels_with_its_memory(fusion: Fusion, given_: Sequence[
             ids = [candidate.id for candidate in ranking.candidates]
             if each.id in ids:
                 place = ids.index(each.id)
-                _, score, confidence = ranking.candidates[place]
-                assert each.placings[ranking.leg] == Placing(place + 1, score, confidence)
+                _, *found = ranking.candidates[place]
+                assert each.placings[ranking.leg] == Placing(place + 1, *found)
             else:
                 assert ranking.leg not in each.placings
 
@@ -153,6 +158,41 @@ def test_reciprocal_ranks_are_known_to_lock_out_a_light_leg() -> None:
     assert order(ReciprocalRank(), [heavy, light]).index(MemoryId("light")) <= 1
 
 
+def test_a_leg_with_little_evidence_adds_little_however_well_its_ranking_looks() -> None:
+    """The heart of it: chance matches by words cannot bury what another leg is sure of."""
+    chance = Ranking(
+        leg="lexical",
+        candidates=tuple(Candidate(MemoryId(f"w{n}"), 9.0 - n, 0.2, 0.04) for n in range(8)),
+    )
+    sure = Ranking(leg="dense", candidates=(Candidate(MemoryId("meant"), 0.8, 0.9, 0.9),))
+    assert order(Calibrated(), [chance, sure])[0] == "meant"
+    assert Calibrated()([chance, sure])[0].score == 0.9
+    # Reciprocal ranks cannot tell: the first by chance is as good as the one that is sure.
+    tied = ReciprocalRank()([chance, sure])
+    assert tied[0].score == tied[1].score
+
+
+def test_legs_that_agree_add_up() -> None:
+    lexical = Ranking(leg="lexical", candidates=(Candidate(IDS[0], 5.0, 0.6, 0.5),))
+    dense = Ranking(
+        leg="dense",
+        candidates=(Candidate(IDS[1], 0.9, 0.7, 0.7), Candidate(IDS[0], 0.8, 0.4, 0.4)),
+    )
+    fused = Calibrated(weights={"lexical": 2.0})([lexical, dense])
+    assert [(each.id, each.score) for each in fused] == [(IDS[0], 1.4), (IDS[1], 0.7)]
+
+
+def test_a_leg_that_answers_alone_keeps_its_order_and_says_how_sure_it_is() -> None:
+    """A long memory may score best and yet cover less of the query than another."""
+    lexical = Ranking(
+        leg="lexical",
+        candidates=(Candidate(IDS[0], 8.0, 0.5, 0.4), Candidate(IDS[1], 4.0, 0.9, 0.6)),
+    )
+    silent = Ranking(leg="dense", candidates=())
+    fused = Calibrated()([lexical, silent])
+    assert [(each.id, each.score) for each in fused] == [(IDS[0], 0.6), (IDS[1], 0.3)]
+
+
 def test_scores_keep_their_proportions() -> None:
     ranking = Ranking(
         leg="lexical",
@@ -172,7 +212,7 @@ def test_reciprocal_rank_is_the_published_formula() -> None:
     assert [each.score for each in fused] == pytest.approx([1 / 61 + 2 / 62, 2 / 61])
 
 
-@pytest.mark.parametrize("fusion", [ConvexCombination(), ReciprocalRank()])
+@pytest.mark.parametrize("fusion", [Calibrated(), ConvexCombination(), ReciprocalRank()])
 def test_scores_of_zero_and_no_legs_are_no_problem(fusion: Fusion) -> None:
     zero = Ranking(leg="lexical", candidates=(Candidate(IDS[1], 0.0, 0.0),))
     assert order(fusion, [zero]) == [IDS[1]]
@@ -183,4 +223,5 @@ def test_the_repr_is_the_recipe() -> None:
     assert repr(ReciprocalRank(weights={"dense": 2.0})) == (
         "ReciprocalRank(k=60, weights={'dense': 2.0})"
     )
+    assert repr(Calibrated()) == "Calibrated(weights={})"
     assert repr(ConvexCombination()) == "ConvexCombination(weights={})"

@@ -8,7 +8,7 @@ code that keeps them: a factor applied twice, a shuffled answer or an invented m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 from itertools import pairwise
 
@@ -22,6 +22,7 @@ _CLOSE = 1e-9
 def faults(answer: Recollection, settings: Settings) -> Iterator[str]:
     """Every promise that an answer breaks."""
     yield from _order(answer)
+    yield from _rerank(answer, settings)
     yield from _provenance(answer)
     yield from _scores(answer, settings)
 
@@ -30,13 +31,44 @@ def _order(answer: Recollection) -> Iterator[str]:
     ids = [hit.memory.id for hit in answer.hits]
     if len({*ids}) < len(ids):
         yield "a memory stands in an answer twice"
-    scores = [hit.score for hit in answer.hits]
-    if any(after > before + _CLOSE for before, after in pairwise(scores)):
+    if _rises(hit.score for hit in _before_rerank(answer)):
         yield "an answer is not in the order of its scores"
     if [hit.rank for hit in answer.hits] != [*range(1, len(ids) + 1)]:
         yield "ranks do not count from 1"
     if len(ids) > answer.query.limit:
         yield "an answer is longer than its limit"
+
+
+def _before_rerank(answer: Recollection) -> list[Hit]:
+    """The hits as they would stand without a reranker: by score, whatever it thinks of them."""
+    places = {item.id: place for place, item in enumerate(answer.trace.judged, start=1)}
+
+    def place(hit: Hit) -> int:
+        return hit.reranked.before if hit.reranked else places.get(hit.memory.id, 0)
+
+    return sorted(answer.hits, key=place) if answer.trace.rerank else [*answer.hits]
+
+
+def _rerank(answer: Recollection, settings: Settings) -> Iterator[str]:
+    moved = [(hit, hit.reranked) for hit in answer.hits if hit.reranked]
+    if any(hit.memory.sensitive for hit, _ in moved):
+        yield "a sensitive memory was sent to the reranker"
+    if any(max(place.before, place.after) > settings.rerank_depth for _, place in moved):
+        yield "a memory was reranked that stands deeper than rerank_depth"
+    if _rises(place.blend for _, place in moved) or _rises(-place.after for _, place in moved):
+        yield "an answer is not in the order of its rerank"
+    if answer.trace.rerank:
+        ids = {hit.memory.id for hit in answer.hits}
+        order = [item.id for item in answer.trace.judged if item.id in ids]
+        if order != [hit.memory.id for hit in answer.hits]:
+            yield "an answer is not in the order that was selected from"
+        taken = [item.reranked for item in answer.trace.judged if item.reranked]
+        if {place.before for place in taken} != {place.after for place in taken}:
+            yield "a rerank lost or invented a place"
+
+
+def _rises(numbers: Iterable[float]) -> bool:
+    return any(after > before + _CLOSE for before, after in pairwise(numbers))
 
 
 def _provenance(answer: Recollection) -> Iterator[str]:

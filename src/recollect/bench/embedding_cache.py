@@ -9,32 +9,25 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+import platformdirs
 
 from recollect.bench import statements
-from recollect.bench.encoder import Vectors
 from recollect.errors import StoreUnavailable
+from recollect.protocols import Embedder
+
+if TYPE_CHECKING:
+    from recollect.protocols import Vectors
 
 _SQL = statements.load("embeddings.sql")
 _AT_ONCE = 256  # texts between two commits: what an interrupted run loses
 _BUSY_S = 60  # another process writes for milliseconds
 
 
-class Embeds(Protocol):
-    """Turns texts into vectors."""
-
-    @property
-    def identity(self) -> str:
-        """What tells it from every other encoder."""
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text."""
-
-
 class EmbeddingCache:
-    """A file of embeddings by what was embedded and by which encoder.
+    """A file of embeddings by what was embedded and by which embedder.
 
     It holds vectors and digests, no texts, and can be deleted at any time.
     """
@@ -58,20 +51,20 @@ class EmbeddingCache:
         """Let go of the file."""
         self._connection.close()
 
-    def embed(self, encoder: Embeds, texts: Sequence[str]) -> Vectors:
+    def embed(self, embedder: Embedder, texts: Sequence[str]) -> Vectors:
         """A row for each text; only what was never embedded before costs anything.
 
         Raises:
             StoreUnavailable: the file cannot be used.
         """
         if not texts:
-            return encoder.embed([])
-        keys = [_key(encoder.identity, text) for text in texts]
+            return embedder.embed_memories([])
+        keys = [_key(embedder.space.key, text) for text in texts]
         wanted = dict(zip(keys, texts, strict=True))
         known = self._find([*wanted])
         missing = sorted(wanted.keys() - known.keys(), key=lambda key: (len(wanted[key]), key))
         for some in _slices(missing):
-            vectors = encoder.embed([wanted[key] for key in some])
+            vectors = embedder.embed_memories([wanted[key] for key in some])
             fresh = dict(zip(some, vectors, strict=True))
             self._keep(fresh)
             known |= fresh
@@ -102,8 +95,13 @@ class EmbeddingCache:
             ) from exc
 
 
-def _key(identity: str, text: str) -> str:
-    return hashlib.sha256(f"{identity}\n{text}".encode()).hexdigest()
+def default_file() -> Path:
+    """Where embeddings are kept."""
+    return Path(platformdirs.user_cache_dir("recollect", appauthor=False)) / "embeddings.db"
+
+
+def _key(space: str, text: str) -> str:
+    return hashlib.sha256(f"{space}\n{text}".encode()).hexdigest()
 
 
 def _slices(keys: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -10,11 +10,12 @@ from recollect import config
 from recollect.app import Recollect
 from recollect.bench import audit
 from recollect.bench.corpus import StoredCorpus
-from recollect.bench.evaluation import EvaluationQuery
+from recollect.bench.embedding import EmbeddersOfRun
+from recollect.bench.evaluation import ONLY_USER, EvaluationQuery
 from recollect.bench.measured import Answer
 from recollect.bench.metrics import DEPTH
 from recollect.config import Settings
-from recollect.errors import InvalidSetting
+from recollect.errors import InvalidSetting, ModelFailure
 from recollect.requests import QueryFields
 from recollect.trace import Recollection
 
@@ -23,6 +24,10 @@ _NOT_RECALL = "it does not change what is recalled"
 FIXED = {
     "store": "it says where memories are, not how they are recalled",
     "user": "the set says who asks",
+    **dict.fromkeys(
+        ("embedder_key", "provider_keys", "reranker_key"),
+        "the manifest of a run shows its settings",
+    ),
     "busy_timeout": "nobody else writes to the store of a run",
     **dict.fromkeys(
         ("capture_queries", "llm_url", "llm_model", "judge_model", "llm_key"), _NOT_RECALL
@@ -33,12 +38,29 @@ FIXED = {
 class Product:
     """Recollect over a stored corpus, one instance for each user."""
 
-    def __init__(self, corpus: StoredCorpus, overrides: Mapping[str, Any]) -> None:
+    def __init__(
+        self, corpus: StoredCorpus, overrides: Mapping[str, Any], embedders: EmbeddersOfRun
+    ) -> None:
         self._corpus = corpus
         self._overrides = overrides
+        self._embedders = embedders
         self._users: dict[str, Recollect] = {}
         self._faults: dict[str, set[str]] = {}  # by fault: the queries whose answers have it
         self.recipe: dict[str, str] = {}
+
+    def embed(self) -> None:
+        """Have every memory embedded as the settings say.
+
+        Raises:
+            ModelFailure: some of them were not.
+        """
+        status = self._open(ONLY_USER).wait_for_work()
+        failed = [count for count in status.queue if count.jobs]
+        if failed:
+            raise ModelFailure(
+                f"{sum(count.jobs for count in failed)} memories could not be embedded: "
+                f"{failed[0].last_error}"
+            )
 
     def ask(self, query: EvaluationQuery) -> Answer:
         """Recall, and say what each leg made of the memories that matter."""
@@ -67,7 +89,9 @@ class Product:
 
     def _open(self, user: str) -> Recollect:
         settings = settings_for(user, self._corpus.bounds, self._overrides)
-        self._users[user] = Recollect(self._corpus.store, settings)
+        self._users[user] = Recollect(
+            self._corpus.store, settings, embedders=self._embedders.of(settings)
+        )
         return self._users[user]
 
     def _answer(self, answer: Recollection, query: EvaluationQuery, milliseconds: float) -> Answer:
@@ -107,9 +131,11 @@ def settings_for(user: str, bounds: Mapping[str, Any], overrides: Mapping[str, A
 
 def _recipe(answer: Recollection) -> dict[str, str]:
     trace = answer.trace
+    rerank = f"{trace.rerank.model}, {trace.rerank.recipe}" if trace.rerank else ""
     return {
         "legs": ", ".join(leg.leg for leg in trace.legs),
         "fusion": trace.fusion,
         "adjustments": trace.adjustments,
+        **({"rerank": rerank} if rerank else {}),
         "selection": trace.selection,
     }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from recollect.bench import corpus, manifest, metrics, retriever, summary, validation
+from recollect.bench.embedding import EmbeddersOfRun
 from recollect.bench.evaluation import ALL, EvaluationQuery, EvaluationSet
 from recollect.bench.foreign import Foreign
 from recollect.bench.measured import Answer, Measured
@@ -68,12 +69,15 @@ def run_arms(
     with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
         path = Path(folder) / "memories.db"
         store = SqliteStore(path)
+        embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
         try:
             stored = corpus.fill(store, plan.data, progress)
             for settings in arms:
+                product = Product(stored, settings, embedders)
+                product.embed()
                 yield _measure(
                     plan,
-                    Product(stored, settings),
+                    product,
                     settings=settings,
                     name=PRODUCT,
                     ingest=stored.ingest,
@@ -82,6 +86,7 @@ def run_arms(
                     progress=progress,
                 )
         finally:
+            embedders.close()
             store.close()
 
 

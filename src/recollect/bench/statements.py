@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import LiteralString
 
-from recollect.store.queries import statements_of
+from recollect.statements import statements_of
 
 
 def load(name: str) -> Mapping[str, LiteralString]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.app import Recollect
 from recollect.config import Configuration
 from recollect.errors import RecollectError
+from recollect.interfaces import examine_vault, examine_work
+from recollect.interfaces.checks import Check
 
 _MOVE_ON = (
     "`recollect export FILE` saves what can be read; "
@@ -18,18 +19,9 @@ _MOVE_ON = (
 )
 _REMEDIES = {
     "file": f"Restore the file from a copy, or: {_MOVE_ON}",
+    "work": "`recollect work --retry-dead` tries again, once the cause is gone.",
     "journal": "Keep the store on a local disk whose file system allows shared memory.",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """One thing that was looked at."""
-
-    name: str
-    good: bool
-    detail: str
-    remedy: str = ""
 
 
 def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
@@ -46,6 +38,7 @@ def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
         checks.append(
             Check(name="variable", good=False, detail=f"{name} is no setting", remedy=remedy)
         )
+    checks.append(examine_work.embedder(configuration.settings))
     path = configuration.settings.store.expanduser()
     try:
         checks += _store(configuration, path)
@@ -87,6 +80,19 @@ def _store(configuration: Configuration, path: Path) -> Iterator[Check]:
             f"{stats.deleted:,} deleted, {stats.links:,} links"
         )
         yield Check(name="memories", good=True, detail=detail)
+        yield from examine_work.work(app, path)
+        yield examine_vault.vault(app)
+        yield from _ranking(app)
+
+
+def _ranking(app: Recollect) -> Iterator[Check]:
+    """Whether a setting keeps a leg, or memories of a kind, out of every answer."""
+    locked_out = app.locked_out().values()
+    for detail in locked_out:
+        remedy = "Change the setting: `recollect config` says where its value comes from."
+        yield Check(name="ranking", good=False, detail=detail, remedy=remedy)
+    if not locked_out:
+        yield Check(name="ranking", good=True, detail="no setting locks a leg or a memory out")
 
 
 def _problem(name: str, exc: RecollectError) -> Check:

@@ -13,7 +13,9 @@ from recollect.protocols import Statistics
 from recollect.recall.history import Timeline, Why
 from recollect.remember.pipeline import PurgePlan
 from recollect.trace import Dropped, Recollection, Trace, WhyNot
-from recollect.types import Hit, Link, Memory, MemoryId, Placing, State
+from recollect.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State
+from recollect.work.done import WorkDone
+from recollect.work.status import WorkStatus
 
 Data = dict[str, Any]
 
@@ -61,6 +63,7 @@ def hit(value: Hit) -> Data:
         "memory": memory(value.memory),
         "placings": _placings(value.placings),
         "factors": dict(value.factors),
+        "reranked": _reranked(value.reranked),
         "replaces": value.replaces,
         "attached": [memory(item) for item in value.attached],
         "pointers": [dataclasses.asdict(pointer) for pointer in value.pointers],
@@ -84,6 +87,7 @@ def trace(value: Trace) -> Data:
         "fusion": value.fusion,
         "adjustments": value.adjustments,
         "selection": value.selection,
+        "rerank": None if value.rerank is None else dataclasses.asdict(value.rerank),
         "fused": [
             {"id": item.id, "score": item.score, "placings": _placings(item.placings)}
             for item in value.fused
@@ -95,6 +99,7 @@ def trace(value: Trace) -> Data:
                 "fused": item.fused,
                 "placings": _placings(item.placings),
                 "factors": dict(item.factors),
+                "reranked": _reranked(item.reranked),
             }
             for item in value.judged
         ],
@@ -162,8 +167,48 @@ NO_STATISTICS: Data = statistics(
 )
 
 
+def embeddings(value: WorkStatus | None) -> Data:
+    """How many memories are embedded; versions of memories are counted one by one."""
+    active = value.active if value else None
+    return {
+        "embedded": active.embedded if active else 0,
+        "embedded_by": active.space.model if active else None,
+        "waiting": value.waiting if value else 0,
+        "given_up": value.dead if value else 0,
+    }
+
+
+def work_status(value: WorkStatus) -> Data:
+    """How background work stands."""
+    return {
+        "spaces": [
+            {
+                "key": known.space.key,
+                "model": known.space.model,
+                "dimensions": known.space.dimensions,
+                "state": known.state,
+                "embedded": known.embedded,
+                "waiting": known.waiting,
+                "dead": known.dead,
+            }
+            for known in value.spaces
+        ],
+        "queue": [count._asdict() for count in value.queue],
+        "next_due": value.next_due,
+    }
+
+
+def work_done(done: WorkDone, left: WorkStatus) -> Data:
+    """What a worker did, and how things stand now."""
+    return done._asdict() | work_status(left)
+
+
 def _placings(placings: Mapping[str, Placing]) -> Data:
     return {leg: placing._asdict() for leg, placing in placings.items()}
+
+
+def _reranked(value: Reranked | None) -> Data | None:
+    return None if value is None else value._asdict()
 
 
 def _dropped(value: Dropped) -> Data:

@@ -6,17 +6,28 @@ missing or null takes its default, and keys with no meaning here are ignored.
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    ValidationError,
+    model_validator,
+)
 
 from recollect import ids
 from recollect.errors import InvalidRecord, SelfLink
 from recollect.interfaces import times
+from recollect.protocols import Sealed
 from recollect.remember.admit import check_moment
 from recollect.types import Link, LinkKind, Memory, MemoryId, Provenance, Trust, UserId
 
@@ -39,6 +50,16 @@ def _words(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _decoded(value: object) -> object:
+    """Bytes, from base64."""
+    return base64.b64decode(value, validate=True) if isinstance(value, str) else value
+
+
+def _encoded(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+Encoded = Annotated[bytes, BeforeValidator(_decoded), PlainSerializer(_encoded, return_type=str)]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 
@@ -106,6 +127,42 @@ class LinkRecord(Record):
             kind=self.kind,
             created_at=self.created_at,
             removed_at=self.removed_at,
+        )
+
+
+class SecretRecord(Record):
+    """What a sensitive memory says from one version on, encrypted; its memory comes behind it."""
+
+    record: Literal["secret"] = "secret"
+    id: str
+    version: int = Field(ge=1, le=_MOST_VERSIONS)
+    owner: str  #: whom it was sealed for
+    key_id: str
+    nonce: Encoded
+    ciphertext: Encoded
+    fingerprint: Encoded
+
+    @classmethod
+    def of(cls, sealed: Sealed) -> SecretRecord:
+        """The record of something sealed."""
+        return cls.model_construct(record="secret", **asdict(sealed))
+
+    def sealed(self) -> Sealed:
+        """What the record holds.
+
+        Raises:
+            InvalidRecord: it does not belong to a memory.
+        """
+        if not is_id(self.id):
+            raise InvalidRecord(f"{self.id!r} is not the id of a memory")
+        return Sealed(
+            owner=UserId(self.owner),
+            id=MemoryId(self.id),
+            version=self.version,
+            key_id=self.key_id,
+            nonce=self.nonce,
+            ciphertext=self.ciphertext,
+            fingerprint=self.fingerprint,
         )
 
 
@@ -198,6 +255,11 @@ class MemoryRecord(VersionRecord, Named):
             **_fields(memory),
         )
 
+    @property
+    def is_from_elsewhere(self) -> bool:
+        """Whether its id is none of ours, so that one is made for it."""
+        return not (isinstance(self.id, str) and is_id(self.id))
+
     def versions(self, category: str, now: datetime) -> list[Memory]:
         """Every version, the present one last, under the id that the memory will have here."""
         id_ = self._own_id()
@@ -209,12 +271,10 @@ class MemoryRecord(VersionRecord, Named):
         The same record gives the same id, so that importing a file again adds nothing, not even
         what was deleted or changed since.
         """
-        if isinstance(self.id, str) and is_id(self.id):
+        if not self.is_from_elsewhere:
             return MemoryId(self.id)
         key = json.dumps([self.id, self.content]).encode()
-        number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest())
-        base = len(ids.ALPHABET)
-        return MemoryId("".join(ids.ALPHABET[number // base**n % base] for n in range(ids.LENGTH)))
+        return ids.derived(hashlib.blake2b(key, digest_size=8).digest())
 
 
 def is_id(text: str) -> bool:
@@ -222,7 +282,7 @@ def is_id(text: str) -> bool:
     return len(text) == ids.LENGTH and set(text) <= set(ids.ALPHABET)
 
 
-def read(value: object) -> HeaderRecord | LinkRecord | MemoryRecord:
+def read(value: object) -> HeaderRecord | LinkRecord | SecretRecord | MemoryRecord:
     """The record that a line of JSON holds.
 
     Raises:
@@ -240,9 +300,10 @@ def read(value: object) -> HeaderRecord | LinkRecord | MemoryRecord:
         raise InvalidRecord(f"{where}: {message}", hint=_HINT) from exc
 
 
-_MODELS: dict[str, type[HeaderRecord | LinkRecord | MemoryRecord]] = {
+_MODELS: dict[str, type[HeaderRecord | LinkRecord | SecretRecord | MemoryRecord]] = {
     "recollect-export": HeaderRecord,
     "link": LinkRecord,
+    "secret": SecretRecord,
 }
 _HINT = 'A record is one JSON object on one line with at least {"content": "..."}.'
 

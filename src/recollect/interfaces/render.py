@@ -13,12 +13,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from recollect.config import Origin
-from recollect.interfaces.examine import Check
+from recollect.interfaces.checks import Check
 from recollect.protocols import Statistics
 from recollect.recall.attach import one_line
 from recollect.recall.history import Step, Timeline, Why
 from recollect.remember.pipeline import PurgePlan
 from recollect.types import Hit, Link, LinkKind, Memory, MemoryId, Pointer, State, Trust
+from recollect.work.status import WorkStatus
 
 ID = "cyan"
 QUIET = "dim"
@@ -194,11 +195,15 @@ def hits(values: Sequence[Hit]) -> RenderableType:
 
 
 def _standing(value: Hit) -> Text:
+    moved = value.reranked
     return parts(
         Text(value.memory.id, style=ID),
         *facts(value.memory),
         f"score {number(value.score)}",
         f"covers {value.confidence:.0%} of the query",
+        f"reranked from {moved.before} to {moved.after}"
+        if moved and moved.before != moved.after
+        else "",
     )
 
 
@@ -272,7 +277,7 @@ def _moment(table: Table, memory: Memory, style: str = "") -> None:
 # ---- the store ---------------------------------------------------------------------------------
 
 
-def statistics(value: Statistics, path: str, size: int) -> RenderableType:
+def statistics(value: Statistics, path: str, size: int, work: WorkStatus) -> RenderableType:
     """Counts of what is stored."""
     table = grid("-", "")
     rows = {
@@ -283,6 +288,7 @@ def statistics(value: Statistics, path: str, size: int) -> RenderableType:
         "deleted": f"{value.deleted:,}",
         "earlier versions": f"{value.earlier_versions:,}",
         "links": f"{value.links:,}",
+        "embedded": _embedded(work),
         "categories": _counted(value.categories),
         "tags": _counted(value.tags),
         "oldest": minute(value.oldest),
@@ -292,6 +298,14 @@ def statistics(value: Statistics, path: str, size: int) -> RenderableType:
         if text:
             table.add_row(Text(name, style=QUIET), data(text))
     return table
+
+
+def _embedded(work: WorkStatus) -> str:
+    if work.active is None:
+        return ""
+    also = {"waiting": work.waiting, "given up": work.dead}
+    more = "".join(f", {count:,} {what}" for what, count in also.items() if count)
+    return f"{work.active.embedded:,} by {work.active.space.model}{more}"
 
 
 def _counted(counts: Mapping[str, int]) -> str:
@@ -351,6 +365,8 @@ def shown(value: object) -> str:
         case tuple():
             return ", ".join(map(str, value))
         case dict():
-            return ", ".join(f"{name} {item:g}" for name, item in value.items()) or "none"
+            return ", ".join(f"{name} {shown(item)}" for name, item in value.items()) or "none"
+        case float():
+            return f"{value:g}"
         case _:
             return str(value)

@@ -20,7 +20,16 @@ from recollect.interfaces.render import (
     number,
     parts,
 )
-from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace, WhyNot
+from recollect.trace import (
+    BelowLimit,
+    Dropped,
+    Judged,
+    LegReport,
+    Recollection,
+    RerankReport,
+    Trace,
+    WhyNot,
+)
 from recollect.types import MemoryId, Placing
 
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
@@ -35,6 +44,8 @@ def recollection(value: Recollection) -> RenderableType:
     lines: list[RenderableType] = [_legs(trace.legs)]
     if trace.judged:
         lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
+    if trace.rerank:
+        lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
         lines.append(_dropped(trace.dropped))
     return Group(*lines, _recipes(trace))
@@ -43,11 +54,13 @@ def recollection(value: Recollection) -> RenderableType:
 def brief(value: Recollection) -> Text:
     """The trace of an answer in one line."""
     legs = [f"{leg.leg} leg {leg.found} in {leg.milliseconds:.1f} ms" for leg in value.trace.legs]
+    rerank = value.trace.rerank
     dropped = [item for item in value.trace.dropped if not isinstance(item.reason, BelowLimit)]
     below = len(value.trace.dropped) - len(dropped)
     reasons = [f"{item.id} {item.reason}" for item in dropped]
     return parts(
         *legs,
+        f"{rerank.sent} reranked in {rerank.milliseconds:.1f} ms" if rerank else "",
         f"{len(value.hits)} given",
         f"{below} below the limit" if below else "",
         *reasons,
@@ -121,6 +134,23 @@ def _placings(placings: Mapping[str, Placing], legs: Sequence[str]) -> list[str]
     return cells
 
 
+def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
+    table = headed("Rerank", "place>", "before>", "id", "score>", "blend>")
+    places = [(item.id, item.reranked) for item in judged if item.reranked]
+    for id_, place in places[:_CANDIDATES]:
+        numbers = number(place.score), number(place.blend)
+        table.add_row(str(place.after), str(place.before), Text(id_, ID, no_wrap=True), *numbers)
+    line = parts(
+        report.model,
+        f"{report.sent} sent",
+        f"{report.withheld} withheld as sensitive" if report.withheld else "",
+        f"{report.milliseconds:.1f} ms",
+        data(report.error, BAD) if report.error else "",
+    )
+    told = Text("  ").append_text(line)
+    return Group(table, told) if places else Group(Text("Rerank", STRONG), told)
+
+
 def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
     table = headed("Left out", "id", "reason")
     for item in dropped[:_DROPPED]:
@@ -140,9 +170,11 @@ def _recipes(trace: Trace) -> RenderableType:
     recipes = {
         "fusion": trace.fusion,
         "adjustments": trace.adjustments,
+        "rerank": trace.rerank.recipe if trace.rerank else "",
         "selection": trace.selection,
         "time": stages,
     }
     for name, recipe in recipes.items():
-        table.add_row(Text(name, QUIET), data(recipe, QUIET))
+        if recipe:
+            table.add_row(Text(name, QUIET), data(recipe, QUIET))
     return table

@@ -19,8 +19,15 @@ from recollect.errors import (
     RecollectError,
 )
 from recollect.interfaces import records
-from recollect.interfaces.records import FORMAT, HeaderRecord, LinkRecord, MemoryRecord
-from recollect.protocols import History
+from recollect.interfaces.records import (
+    FORMAT,
+    HeaderRecord,
+    LinkRecord,
+    MemoryRecord,
+    SecretRecord,
+)
+from recollect.protocols import History, Sealed
+from recollect.remember.secrets import masked
 from recollect.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored
 
 BATCH = 500  # memories of one transaction, and of one page
@@ -51,6 +58,9 @@ def export(
     for page in _pages(app):
         for memory in page:
             earlier = app.versions(memory.id)[:-1] if memory.version > 1 else ()
+            if any(version.sensitive for version in (*earlier, memory)):
+                for sealed in app.sealed(memory.id):
+                    write(_line(SecretRecord.of(sealed)))
             write(_line(MemoryRecord.of(memory, earlier)))
         done.memories += len(page)
         advance(len(page))
@@ -94,6 +104,7 @@ class Imported:
     """How much an import added."""
 
     stored: int = 0
+    sensitive: int = 0  #: of those stored, how many are encrypted
     known: int = 0  #: the same content or the same id was there before
     links_stored: int = 0
     links_known: int = 0
@@ -118,6 +129,7 @@ class Import:
         self._siblings: set[MemoryId] = set()
         self._same: dict[MemoryId, MemoryId] = {}  # the id in the file -> the id in the store
         self._held: list[tuple[int, Link]] = []
+        self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
 
     def __call__(self, lines: Iterable[tuple[int, bytes | RecollectError]]) -> Imported:
         """Import numbered lines.
@@ -143,16 +155,23 @@ class Import:
     def _refuse(self, line: int, error: RecollectError) -> None:
         self.result.bad += 1
         if self._most_problems is None or len(self.result.problems) < self._most_problems:
-            self.result.problems.append(Problem(line=line, code=error.code, message=error.message))
+            said = masked(error.message)  # some messages quote what they refuse
+            self.result.problems.append(Problem(line=line, code=error.code, message=said))
 
-    def _take(self, number: int, record: LinkRecord | MemoryRecord) -> None:
+    def _take(self, number: int, record: LinkRecord | SecretRecord | MemoryRecord) -> None:
         if isinstance(record, LinkRecord):
             self._flush()
             self._take_link(number, record.link())
             self._advance(1)
             return
+        if isinstance(record, SecretRecord):
+            secret = record.sealed()
+            self._sealed.setdefault(secret.id, []).append(secret)
+            return
         category = self._app.settings.categories[0]
-        history = self._app.admit(record.versions(category, self._now))
+        versions = record.versions(category, self._now)
+        sealed = self._sealed.pop(versions[-1].id, [])
+        history = self._app.admit(versions, sealed, made_id=record.is_from_elsewhere)
         self._batch.append(history)
         if history.versions[-1].id == record.id:  # it comes from a store like this one
             self._siblings.add(history.versions[-1].id)
@@ -170,8 +189,9 @@ class Import:
         outcomes = self._app.add_histories(batch, self._siblings)
         for id_, outcome in zip(ids, outcomes, strict=True):
             match outcome:
-                case Stored():
+                case Stored(memory=memory):
                     self.result.stored += 1
+                    self.result.sensitive += memory.sensitive
                 case AlreadyKnown(memory=memory):
                     self.result.known += 1
                     self._same[id_] = memory.id
@@ -209,7 +229,9 @@ class Import:
             self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
 
 
-def _read(line: bytes | RecollectError) -> HeaderRecord | LinkRecord | MemoryRecord:
+def _read(
+    line: bytes | RecollectError,
+) -> HeaderRecord | LinkRecord | SecretRecord | MemoryRecord:
     if isinstance(line, RecollectError):
         raise line
     try:

@@ -40,15 +40,34 @@ class Adjustments:
         """The factors that apply to a memory, by name."""
         factors: dict[str, float] = {}
         if self.importance:
-            factors["importance"] = 1 - self.importance + self.importance * memory.importance
-        if self.exact and fold(query.text).strip() in fold(memory.content):
+            factors["importance"] = importance_prior(memory, self.importance)
+        if self.exact and holds_word_for_word(memory, query):
             factors["exact"] = 1 + self.exact
-        if query.focus and (memory.category in query.focus or {*memory.tags} & {*query.focus}):
+        if query.focus and is_in_focus(memory, query):
             factors["focus"] = 1 + self.focus
-        tau = self.decay_days.get(memory.category)
-        if tau:
-            age = max(0.0, (now - memory.created_at).total_seconds() / _DAY)
-            factors["decay"] = math.exp(-age / tau)
-        if memory.provenance.trust in self.trust:
+        if self.decay_days and memory.category in self.decay_days:
+            factors["decay"] = decay(memory, self.decay_days[memory.category], now)
+        if self.trust and memory.provenance.trust in self.trust:
             factors["trust"] = self.trust[memory.provenance.trust]
         return factors
+
+
+def importance_prior(memory: Memory, weight: float) -> float:
+    """1 - w + w x importance, what is known before any query is asked (Kraaij et al. 2002)."""
+    return 1 - weight + weight * memory.importance
+
+
+def holds_word_for_word(memory: Memory, query: Query) -> bool:
+    """Whether the memory quotes the whole query: who quotes wants that place and no other."""
+    return fold(query.text).strip() in fold(memory.content)
+
+
+def is_in_focus(memory: Memory, query: Query) -> bool:
+    """Whether the caller said that the memory's category or one of its tags matters just now."""
+    return memory.category in query.focus or not {*query.focus}.isdisjoint(memory.tags)
+
+
+def decay(memory: Memory, tau: float, now: datetime) -> float:
+    """exp(-age / tau): after tau days 1/e is left (Li & Croft 2003, time-based language models)."""
+    age = max(0.0, (now - memory.created_at).total_seconds() / _DAY)
+    return math.exp(-age / tau)

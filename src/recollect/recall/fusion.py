@@ -14,6 +14,32 @@ from recollect.types import Fused, MemoryId, Placing, Ranking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Calibrated:
+    """The weighted sum of what each leg says its finds are worth in this very query.
+
+    A leg judges its own evidence: the lexical leg by how much of the query's information a memory
+    covers, the dense leg by how far a memory stands out from all others. Where a leg has little
+    to say it adds little, whatever its ranking looks like; where two agree they add up. A leg that
+    answers alone keeps its order. After Bruch et al. 2023, who find that scores carry what ranks
+    lose, and Manmatha et al. 2001, who make them comparable by their distributions: docs/adr/0015.
+    """
+
+    weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
+
+    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+        """Every candidate of every leg, best first."""
+        alone = sum(bool(ranking.candidates) for ranking in rankings) == 1
+        return _merge(rankings, [self._worth(ranking, alone=alone) for ranking in rankings])
+
+    def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:
+        weight = self.weights.get(ranking.leg, 1.0)
+        evidence = [candidate.evidence for candidate in ranking.candidates]
+        if alone:
+            return _proportions(ranking, weight * (max(evidence, default=0.0) or 1.0))
+        return [weight * each for each in evidence]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexCombination:
     """The weighted sum of the legs' scores, each divided by its leg's best (Bruch et al. 2023).
 
@@ -68,10 +94,10 @@ def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]
     shares: dict[MemoryId, list[float]] = {}
     for ranking, given in zip(rankings, contributions, strict=True):
         leg = ranking.leg
-        for rank, ((id_, score, confidence), share) in enumerate(
+        for rank, ((id_, *found), share) in enumerate(
             zip(ranking.candidates, given, strict=True), start=1
         ):
-            placing = Placing(rank, score, confidence)
+            placing = Placing(rank, *found)
             if id_ in placings:
                 placings[id_][leg] = placing
                 shares[id_].append(share)

@@ -61,6 +61,18 @@ def find(store: Store, scope: Scope, text: str) -> Memory:
     return memory
 
 
+def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory:
+    """One version of a memory.
+
+    Raises:
+        MemoryNotFound: it has no such version.
+    """
+    for memory in store.versions(scope, id):
+        if memory.version == version:
+            return memory
+    raise errors.MemoryNotFound(f"memory {id} has no version {version}")
+
+
 def states(
     store: Store, scope: Scope, memories: Sequence[Memory], now: datetime
 ) -> dict[MemoryId, State]:

@@ -111,6 +111,16 @@ def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str
     return present
 
 
+def _evidence(scores: Sequence[float], confidence: Sequence[float]) -> list[float]:
+    """What each match is worth beside other legs' finds.
+
+    Its score as a share of the best, as far as it covers the query, and as far as any match does:
+    where the best match holds a quarter of what was asked, they are all matches by chance.
+    """
+    surest, best = max(confidence, default=0.0), max(scores, default=0.0) or 1.0
+    return [score / best * own * surest for score, own in zip(scores, confidence, strict=True)]
+
+
 def information(frequency: int, total: int) -> float:
     """Inverse document frequency (Robertson & Sparck Jones 1976), kept above zero."""
     return math.log1p((total - frequency + 0.5) / (frequency + 0.5))
@@ -173,7 +183,8 @@ class _Scorer:
                     scores[position] += gain if exact else gain * weights.inflected
         self._add_neighbours(terms, held, scores)
         ids = [match.id for match in matches]
-        candidates = [*map(Candidate, ids, scores, self._confidence(held, len(matches)))]
+        confidence = self._confidence(held, len(matches))
+        candidates = [*map(Candidate, ids, scores, confidence, _evidence(scores, confidence))]
         candidates.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return candidates
 

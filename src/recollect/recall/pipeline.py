@@ -1,4 +1,4 @@
-"""The read path: parse, legs, fuse, hydrate, adjust, select, attach links. It never writes."""
+"""The read path: parse, legs, fuse, hydrate, adjust, rerank, select, attach links. Never writes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,19 @@ from recollect.protocols import Fusion, Leg, Store
 from recollect.recall.adjust import Adjustments
 from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
+from recollect.recall.rerank import Rerank
 from recollect.recall.select import Selection, present
 from recollect.recall.standing import Reading, Standing
 from recollect.recall.supersession import heads
-from recollect.trace import BelowLimit, Dropped, Judged, LegReport, Recollection, Trace
+from recollect.trace import (
+    BelowLimit,
+    Dropped,
+    Judged,
+    LegReport,
+    Recollection,
+    RerankReport,
+    Trace,
+)
 from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking
 
 logger = logging.getLogger(__name__)
@@ -35,6 +44,7 @@ class Recall:
     adjustments: Adjustments
     selection: Selection
     executor: Executor = field(repr=False)
+    rerank: Rerank | None = None
 
     def __call__(self, query: Query) -> Recollection:
         """The memories that matter, best first, with the trace of how they were found."""
@@ -48,6 +58,8 @@ class Recall:
         linked = self.store.has_links(query.filter.scope)
         choice = self._choose(query, rankings, fused, linked=linked)
         watch.lap("choose")
+        if choice.rerank:
+            watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
         hits = self._hits(query, choice, linked=linked)
         watch.lap("links")
         return Recollection(
@@ -62,14 +74,15 @@ class Recall:
                 judged=tuple(choice.judged),
                 dropped=tuple(choice.dropped),
                 milliseconds=watch.stages,
+                rerank=choice.rerank,
             ),
         )
 
     def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
         """Every leg's answer; side by side when there is more than one."""
         if len(self.legs) == 1:
-            return [_run(self.legs[0], query)]
-        return [*self.executor.map(lambda leg: _run(leg, query), self.legs)]
+            return [run(self.legs[0], query)]
+        return [*self.executor.map(lambda leg: run(leg, query), self.legs)]
 
     def _choose(
         self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
@@ -81,7 +94,7 @@ class Recall:
         """
         superseded = self._superseded(query, fused) if linked and fused else {}
         reading = Reading(self.store, query.filter, rankings)
-        if superseded:  # a chain may carry anybody up
+        if superseded or self.rerank:  # a chain, or a reranker, may carry anybody up
             return self._choose_among(query, fused, superseded, reading)
         depth = self._contenders(query, fused, reading)
         choice = self._choose_among(query, fused[:depth], superseded, reading)
@@ -129,9 +142,11 @@ class Recall:
         reading: Reading,
     ) -> _Choice:
         standing = Standing(query.filter, fused, superseded, reading)
-        judged = self._judge(query, standing)
+        judged, report = self._judge(query, standing), None
+        if self.rerank:
+            judged, report = self.rerank(query, judged, standing.memories)
         chosen, dropped = self.selection(query, judged, standing.memories)
-        return _Choice(judged, chosen, [*standing.dropped, *dropped], standing)
+        return _Choice(judged, chosen, [*standing.dropped, *dropped], standing, report)
 
     def _judge(self, query: Query, standing: Standing) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -162,6 +177,7 @@ class Recall:
                     score=candidate.score,
                     placings=candidate.placings,
                     factors=candidate.factors,
+                    reranked=candidate.reranked,
                     replaces=replaced.get(candidate.id, ()),
                     attached=added.attached,
                     pointers=added.pointers,
@@ -177,9 +193,10 @@ class _Choice(NamedTuple):
     chosen: list[Judged]
     dropped: list[Dropped]
     standing: Standing
+    rerank: RerankReport | None = None
 
 
-def _run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
+def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
     """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more."""
     began = perf_counter()
     try:
@@ -206,3 +223,8 @@ class _Stopwatch:
         now = perf_counter()
         self.stages[stage] = (now - self._last) * 1e3
         self._last = now
+
+    def carve(self, stage: str, milliseconds: float, *, out_of: str) -> None:
+        """Show a part of a stage as one of its own."""
+        self.stages[out_of] -= milliseconds
+        self.stages[stage] = milliseconds

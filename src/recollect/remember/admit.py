@@ -44,8 +44,6 @@ def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
     Raises:
         InvalidInput: one of its kinds, for the first thing that is wrong.
     """
-    if draft.sensitive:
-        raise errors.SensitiveUnavailable
     created_at = check_time(draft.created_at, "created_at")
     if created_at is not None and created_at > now + CLOCK_SKEW:
         raise errors.InvalidTime(f"created_at {created_at.isoformat()} lies in the future")
@@ -61,6 +59,7 @@ def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
         tags=check_tags(draft.tags),
         keywords=check_keywords(draft.keywords),
         importance=check_importance(draft.importance),
+        sensitive=draft.sensitive,
         created_at=created_at,
         valid_from=valid_from,
         valid_to=valid_to,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from recollect import errors
-from recollect.protocols import History, Store
+from recollect.protocols import History, Sealed, Store
 from recollect.remember.admit import Rules, admit
+from recollect.remember.arrival import Arrival
+from recollect.remember.reveal import Reveal
+from recollect.remember.sensitive import Boundary, under_present_key
+from recollect.remember.update import Update
+from recollect.remember.versions import Changes, next_version
 from recollect.types import (
     AlreadyKnown,
     Draft,
@@ -19,27 +23,10 @@ from recollect.types import (
     Memory,
     MemoryId,
     Outcome,
-    Provenance,
     Scope,
-    UserId,
 )
 
-_TICK = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What an update changes; None leaves a field as it is."""
-
-    content: str | None = None
-    category: str | None = None
-    tags: tuple[str, ...] | None = None
-    keywords: tuple[str, ...] | None = None
-    importance: float | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    always_valid: bool = False  #: take the valid-from / valid-to span away
-    provenance: Provenance | None = None
+__all__ = ["Changes", "PurgePlan", "Remember"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +46,18 @@ class Remember:
     rules: Rules
     clock: Callable[[], datetime]
     new_id: Callable[[], MemoryId]
+    boundary: Boundary
+    reveal: Reveal
 
     def add(self, scope: Scope, draft: Draft, supersedes: Sequence[Memory] = ()) -> Outcome:
         """Keep a draft as a new memory that takes the place of the given ones.
 
-        When a memory says the same already, that one takes their place.
+        When a memory says the same already, that one takes their place. One that holds a secret
+        becomes sensitive.
         """
         now = self.clock()
         _refuse_deleted(supersedes)
+        self.boundary.refuse_in_clear_fields(draft)
         memory = self._new(scope, admit(draft, self.rules, now), now)
         links = [
             Link(
@@ -77,7 +68,12 @@ class Remember:
             )
             for old in {old.id: old for old in supersedes}.values()
         ]
-        outcome = self.store.put(scope, memory, links)
+
+        def put() -> Outcome:
+            kept, sealed = self.boundary.guard(memory)
+            return self.store.put(scope, kept, links, sealed)
+
+        outcome = under_present_key(self.boundary.vault, put)
         if isinstance(outcome, AlreadyKnown):
             for old in supersedes:
                 if old.id != outcome.memory.id:
@@ -85,24 +81,25 @@ class Remember:
                         self.link(scope, outcome.memory, LinkKind.SUPERSEDES, old)
         return outcome
 
-    def admit_history(self, scope: Scope, versions: Sequence[Memory]) -> History:
+    def admit_history(
+        self,
+        scope: Scope,
+        versions: Sequence[Memory],
+        sealed: Sequence[Sealed] = (),
+        *,
+        made_id: bool = False,
+    ) -> History:
         """A memory from elsewhere, every version of it held to the same rules as a new one.
 
-        Raises:
-            InvalidInput: a version breaks a rule.
-            InvalidRecord: the versions do not follow one another.
+        `sealed` is what its sensitive versions say, as it was sealed there. With `made_id` its id
+        was made from its content: were that sensitive, the id would tell.
         """
-        now = self.clock()
-        admitted = tuple(
-            _with(version, admit(_draft_of(version), self.rules, now), owner=scope.user)
-            for version in versions
+        arrival = Arrival(
+            store=self.store, rules=self.rules, clock=self.clock, boundary=self.boundary
         )
-        for earlier, later in itertools.pairwise(admitted):
-            if later.version <= earlier.version or later.updated_at < earlier.updated_at:
-                raise errors.InvalidRecord(
-                    f"version {later.version} of {later.id} does not follow {earlier.version}"
-                )
-        return History(versions=admitted)
+        if made_id:
+            versions = arrival.renamed(scope, versions)
+        return arrival(scope, versions, sealed)
 
     def update(
         self,
@@ -112,19 +109,14 @@ class Remember:
         expected_version: int | None = None,
     ) -> Memory:
         """Change a memory; the version before stays readable. Changing nothing writes nothing."""
-        if memory.deleted_at is not None:
-            raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be changed")
-        if expected_version is not None and expected_version != memory.version:
-            raise errors.VersionConflict(
-                f"memory {memory.id} has version {memory.version}, not {expected_version}"
-            )
-        draft = admit(_apply(changes, _draft_of(memory)), self.rules, self.clock())
-        changed = _with(memory, draft, owner=memory.owner)
-        if changed == memory:
-            return memory
-        changed = self._next(changed)
-        self.store.replace(scope, changed)
-        return changed
+        update = Update(
+            store=self.store,
+            rules=self.rules,
+            clock=self.clock,
+            boundary=self.boundary,
+            reveal=self.reveal,
+        )
+        return update(scope, memory, changes, expected_version)
 
     def delete(self, scope: Scope, memory: Memory) -> Memory:
         """Hide a memory from recall; it can be restored.
@@ -134,7 +126,7 @@ class Remember:
         """
         if memory.deleted_at is not None:
             raise errors.AlreadyDeleted(f"memory {memory.id} is deleted already")
-        deleted = self._next(memory)
+        deleted = next_version(memory, self.clock())
         deleted = replace(deleted, deleted_at=deleted.updated_at)
         self.store.replace(scope, deleted, self._bridge(scope, memory.id, deleted.updated_at))
         return deleted
@@ -143,7 +135,7 @@ class Remember:
         """Bring a deleted memory back."""
         if memory.deleted_at is None:
             raise errors.NotDeleted(f"memory {memory.id} is not deleted")
-        restored = self._next(replace(memory, deleted_at=None))
+        restored = next_version(replace(memory, deleted_at=None), self.clock())
         self.store.replace(scope, restored)
         return restored
 
@@ -214,11 +206,6 @@ class Remember:
             version=1,
         )
 
-    def _next(self, memory: Memory) -> Memory:
-        """The next version, written now; never before the last, whatever the clock says."""
-        now = max(self.clock(), memory.updated_at + _TICK)
-        return replace(memory, version=memory.version + 1, updated_at=now)
-
     def _bridge(self, scope: Scope, middle: MemoryId, now: datetime) -> list[Link]:
         """Links from what supersedes a memory to what it supersedes."""
         chain = [
@@ -243,44 +230,3 @@ def _refuse_deleted(memories: Sequence[Memory]) -> None:
     for memory in memories:
         if memory.deleted_at is not None:
             raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be linked")
-
-
-def _draft_of(memory: Memory) -> Draft:
-    return Draft(
-        content=memory.content,
-        category=memory.category,
-        tags=memory.tags,
-        keywords=memory.keywords,
-        importance=memory.importance,
-        sensitive=memory.sensitive,
-        created_at=memory.created_at,
-        valid_from=memory.valid_from,
-        valid_to=memory.valid_to,
-        provenance=memory.provenance,
-    )
-
-
-def _apply(changes: Changes, draft: Draft) -> Draft:
-    given = {
-        name: value
-        for name in Changes.__dataclass_fields__
-        if name != "always_valid" and (value := getattr(changes, name)) is not None
-    }
-    spans = {"valid_from": None, "valid_to": None} if changes.always_valid else {}
-    return replace(draft, **(spans | given))
-
-
-def _with(memory: Memory, draft: Draft, owner: UserId) -> Memory:
-    return replace(
-        memory,
-        owner=owner,
-        content=draft.content,
-        category=draft.category,
-        tags=draft.tags,
-        keywords=draft.keywords,
-        importance=draft.importance,
-        created_at=draft.created_at or memory.created_at,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        provenance=draft.provenance,
-    )

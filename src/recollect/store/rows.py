@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from recollect import analysis
 from recollect.types import (
     Filter,
     Link,
@@ -17,6 +17,7 @@ from recollect.types import (
     MemoryId,
     Provenance,
     Scope,
+    Space,
     Trust,
     UserId,
 )
@@ -74,7 +75,6 @@ def from_memory(scope: Scope, memory: Memory, replaced_at: datetime | None) -> d
         "id": memory.id,
         "version": memory.version,
         "content": memory.content,
-        "content_hash": analysis.fingerprint(memory.content),
         "category": memory.category,
         "tags": _from_words(memory.tags),
         "keywords": _from_words(memory.keywords),
@@ -116,6 +116,17 @@ def from_link(scope: Scope, link: Link) -> dict[str, Any]:
         "created_at": from_time(link.created_at),
         "removed_at": NOT_YET if link.removed_at is None else from_time(link.removed_at),
     }
+
+
+@lru_cache(maxsize=64)
+def to_space(description: str) -> Space:
+    """A vector space from its description."""
+    return Space(**json.loads(description))
+
+
+def from_space(space: Space) -> str:
+    """The description of a vector space."""
+    return json.dumps(asdict(space), ensure_ascii=False)
 
 
 def from_filter(filter: Filter) -> dict[str, Any]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Container, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from recollect import analysis, errors
 from recollect.filters import says_more
@@ -18,17 +16,21 @@ from recollect.protocols import (
     LexicalMatch,
     LexicalStatistics,
     Page,
+    Sealed,
     Statistics,
 )
-from recollect.store import migrate, rows
-from recollect.store.connections import Connections, translated
+from recollect.store import checking, linking, migrate, rows, secrets, spaces
+from recollect.store.connections import translated
 from recollect.store.lexicon import Lexicon
+from recollect.store.linking import LinksInFile
 from recollect.store.queries import SQLITE as SQL
+from recollect.store.queue import WorkInFile
+from recollect.store.secrets import SecretsInFile
+from recollect.store.spaces import SpacesInFile
 from recollect.types import (
     AlreadyKnown,
     Filter,
     Link,
-    LinkKind,
     Memory,
     MemoryId,
     Outcome,
@@ -40,17 +42,11 @@ from recollect.types import (
 _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
 
 
-class SqliteStore:
+class SqliteStore(LinksInFile, SpacesInFile, WorkInFile, SecretsInFile):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 
     def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
-        self.path = path
-        self._connections = Connections(
-            path,
-            lambda connection: migrate.is_present(connection, str(path)),
-            busy_timeout=busy_timeout,
-            create=create,
-        )
+        super().__init__(path, busy_timeout=busy_timeout, create=create)
         self._lexicon = Lexicon(self._connections)
         self._open()
 
@@ -71,45 +67,26 @@ class SqliteStore:
         if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
             self.reindex()
 
-    def close(self) -> None:
-        """Close every connection of every thread."""
-        self._connections.close()
-
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction. IMMEDIATE takes the turn at once: it cannot be lost later."""
-        connection = self._connections.get()
-        with translated(self.path):
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-            try:
-                connection.execute("COMMIT")
-            except sqlite3.Error:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
-
-    def _read(self, statement: str, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-        return self._connections.read(SQL[statement], parameters)
-
     # ---- writing -------------------------------------------------------------------------------
 
-    def put(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> Outcome:
+    def put(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+    ) -> Outcome:
         """Keep a new memory with its links, unless a live one has the same content."""
         with self._write() as connection:
-            known = _known(connection, scope, memory)
+            known = _known(connection, scope, memory, sealed)
             if known is not None:
                 return AlreadyKnown(memory=known)
             if _present_version(connection, scope, memory.id) is not None:
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            _insert(connection, scope, memory)
+            _insert(connection, scope, memory, sealed=sealed)
+            secrets.keep(connection, sealed)
             for link in links:
-                _add_link(connection, scope, link)
+                linking.insert(connection, scope, link)
         return Stored(memory=memory)
 
     def put_many(
@@ -123,18 +100,26 @@ class SqliteStore:
                 if _present_version(connection, scope, present.id) is not None:
                     outcomes.append(None)
                     continue
-                known = None if present.deleted_at else _known(connection, scope, present)
+                sealed = history.sealed
+                known = None if present.deleted_at else _known(connection, scope, present, sealed)
                 if known is not None and known.id not in siblings:
                     outcomes.append(AlreadyKnown(memory=known))
                     continue
-                for memory, later in zip(
-                    history.versions, [*history.versions[1:], None], strict=True
-                ):
-                    _insert(connection, scope, memory, later.updated_at if later else None)
+                ends = [later.updated_at for later in history.versions[1:]]
+                for memory, end in zip(history.versions, [*ends, None], strict=True):
+                    _insert(connection, scope, memory, end, sealed)
+                secrets.keep(connection, sealed)
                 outcomes.append(Stored(memory=present))
         return outcomes
 
-    def replace(self, scope: Scope, memory: Memory, links: Sequence[Link] = ()) -> None:
+    def replace(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+        concealed: Sequence[Memory] = (),
+    ) -> None:
         """Make `memory` the present version of its id, and keep these links with it."""
         with self._write() as connection:
             present = self.get(scope, memory.id)
@@ -143,7 +128,8 @@ class SqliteStore:
                 raise errors.VersionConflict(
                     f"version {memory.version} of {memory.id} cannot follow version {before}"
                 )
-            known = _known(connection, scope, memory) if says_more(present, memory) else None
+            says_other = says_more(present, memory) or bool(sealed)
+            known = _known(connection, scope, memory, sealed) if says_other else None
             if known is not None:
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
             connection.execute(
@@ -155,9 +141,11 @@ class SqliteStore:
                     "replaced_at": rows.from_time(memory.updated_at),
                 },
             )
-            _insert(connection, scope, memory)
+            secrets.conceal(connection, scope, concealed, sealed)
+            _insert(connection, scope, memory, sealed=sealed)
+            secrets.keep(connection, sealed)
             for link in links:
-                _add_link(connection, scope, link)
+                linking.insert(connection, scope, link)
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good.
@@ -167,12 +155,12 @@ class SqliteStore:
         """
         parameters = {"owner": scope.user, "ids": json.dumps(ids)}
         with self._write() as connection:
+            spaces.forget(connection, scope, ids)
+            secrets.forget(connection, scope, ids)
             for statement in ("delete_links", "delete_indexed", "delete_memories"):
                 connection.execute(SQL[statement], parameters)
             connection.execute(SQL["optimise_index"])
-        with translated(self.path):
-            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return not busy
+        return self.scrub()
 
     def reindex(self) -> None:
         """Make the whole index anew with the present analysis; all or nothing."""
@@ -255,48 +243,6 @@ class SqliteStore:
             newest=rows.to_time(max(row[2] for row in held)) if held else None,
         )
 
-    # ---- links ---------------------------------------------------------------------------------
-
-    def add_link(self, scope: Scope, link: Link) -> None:
-        """Keep a link; duplicates and supersede cycles are refused."""
-        with self._write() as connection:
-            _add_link(connection, scope, link)
-
-    def remove_link(self, scope: Scope, link: Link) -> bool:
-        """Close a link at `link.removed_at`; False when there is none to close."""
-        with self._write() as connection:
-            return bool(
-                connection.execute(SQL["remove_link"], rows.from_link(scope, link)).rowcount
-            )
-
-    def has_links(self, scope: Scope) -> bool:
-        """Whether a scope has any link, past or present."""
-        return bool(self._read("has_links", {"owner": scope.user}))
-
-    def links(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
-    ) -> list[Link]:
-        """The links that begin or end at these memories, oldest first."""
-        return self._links("links_of", scope, ids, as_of)
-
-    def superseding(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
-    ) -> list[Link]:
-        """The supersedes links above these memories, as far as their chains go."""
-        return self._links("superseding", scope, ids, as_of)
-
-    def _links(
-        self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
-    ) -> list[Link]:
-        found = self._read(
-            statement, {"owner": scope.user, "ids": json.dumps(ids), "moment": rows.moment(as_of)}
-        )
-        return [*map(rows.to_link, found)]
-
-    def all_links(self, scope: Scope) -> Iterator[Link]:
-        """Every link ever made in a scope, removed ones too."""
-        return map(rows.to_link, self._read("all_links", {"owner": scope.user}))
-
     # ---- lexical search ------------------------------------------------------------------------
 
     def lexical_statistics(self, terms: Sequence[str]) -> LexicalStatistics:
@@ -313,36 +259,8 @@ class SqliteStore:
 
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""
-        connection = self._connections.get()
         with translated(self.path):
-            integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-            counts = {
-                name: connection.execute(SQL[name]).fetchone()[0]
-                for name in ("count_unindexed", "count_dangling", "count_presents")
-            }
-            [journal] = connection.execute("PRAGMA journal_mode").fetchone()
-        return [
-            Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
-            Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
-            self._check_lexicon(connection),
-            _counted("index", counts["count_unindexed"], "versions missing from the index"),
-            _counted("links", counts["count_dangling"], "links without a memory at one end"),
-            _counted("versions", counts["count_presents"], "memories without one present version"),
-        ]
-
-    def _check_lexicon(self, connection: sqlite3.Connection) -> Finding:
-        """Whether FTS5's index agrees with the terms it was made from."""
-        if self._connections.read_only:  # FTS5 takes the command as an INSERT
-            return Finding(name="lexicon", good=True, detail="not checked: the file is read-only")
-        try:
-            connection.execute(SQL["check_index"])
-        except sqlite3.DatabaseError as exc:
-            return Finding(name="lexicon", good=False, detail=str(exc))
-        return Finding(name="lexicon", good=True, detail="agrees with the terms")
-
-
-def _counted(name: str, count: int, what: str) -> Finding:
-    return Finding(name=name, good=count == 0, detail=f"{count} {what}")
+            return checking.findings(self._connections.get(), read_only=self._connections.read_only)
 
 
 # What follows runs inside a transaction of the caller.
@@ -353,25 +271,26 @@ def _insert(
     scope: Scope,
     memory: Memory,
     replaced_at: datetime | None = None,
+    sealed: Sequence[Sealed] = (),
 ) -> None:
-    parameters = rows.from_memory(scope, memory, replaced_at)
+    known_by = secrets.content_hash(connection, scope, memory, sealed)
+    parameters = rows.from_memory(scope, memory, replaced_at) | {"content_hash": known_by}
     row = connection.execute(SQL["insert_memory"], parameters).lastrowid
     if memory.deleted_at is None and row is not None:
         _index(connection, row, memory)
+        spaces.belong(connection, scope, row, memory)
 
 
 def _index(connection: sqlite3.Connection, row: int, memory: Memory) -> None:
     connection.execute(SQL["insert_indexed"], (row, *analysis.entry(memory)))
 
 
-def _known(connection: sqlite3.Connection, scope: Scope, memory: Memory) -> Memory | None:
+def _known(
+    connection: sqlite3.Connection, scope: Scope, memory: Memory, sealed: Sequence[Sealed]
+) -> Memory | None:
+    known_by = secrets.content_hash(connection, scope, memory, sealed)
     row = connection.execute(
-        SQL["known"],
-        {
-            "owner": scope.user,
-            "id": memory.id,
-            "content_hash": analysis.fingerprint(memory.content),
-        },
+        SQL["known"], {"owner": scope.user, "id": memory.id, "content_hash": known_by}
     ).fetchone()
     return rows.to_memory(row) if row else None
 
@@ -383,19 +302,3 @@ def _present_version(
 ) -> int | None:
     row = connection.execute(SQL["present_version"], {"owner": scope.user, "id": id}).fetchone()
     return row[0] if row else None
-
-
-def _add_link(connection: sqlite3.Connection, scope: Scope, link: Link) -> None:
-    parameters = rows.from_link(scope, link)
-    if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
-        reverse = parameters | {"source": link.target, "target": link.source}
-        if connection.execute(SQL["supersedes_already"], reverse).fetchone():
-            raise errors.SupersedeCycle(
-                f"{link.target} already supersedes {link.source}, directly or by way of others"
-            )
-    try:
-        connection.execute(SQL["insert_link"], parameters)
-    except sqlite3.IntegrityError as exc:
-        raise errors.DuplicateLink(
-            f"{link.source} {link.kind} {link.target} is there already"
-        ) from exc

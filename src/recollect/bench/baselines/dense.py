@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from recollect.bench import encoder
 from recollect.bench.baselines.ranking import Ranked, best_first
-from recollect.bench.embedding_cache import EmbeddingCache
+from recollect.bench.embedding_cache import EmbeddingCache, default_file
 from recollect.bench.evaluation import Record
+from recollect.embed.local import LocalEmbedder
 
 
 class ExactCosine:
@@ -21,25 +22,31 @@ class ExactCosine:
     """
 
     def __init__(self, corpus: Sequence[Record], *, others: Sequence[Record] = ()) -> None:
-        self._encoder = encoder.shared(encoder.default_folder())
+        self._embedder = _minilm()
         self._ids = [record["id"] for record in corpus]
         self._everyone = len(corpus) + len(others)  # no need to read the others: only to say a size
-        with EmbeddingCache(encoder.default_cache()) as cache:
-            self._vectors = cache.embed(self._encoder, [record["content"] for record in corpus])
+        with EmbeddingCache(default_file()) as known:
+            self._vectors = known.embed(self._embedder, [record["content"] for record in corpus])
 
     def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
         """The best k memories."""
-        [asked] = self._encoder.embed([query])
-        cosines = self._vectors @ asked
+        cosines = self._vectors @ self._embedder.embed_query(query)
         near = np.arange(len(cosines))
         if k < len(cosines):  # only what reaches the k-th best need be sorted
             near = np.flatnonzero(cosines >= np.partition(cosines, -k)[-k])
         return best_first(((self._ids[i], float(cosines[i])) for i in near), k)
 
     def facts(self) -> dict[str, Any]:
-        """Which encoder it is, and what the vectors of everyone take up."""
+        """Which model it is, and what the vectors of everyone take up."""
         size = self._everyone * self._vectors.shape[1] * self._vectors.itemsize
-        return {"models": [self._encoder.identity], "store_bytes": size}
+        space = self._embedder.space
+        return {"models": [f"{space.model} {space.revision}"], "store_bytes": size}
 
     def close(self) -> None:
-        """The encoder stays open for the next user."""
+        """The model stays loaded for the next user."""
+
+
+@cache
+def _minilm() -> LocalEmbedder:
+    """One for all users of a run: loading it takes longer than a query."""
+    return LocalEmbedder.open("minilm")

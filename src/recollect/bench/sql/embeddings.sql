@@ -1,4 +1,4 @@
--- Embeddings that were computed before. A key is a digest of the encoder and the text.
+-- Embeddings that were computed before. A key is a digest of the space and the text.
 
 -- create: the table, when the file is new
 CREATE TABLE IF NOT EXISTS embeddings (key TEXT PRIMARY KEY, vector BLOB NOT NULL);

@@ -12,7 +12,7 @@ import typer
 
 from recollect.app import Recollect
 from recollect.errors import EmptyContent, InvalidInput, RecollectError
-from recollect.interfaces.cli import guard, lazy, options
+from recollect.interfaces.cli import guard, lazy, options, secret
 from recollect.interfaces.cli.session import Session
 from recollect.remember.pipeline import PurgePlan
 from recollect.types import Memory, MemoryId, Provenance, State, Stored
@@ -45,6 +45,8 @@ def store(
         list[str] | None,
         typer.Option("--supersedes", metavar="ID", help="A memory that it replaces; repeatable."),
     ] = None,
+    sensitive: options.Sensitive = False,
+    wait: options.Wait = False,
     as_json: options.Json = False,
 ) -> None:
     """Remember something."""
@@ -62,13 +64,19 @@ def store(
         project=project,
         source=source,
         trust=trust,
+        sensitive=sensitive,
     )
     text = _text(content, file, or_piped=True)
     if text is None:
         raise EmptyContent("no content was given", hint=_HOW_TO_GIVE)
     with run.open() as app:
         outcome = app.store(text, supersedes=supersedes or (), **fields)
+        _note_sealing(run, app, outcome.memory, flagged=sensitive)
+        if wait:
+            run.wait_for_embedding(app)
     stored = isinstance(outcome, Stored)
+    if stored and not wait:
+        run.see_to_embedding()
     run.reply(
         {
             "outcome": "stored" if stored else "already_known",
@@ -101,6 +109,13 @@ def update(
     project: options.Project = None,
     source: options.Source = None,
     trust: options.TrustClass = None,
+    sensitive: Annotated[
+        bool | None,
+        typer.Option(
+            "--sensitive/--not-sensitive",
+            help="Encrypt it with all its versions, or make it an ordinary memory.",
+        ),
+    ] = None,
     expected_version: Annotated[
         int | None,
         typer.Option("--expected-version", help="Refuse if it has another version by now."),
@@ -116,6 +131,7 @@ def update(
             "tags": _replaced(options.words(tag), no_tags, "tag"),
             "keywords": _replaced(options.words(keyword), no_keywords, "keyword"),
             "importance": importance,
+            "sensitive": sensitive,
             "valid_from": options.time("--valid-from", valid_from),
             "valid_to": options.time("--valid-to", valid_to),
             "always_valid": always_valid or None,
@@ -134,8 +150,15 @@ def update(
             changes["provenance"] = _provenance(before, origin)
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
+        plain = sum(not version.sensitive for version in app.versions(before.id))
         memory = app.update(before.id, expected_version=expected_version, **changes)
+        concealed = plain - sum(not version.sensitive for version in app.versions(before.id))
+        if memory.sensitive and not before.sensitive:
+            _note_sealing(run, app, memory, flagged=bool(sensitive))
+        _note_concealed(run, app, concealed)
     word = "Updated" if memory.version > before.version else "Unchanged"
+    if memory.version > before.version:
+        run.see_to_embedding()
     run.reply(
         {"outcome": word.lower(), "memory": lazy.machine.memory(memory)},
         lambda: [lazy.render.outcome(word, memory)],
@@ -154,6 +177,7 @@ def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False)
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
         _each(run, app, ids, app.restore, "Restored")
+    run.see_to_embedding()
 
 
 def purge(
@@ -216,6 +240,28 @@ def _text(content: str | None, file: Path | None, *, or_piped: bool) -> str | No
     if content == lazy.lines.STANDARD or (content is None and or_piped and lazy.lines.is_piped()):
         return lazy.lines.read_text(lazy.lines.STANDARD)
     return content
+
+
+def _note_sealing(run: Session, app: Recollect, memory: Memory, *, flagged: bool) -> None:
+    """Say that a memory was encrypted without being asked to be, and that a key was made."""
+    if not memory.sensitive:
+        return
+    if not flagged:
+        run.note(
+            "A secret was found, so the memory is encrypted: its category, tags, keywords and the "
+            "kind of secret still find it. "
+            f"`recollect update {memory.id} --not-sensitive` undoes it."
+        )
+    secret.note_new_key(run, app.vault)
+
+
+def _note_concealed(run: Session, app: Recollect, concealed: int) -> None:
+    """Say how many earlier versions were encrypted too."""
+    if concealed > 0:
+        versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
+        run.note(f"{versions} of it encrypted too; the text is overwritten in the file.")
+        if not app.scrub():
+            run.note("another process reads the store: traces of the text may remain until it ends")
 
 
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.interfaces import (
+        background,
         bench,
         demo,
         examine,
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
         render,
         render_bench,
         render_own,
+        render_secret,
         render_trace,
+        render_work,
+        staying,
         transfer,
     )
 
     __all__ = [
+        "background",
         "bench",
         "demo",
         "examine",
@@ -31,7 +36,10 @@ if TYPE_CHECKING:
         "render",
         "render_bench",
         "render_own",
+        "render_secret",
         "render_trace",
+        "render_work",
+        "staying",
         "transfer",
     ]
 

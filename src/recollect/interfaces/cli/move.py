@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.errors import FileMissing
-from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli import lazy, options, secret
 from recollect.interfaces.cli.session import Session
 from recollect.interfaces.cli.upkeep import version
 
@@ -48,19 +48,22 @@ def import_memories(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="JSON Lines: an export, or any with `content`.")
     ],
+    wait: options.Wait = False,
     as_json: options.Json = False,
 ) -> None:
     """Add memories and links from JSON Lines."""
     run = Session.of(ctx, as_json=as_json)
-    with (
-        lazy.lines.opened(file) as stream,
-        run.open() as app,
-        lazy.progress.counting("importing") as advance,
-    ):
-        importing = lazy.transfer.Import(
-            app, most_problems=None if as_json else _SHOWN, advance=advance
-        )
-        done = importing(lazy.lines.numbered(stream))
+    with lazy.lines.opened(file) as stream, run.open() as app:
+        with lazy.progress.counting("importing") as advance:
+            importing = lazy.transfer.Import(
+                app, most_problems=None if as_json else _SHOWN, advance=advance
+            )
+            done = importing(lazy.lines.numbered(stream))
+        secret.note_new_key(run, app.vault)
+        if wait:
+            run.wait_for_embedding(app)
+    if done.stored and not wait:
+        run.see_to_embedding()
     run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
     if not as_json:
         for line in _problem_lines(done):
@@ -88,6 +91,8 @@ def _summary(done: Imported) -> str:
         f"{many(done.links_stored, 'link')} added",
         f"{many(done.links_known, 'link')} known already",
     ]
+    if done.sensitive:
+        parts[0] += f" ({done.sensitive:,} of them sensitive)"
     bad = [f"{many(done.bad, 'bad line')} skipped"] if done.bad else []
     return ", ".join(parts + bad)
 

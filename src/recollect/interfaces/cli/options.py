@@ -65,6 +65,13 @@ Source = Annotated[str | None, typer.Option("--source", help="Where it was read.
 TrustClass = Annotated[
     Trust | None, typer.Option("--trust", help="How far its text may be relied on.")
 ]
+Sensitive = Annotated[
+    bool,
+    typer.Option("--sensitive", help="Encrypt it; it is found by its tags and keywords alone."),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="End only when it is embedded, not just stored.")
+]
 LinkSource = Annotated[
     str, typer.Argument(metavar="SOURCE", help="The id of the memory that the link begins at.")
 ]

@@ -214,14 +214,16 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     place = {"store": run.path}
     app_or_none = run.find()
     if app_or_none is None:
-        run.reply_empty(place | {"bytes": 0} | lazy.machine.NO_STATISTICS)
+        nothing = lazy.machine.NO_STATISTICS | lazy.machine.embeddings(None)
+        run.reply_empty(place | {"bytes": 0} | nothing)
         return
     with app_or_none as app:
         counts = app.stats()
+        work = app.work_status()
     size = run.path.stat().st_size
     run.reply(
-        place | {"bytes": size} | lazy.machine.statistics(counts),
-        lambda: [lazy.render.statistics(counts, str(run.path), size)],
+        place | {"bytes": size} | lazy.machine.statistics(counts) | lazy.machine.embeddings(work),
+        lambda: [lazy.render.statistics(counts, str(run.path), size, work)],
     )
 
 
@@ -238,9 +240,11 @@ def _query_text(query: list[str]) -> str:
 
 
 def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> None:
-    for missing in answer.trace.degraded:
+    for missing in answer.trace.failed:
         run.note(f"degraded: {missing}")
-    if len(answer.trace.degraded) == len(answer.trace.legs):
+    for missing in answer.trace.partial:
+        run.note(f"note: {missing}; their words find them already")
+    if all(leg.error for leg in answer.trace.legs):
         raise StoreFailure(
             "no leg of the recall could answer",
             hint="`recollect doctor` looks for what is wrong with the store.",
@@ -258,7 +262,7 @@ def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> No
 def _reply_why_not(run: Session, app: Recollect, text: str, id_: str, fields: QueryFields) -> None:
     answer = app.why_not(text, id_, **fields)
     run.reply(
-        {"query": text, "why_not": lazy.machine.why_not(answer)},
+        {"query": app.asked(text), "why_not": lazy.machine.why_not(answer)},
         lambda: [lazy.render_trace.why_not(answer)],
     )
 

@@ -15,6 +15,7 @@ import typer
 from recollect.app import Recollect
 from recollect.config import Configuration, Settings
 from recollect.errors import FileMissing, MemoryNotFound
+from recollect.interfaces.cli import lazy
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -74,7 +75,7 @@ class Session:
     def find(self) -> Recollect | None:
         """The store, if there is one."""
         try:
-            return Recollect.build(self.settings, create=False)
+            return Recollect.build(self.settings, create=False, borrow=True)
         except FileMissing:
             return None
 
@@ -88,6 +89,20 @@ class Session:
         if app is None:
             raise MemoryNotFound(f"nothing is stored yet in {str(self.path)!r}", hint=_EMPTY_HINT)
         return app
+
+    def see_to_embedding(self) -> None:
+        """Have what was stored embedded in the background; waits for nothing."""
+        lazy.background.ensure(self.settings, self._options.config)
+
+    def wait_for_embedding(self, app: Recollect) -> None:
+        """Embed here and now what waits for it, and say what could not be."""
+        with lazy.progress.counting("embedding", unit="memories") as advance:
+            left = app.wait_for_work(progress=advance)
+        if left.waiting or left.dead:
+            self.note(
+                f"not everything is embedded: {left.waiting:,} wait, {left.dead:,} were given up"
+                f" ({left.last_error}); recall finds them by their words"
+            )
 
     # ---- the way out ---------------------------------------------------------------------------
 

@@ -257,3 +257,220 @@ SELECT count(*) FROM (
     SELECT 1 FROM memories GROUP BY owner, id
     HAVING sum(replaced_at = 9223372036854775807) <> 1
 );
+
+-- spaces: every space, the active one first
+SELECT s.description, s.state, s.embedded,
+(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state <> 'dead'),
+(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state = 'dead')
+FROM spaces AS s ORDER BY s.state, s.number;
+
+-- spaces_in_use: the spaces that memories are embedded into
+SELECT number, key, json_extract(description, '$.text'), state <> 'active'
+FROM spaces WHERE state <> 'retired';
+
+-- space_number: under which number the file has a space
+SELECT number FROM spaces WHERE key = ?;
+
+-- insert_space: make a space known
+INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state);
+
+-- set_space_state: say what a space is for from now on
+UPDATE spaces SET state = :state WHERE key = :key;
+
+-- queue_all: a job for every version that belongs into a space and has no vector there
+INSERT OR IGNORE INTO work (kind, target, row, turn)
+SELECT 'embed', :key, m.row, iif(m.replaced_at < 9223372036854775807, 2, :turn) FROM memories AS m
+WHERE m.deleted_at IS NULL AND NOT m.sensitive
+AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.row = m.row AND v.space = :space)
+ORDER BY m.row;
+
+-- queue_one: a job for one version
+INSERT INTO work (kind, target, row, turn)
+SELECT 'embed', :key, m.row, iif(m.replaced_at < 9223372036854775807, 2, :turn) FROM memories AS m
+WHERE m.row = :row;
+
+-- drop_space: forget a space; its vectors go next
+DELETE FROM spaces WHERE number = ?;
+
+-- drop_vectors: remove the vectors of a space
+DELETE FROM vectors WHERE space = ?;
+
+-- drop_departures: remove what was said about the vectors of a space
+DELETE FROM departures WHERE space = ?;
+
+-- advance_jobs: the space of these jobs is not being filled any more
+UPDATE work SET turn = 0 WHERE kind = 'embed' AND target = ? AND turn = 1;
+
+-- drop_jobs: remove the embed jobs of a space
+DELETE FROM work WHERE kind = 'embed' AND target = ?;
+
+-- forget_vectors: remove the vectors of these memories
+DELETE FROM vectors WHERE row IN (
+    SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids))
+);
+
+-- forget_jobs: remove the jobs of these memories
+DELETE FROM work WHERE row IN (
+    SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids))
+);
+
+-- embedded_before: the newest earlier version of a memory that has a vector in a space
+SELECT v.seq, /*columns*/ FROM memories AS m CROSS JOIN vectors AS v ON v.row = m.row
+WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND v.space = :space
+ORDER BY m.version DESC LIMIT 1;
+
+-- copy_code: give a version the code of another one's vector
+INSERT INTO vectors (space, row, owner, code)
+SELECT space, :row, owner, code FROM vectors WHERE seq = :seq;
+
+-- copy_vector: and the vector itself
+INSERT INTO exact_vectors (seq, vector) SELECT :copy, vector FROM exact_vectors WHERE seq = :seq;
+
+-- keep_code: keep the code of a job's vector, unless the job is gone or the code is there
+INSERT OR IGNORE INTO vectors (space, row, owner, code)
+SELECT :space, m.row, m.owner, :code FROM work AS w CROSS JOIN memories AS m ON m.row = w.row
+WHERE w.number = :number AND w.kind = 'embed' AND w.target = :key;
+
+-- keep_vector: and the vector itself
+INSERT OR IGNORE INTO exact_vectors (seq, vector)
+SELECT v.seq, :vector FROM work AS w CROSS JOIN vectors AS v ON v.row = w.row AND v.space = :space
+WHERE w.number = :number AND w.kind = 'embed' AND w.target = :key;
+
+-- finish_job: remove a job that is done
+DELETE FROM work WHERE number = ? AND kind = 'embed' AND target = ?;
+
+-- arrivals: vectors that arrived after one, in order
+SELECT seq, code FROM vectors INDEXED BY vectors_by_owner
+WHERE space = :space AND owner = :owner AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- departed: vectors that left after a departure, in order
+SELECT number, seq FROM departures INDEXED BY departures_by_owner
+WHERE space = :space AND owner = :owner AND number > :after ORDER BY number;
+
+-- admitted_vectors: the vectors of the memories that a filter admits
+SELECT v.seq FROM memories AS m
+CROSS JOIN vectors AS v ON v.row = m.row AND v.space = :space
+WHERE /*admitted*/ AND m.deleted_at IS NULL;
+
+-- vectors_present: of these vectors, those whose version was present at a moment
+SELECT m.id, e.vector FROM json_each(:seqs) AS wanted
+CROSS JOIN vectors AS v ON v.seq = wanted.value
+CROSS JOIN memories AS m ON m.row = v.row
+CROSS JOIN exact_vectors AS e ON e.seq = v.seq
+WHERE m.owner = :owner AND /*present*/ AND m.deleted_at IS NULL;
+
+-- anything_due: a row if any job can be claimed
+SELECT 1 FROM work INDEXED BY work_by_due WHERE state <> 'dead' AND due <= :now LIMIT 1;
+
+-- claim: take the jobs whose turn it is
+UPDATE work SET state = 'claimed', due = :until, attempts = attempts + 1 WHERE number IN (
+    SELECT number FROM work INDEXED BY work_by_turn
+    WHERE state <> 'dead' AND due <= :now AND kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY turn, number LIMIT :limit
+) RETURNING number;
+
+-- jobs: these jobs with their versions, in the order of their turn
+SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/ FROM json_each(:numbers) AS wanted
+CROSS JOIN work AS w ON w.number = wanted.value
+CROSS JOIN memories AS m ON m.row = w.row
+ORDER BY w.turn, w.number;
+
+-- give_back: put a job back, or give it up, if this claim took it; untried when there is no error
+UPDATE work SET state = :state, due = :due, error = iif(:error = '', error, :error),
+attempts = attempts - (:error = '')
+WHERE number = :number AND state = 'claimed' AND attempts = :attempts;
+
+-- revive: make the jobs of a kind that were given up wait again
+UPDATE work SET state = 'waiting', due = 0, attempts = 0 WHERE kind = ? AND state = 'dead';
+
+-- work_counts: what is in the queue; the error is that of the youngest job that has one
+SELECT kind, target,
+CASE WHEN state = 'claimed' THEN iif(due > :now, 'running', 'waiting') ELSE state END AS standing,
+count(*), error, max(iif(error IS NULL, 0, number))
+FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
+
+-- next_due: when the next job can be claimed
+SELECT min(due) FROM work INDEXED BY work_by_due WHERE state <> 'dead';
+
+-- count_stray: vectors without a memory, a space, or their exact values
+SELECT count(*) FROM vectors AS v
+WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.row = v.row)
+OR NOT EXISTS (SELECT 1 FROM spaces AS s WHERE s.number = v.space)
+OR NOT EXISTS (SELECT 1 FROM exact_vectors AS e WHERE e.seq = v.seq);
+
+-- count_unembedded: present versions without a vector in the active space and without a job for it
+SELECT count(*) FROM spaces AS s CROSS JOIN memories AS m
+WHERE s.state = 'active' AND m.replaced_at = 9223372036854775807
+AND m.deleted_at IS NULL AND NOT m.sensitive
+AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.row = m.row AND v.space = s.number)
+AND NOT EXISTS (
+    SELECT 1 FROM work AS w WHERE w.row = m.row AND w.kind = 'embed' AND w.target = s.key
+);
+
+-- count_dead: jobs that were given up, with the youngest one's error
+SELECT count(*), error, max(number) FROM work WHERE state = 'dead';
+
+-- fragment sealed
+s.owner, s.id, s.version, s.key_id, s.nonce, s.ciphertext, s.fingerprint
+
+-- keep_secret: keep what a sensitive version says, encrypted
+INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)
+VALUES (:owner, :id, :version, :key_id, :nonce, :ciphertext, :fingerprint);
+
+-- secrets_of: every record of a memory
+SELECT /*sealed*/ FROM secrets AS s WHERE s.owner = :owner AND s.id = :id ORDER BY s.version;
+
+-- forget_secrets: remove the records of these memories
+DELETE FROM secrets WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids));
+
+-- hash_of: the content hash of a version
+SELECT content_hash FROM memories WHERE owner = :owner AND id = :id AND version = :version;
+
+-- conceal_version: overwrite the text of a version that has become sensitive
+UPDATE memories SET content = :content, content_hash = :content_hash, sensitive = 1
+WHERE owner = :owner AND id = :id AND version = :version AND NOT sensitive RETURNING row;
+
+-- forget_indexed_row: remove one version from the index
+DELETE FROM indexed WHERE row = ?;
+
+-- forget_vectors_of_row: remove the vectors of one version
+DELETE FROM vectors WHERE row = ?;
+
+-- forget_jobs_of_row: remove the jobs of one version
+DELETE FROM work WHERE row = ?;
+
+-- list_sensitive: the sensitive memories that are not deleted
+SELECT /*columns*/ FROM memories AS m INDEXED BY memories_that_are_sensitive
+WHERE m.owner = :owner AND m.sensitive AND m.replaced_at = 9223372036854775807
+AND m.deleted_at IS NULL ORDER BY m.created_at DESC, m.id DESC;
+
+-- sealed_under: how many records each key opens
+SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id;
+
+-- sealed_otherwise: records under other keys than this, behind one of them
+SELECT /*sealed*/ FROM secrets AS s
+WHERE s.key_id <> :key_id AND (s.owner, s.id, s.version) > (:owner, :id, :version)
+ORDER BY s.owner, s.id, s.version LIMIT :limit;
+
+-- reseal: put a record in the place of another one
+UPDATE secrets SET
+    key_id = :key_id, nonce = :nonce, ciphertext = :ciphertext, fingerprint = :fingerprint
+WHERE owner = :owner AND id = :id AND version = :version AND nonce = :before;
+
+-- rehash: give the versions that say what a record says its new hash
+UPDATE memories SET content_hash = :fingerprint
+WHERE owner = :owner AND id = :id AND sensitive AND content_hash = :before;
+
+-- retire_key: take no more records under a key
+INSERT OR IGNORE INTO retired_keys (key_id, retired_at) VALUES (:key_id, :now);
+
+-- retired_keys: the keys under which no more records are taken
+SELECT key_id FROM retired_keys;
+
+-- note_audit: keep an audit entry
+INSERT INTO audit (at, owner, action, id, version, agent)
+VALUES (:at, :owner, :action, :id, :version, :agent);
+
+-- list_audit: the youngest audit entries
+SELECT at, owner, action, id, version, agent FROM audit
+WHERE owner = :owner ORDER BY number DESC LIMIT :limit;

@@ -2,64 +2,42 @@
 
 The graph takes `input_ids` and `attention_mask` and gives `embedding`: the mean of the last layer
 over the tokens that are not padding, scaled to length 1. It uses the fused operators of ONNX
-Runtime (the domain `com.microsoft`), which are as exact as the plain ones and faster. Only whoever
-builds an encoder imports this module: it needs the package `onnx`, an encoder at work does not.
+Runtime (the domain `com.microsoft`), which are as exact as the plain ones and faster.
+
+Matrices are stored as 8-bit integers with a scale for every 32 numbers, and computed with in 32-bit
+floats: ONNX Runtime widens them once, when it loads the graph, provided that the session has
+`session.disable_quant_qdq=1`. The table of words stays as it is, and only the rows of a text are
+widened.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from recollect.errors import ModelFailure
+from bert_weights import Weights
 
-_OPSET = 18  # ReduceSum and ReduceL2 take their axes as inputs
-_IR_VERSION = 9  # of the same age, so that every ONNX Runtime we allow can read it
+_OPSET = 21  # the first in which DequantizeLinear knows blocks
+_IR_VERSION = 10  # of the same age, so that every ONNX Runtime we allow can read it
 _FUSED = "com.microsoft"
-
-Weights = Mapping[str, NDArray[np.float32]]
-
-
-def read_weights(path: Path) -> Weights:
-    """The tensors of a safetensors file: a length, a header in JSON, and the numbers.
-
-    Raises:
-        ModelFailure: it holds something other than 32-bit floats.
-    """
-    content = path.read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header: dict[str, Any] = json.loads(content[8:begin])
-    header.pop("__metadata__", None)
-    weights: dict[str, NDArray[np.float32]] = {}
-    for name, tensor in header.items():
-        if tensor["dtype"] == "I64":  # position ids, which the graph does without
-            continue
-        if tensor["dtype"] != "F32":
-            raise ModelFailure(f"{name} of {str(path)!r} is {tensor['dtype']}, not F32")
-        first, last = tensor["data_offsets"]
-        numbers = np.frombuffer(content, np.float32, (last - first) // 4, begin + first)
-        weights[name] = numbers.reshape(tensor["shape"])
-    return weights
+_BLOCK = 32  # numbers with a common scale
+_LARGEST = 127  # of an 8-bit integer
 
 
-def write(weights: Weights, config: Mapping[str, Any], path: Path) -> None:
-    """Write the encoder that has these weights."""
-    onnx.save(_Graph(weights, config).model(), path)
-
-
-class _Graph:
+class BertGraph:
     """Nodes and constants of a graph while it grows; a method gives the name of what it adds."""
 
-    def __init__(self, weights: Weights, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, weights: Weights, *, layers: int, heads: int, layer_norm_epsilon: float
+    ) -> None:
         self._weights = weights
-        self._config = config
+        self._layers = layers
+        self._heads = heads
+        self._epsilon = layer_norm_epsilon
+        self.dimensions = len(weights["embeddings.LayerNorm.bias"])
         self._nodes: list[NodeProto] = []
         self._constants: dict[str, TensorProto] = {}
 
@@ -67,7 +45,7 @@ class _Graph:
         """The whole graph."""
         hidden = self._embeddings()
         mask = self._node("Cast", "attention_mask", to=TensorProto.INT32)
-        for layer in range(self._config["num_hidden_layers"]):
+        for layer in range(self._layers):
             hidden = self._layer(f"encoder.layer.{layer}.", hidden, mask)
         self._pooled(hidden)
         tokens = ("batch", "tokens")
@@ -80,7 +58,7 @@ class _Graph:
             ],
             [
                 helper.make_tensor_value_info(
-                    "embedding", TensorProto.FLOAT, ("batch", self._config["hidden_size"])
+                    "embedding", TensorProto.FLOAT, ("batch", self.dimensions)
                 )
             ],
             [*self._constants.values()],
@@ -93,7 +71,6 @@ class _Graph:
 
     def _embeddings(self) -> str:
         """What each token means by itself and by its place; every token is of the first segment."""
-        words = self._node("Gather", self._weight("embeddings.word_embeddings.weight"), "input_ids")
         places = self._constant(
             "places",
             self._weights["embeddings.position_embeddings.weight"]
@@ -104,12 +81,20 @@ class _Graph:
         used = self._node("Slice", places, first, shape, first)
         return self._node(
             "LayerNormalization",
-            self._node("Add", words, used),
+            self._node("Add", self._words(), used),
             self._weight("embeddings.LayerNorm.weight"),
             self._weight("embeddings.LayerNorm.bias"),
             axis=-1,
-            epsilon=self._config["layer_norm_eps"],
+            epsilon=self._epsilon,
         )
+
+    def _words(self) -> str:
+        """The rows of the table of words, each with a scale of its own."""
+        table = self._weights["embeddings.word_embeddings.weight"]
+        scales = _scales(table, axis=1)
+        rows = self._node("Gather", self._constant("words", _rounded(table / scales)), "input_ids")
+        row_scales = self._node("Gather", self._constant("words.scales", scales), "input_ids")
+        return self._node("Mul", self._node("Cast", rows, to=TensorProto.FLOAT), row_scales)
 
     def _layer(self, prefix: str, hidden: str, mask: str) -> str:
         """Attention, then a network of one hidden layer; what went in is added to each."""
@@ -118,7 +103,7 @@ class _Graph:
         attended = self._node(
             "Attention",
             hidden,
-            self._constant(
+            self._matrix(
                 f"{attention}weight",
                 np.concatenate([self._weights[f"{part}.weight"].T for part in parts], axis=1),
             ),
@@ -128,7 +113,7 @@ class _Graph:
             ),
             mask,
             domain=_FUSED,
-            num_heads=self._config["num_attention_heads"],
+            num_heads=self._heads,
         )
         hidden = self._added(f"{prefix}attention.output.", attended, hidden)
         widened = self._node(
@@ -149,7 +134,7 @@ class _Graph:
             self._weight(f"{prefix}LayerNorm.bias"),
             self._weight(f"{prefix}dense.bias"),
             domain=_FUSED,
-            epsilon=self._config["layer_norm_eps"],
+            epsilon=self._epsilon,
         )
 
     def _pooled(self, hidden: str) -> str:
@@ -163,8 +148,20 @@ class _Graph:
         return self._node("LpNormalization", total, output="embedding", axis=-1, p=2)
 
     def _product(self, weight: str, hidden: str) -> str:
-        transposed = self._constant(weight, np.ascontiguousarray(self._weights[weight].T))
-        return self._node("MatMul", hidden, transposed)
+        return self._node("MatMul", hidden, self._matrix(weight, self._weights[weight].T))
+
+    def _matrix(self, name: str, value: NDArray[np.float32]) -> str:
+        """A matrix, stored in blocks down its columns."""
+        height, width = value.shape
+        blocks = value.reshape(height // _BLOCK, _BLOCK, width)
+        scales = _scales(blocks, axis=1)
+        return self._node(
+            "DequantizeLinear",
+            self._constant(name, _rounded(blocks / scales).reshape(height, width)),
+            self._constant(f"{name}.scales", scales[:, 0]),
+            axis=0,
+            block_size=_BLOCK,
+        )
 
     def _weight(self, name: str) -> str:
         return self._constant(name, self._weights[name])
@@ -177,3 +174,13 @@ class _Graph:
         output = output or f"{operator}_{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, inputs, [output], **attributes))
         return output
+
+
+def _scales(values: NDArray[np.float32], axis: int) -> NDArray[np.float32]:
+    """What the largest number along an axis has to be divided by to fit."""
+    largest = np.abs(values).max(axis=axis, keepdims=True) / np.float32(_LARGEST)
+    return np.where(largest == 0, np.float32(1), largest)
+
+
+def _rounded(values: NDArray[np.float32]) -> NDArray[np.int8]:
+    return np.rint(values).astype(np.int8)

@@ -1,0 +1,73 @@
+"""The background worker of the command line: a process of its own that stays a little.
+
+Commands that store something see to it that it runs, and need not wait for a model. It is started
+with the settings of that command: `python -m recollect.interfaces.background SETTINGS`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from recollect.config import Configuration, Settings, cache_folder
+from recollect.embed import remote
+from recollect.errors import RecollectError
+from recollect.work.post import Post
+
+_WAKING = 0.05  # seconds that a command has for waking it; it looks by itself soon after
+
+
+def ensure(settings: Settings, config: Path | None) -> None:
+    """See to it that somebody works on a store: wake its worker, or start one."""
+    if settings.worker == "off" or settings.embedder == "none":
+        return
+    store = settings.store.expanduser()
+    given = {"store": str(store.absolute())}
+    if config is not None:
+        given["config"] = str(config.absolute())
+    # A command has done its work by now: that there is no worker is for `doctor` to say.
+    with suppress(OSError):
+        if not Post.of(store).send(given):
+            for place in remote.places(store, cache_folder()):
+                remote.ask(place, {"version": remote.VERSION, "wake": True}, _WAKING)
+
+
+def main() -> int:
+    """Hold the post of a store, and work until there has been nothing to do for a while."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
+    given: dict[str, Any] = json.loads(sys.argv[1])
+    config = Path(given["config"]) if "config" in given else None
+    try:
+        settings = Configuration.load({"store": given["store"]}, file=config).settings
+        _hold(settings, given.get("lock"))
+    except RecollectError as exc:
+        sys.stderr.write(f"{exc.message}\n{exc.hint}\n")
+        return 1
+    return 0
+
+
+def _hold(settings: Settings, lock: int | None) -> None:
+    from recollect.app import Recollect  # noqa: PLC0415  `ensure` needs none of this
+    from recollect.interfaces.staying import stay  # noqa: PLC0415
+
+    post = Post.of(settings.store.expanduser())
+    if lock is not None:
+        post = Post(post.path, lock)
+    elif not post.take():
+        return
+    with Recollect.build(settings, create=False) as app:
+        worker = app.worker()
+        while True:
+            stay(app, worker, idle=settings.worker_idle_seconds)
+            post.leave()
+            # Whoever stored something just before saw the post taken and started nobody.
+            if worker.stopping or not worker.has_work or not post.take():
+                return
+
+
+if __name__ == "__main__":
+    sys.exit(main())

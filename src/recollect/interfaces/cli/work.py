@@ -1,0 +1,157 @@
+"""The commands about background work: `work` and `reembed`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from recollect.app import Recollect
+from recollect.errors import FileMissing, InvalidInput, StoreReadOnly
+from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli.guard import INTERRUPTED
+from recollect.interfaces.cli.session import Session
+from recollect.work.done import WorkDone
+from recollect.work.loop import Progress, Worker
+from recollect.work.post import Post
+from recollect.work.status import WorkStatus
+
+_GIVEN_UP = 1  # the exit code of a model that fails
+
+Status = Annotated[bool, typer.Option("--status", help="Only show how things stand.")]
+
+
+def work(
+    ctx: typer.Context,
+    once: Annotated[
+        bool, typer.Option("--once", help="Do what is due now, and wait for no further attempt.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Stay until interrupted, and lend the loaded model.")
+    ] = False,
+    status: Status = False,
+    retry_dead: Annotated[
+        bool, typer.Option("--retry-dead", help="Try again what was given up.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Embed what waits for it, as the background worker does."""
+    run = Session.of(ctx, as_json=as_json)
+    if sum((once, watch, status)) > 1:
+        raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
+    with _store(run) as app:
+        revived = app.retry_dead() if retry_dead else 0
+        if status:
+            _reply_status(run, app)
+            return
+        worker = app.worker()
+        if watch:
+            done = _stay(run, app, worker)
+        else:
+            step = worker.once if once else worker.finish
+            done = _interruptible(app, worker, "embedding", step)
+        left = app.work_status()
+    run.reply(
+        lazy.machine.work_done(done, left) | {"revived": revived},
+        lambda: lazy.render_work.done(done, left),
+    )
+    _end(run, worker, done, "`recollect work` goes on from here.")
+
+
+def reembed(
+    ctx: typer.Context,
+    status: Status = False,
+    drop_old: Annotated[
+        bool,
+        typer.Option("--drop-old", help="Remove the embeddings of models that answer no more."),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Embed every memory again, with the configured embedder."""
+    run = Session.of(ctx, as_json=as_json)
+    if status and drop_old:
+        raise InvalidInput("--status and --drop-old exclude each other", hint="Give one.")
+    with _store(run) as app:
+        if status:
+            _reply_status(run, app)
+            return
+        if drop_old:
+            _drop_old(run, app)
+            return
+        worker = app.worker()
+        done = _interruptible(app, worker, "re-embedding", worker.finish)
+        left = app.work_status()
+    run.reply(lazy.machine.work_done(done, left), lambda: lazy.render_work.reembedded(done, left))
+    _end(run, worker, done, "`recollect reembed` goes on from here.")
+
+
+# ---- what they share ---------------------------------------------------------------------------
+
+
+def _store(run: Session) -> Recollect:
+    app = run.find()
+    if app is None:
+        raise FileMissing(
+            f"there is no store at {str(run.path)!r}",
+            hint="Check --store; the first `recollect store` makes one.",
+        )
+    return app
+
+
+def _reply_status(run: Session, app: Recollect) -> None:
+    found: WorkStatus = app.work_status()
+    at_work = Post.of(run.path).is_taken
+    run.reply(
+        lazy.machine.work_status(found) | {"worker_running": at_work},
+        lambda: lazy.render_work.status(found, at_work=at_work),
+    )
+
+
+def _drop_old(run: Session, app: Recollect) -> None:
+    dropped = app.drop_retired()
+    run.reply(
+        {"dropped": dropped},
+        lambda: [lazy.render.data(f"Removed {lazy.render.many(dropped, 'embedding')}.")],
+    )
+
+
+def _interruptible(
+    app: Recollect, worker: Worker, what: str, step: Callable[[Progress], WorkDone]
+) -> WorkDone:
+    """Work with a bar to watch; an interrupt leaves the rest for another time."""
+    worker.begin()
+    waiting = app.work_status().waiting
+    with (
+        lazy.staying.stopping_on_signals(worker),
+        lazy.progress.counting(what, waiting, "memories") if waiting else nullcontext(None) as bar,
+    ):
+        return step(bar or (lambda _: None))
+
+
+def _stay(run: Session, app: Recollect, worker: Worker) -> WorkDone:
+    post = Post.of(run.path)
+    try:
+        taken = post.take()
+    except OSError as exc:
+        raise StoreReadOnly(f"{str(post.path)!r} cannot be written: {exc.strerror}") from exc
+    if not taken:
+        raise InvalidInput(
+            f"another worker is at work on {str(run.path)!r} already",
+            hint="It ends by itself when there is nothing left to do; then try again.",
+        )
+    run.note("Embedding what is stored; Ctrl-C ends it.")
+    try:
+        return lazy.staying.stay(app, worker, idle=None)
+    finally:
+        post.leave()
+
+
+def _end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None:
+    """The exit code."""
+    if worker.stopping:
+        run.note(f"Interrupted; nothing is lost. {how_to_go_on}")
+        raise typer.Exit(INTERRUPTED)
+    if done.given_up:
+        raise typer.Exit(_GIVEN_UP)

@@ -1,0 +1,94 @@
+"""What `doctor` looks at for semantic recall: the embedder, the embeddings, background work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from recollect.app import Recollect, embedders_of
+from recollect.config import Settings
+from recollect.errors import RecollectError
+from recollect.interfaces.checks import Check
+from recollect.protocols import Embedder, KnownSpace
+from recollect.work.post import Post
+from recollect.work.status import WorkStatus
+
+_TRIED = "A memory is worth keeping."
+
+
+def embedder(settings: Settings) -> Check:
+    """Whether the configured embedder works: it embeds a sentence of ours."""
+    name = settings.embedder
+    made = embedders_of(settings)
+    try:
+        found = made.configured()
+        if found is None:
+            return Check(name="embedder", good=True, detail="none: recall goes by words alone")
+        found.embed_query(_TRIED)
+        return Check(name="embedder", good=True, detail=f"{name}: {_described(found)}")
+    except RecollectError as exc:
+        return Check(name="embedder", good=False, detail=f"{name}: {exc.message}", remedy=exc.hint)
+    finally:
+        made.close()
+
+
+def work(app: Recollect, store: Path) -> Iterator[Check]:
+    """How far the embeddings are, and whether somebody works on them."""
+    status = app.work_status()
+    if status.active is None:
+        if app.settings.embedder != "none":
+            detail = "none yet: `recollect work` begins, as does the next `recollect store`"
+            yield Check(name="embeddings", good=True, detail=detail)
+        return
+    yield _embeddings(app, status, status.active)
+    yield _background(app, status, Post.of(store))
+
+
+def _described(found: Embedder) -> str:
+    space = found.space
+    place = "texts are sent to its server" if found.leaves_machine else "texts stay here"
+    return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
+
+
+def _embeddings(app: Recollect, status: WorkStatus, active: KnownSpace) -> Check:
+    detail = f"{_named(active)} answers"
+    if status.filling is not None:
+        detail += f" until all is embedded by {_named(status.filling)}"
+    elif app.settings.embedder != "none" and not _is_configured(app, active):
+        return Check(
+            name="embeddings",
+            good=False,
+            detail=f"{detail}, which is not what is configured now",
+            remedy="`recollect reembed` embeds every memory with the configured embedder.",
+        )
+    return Check(name="embeddings", good=True, detail=detail)
+
+
+def _is_configured(app: Recollect, known: KnownSpace) -> bool:
+    """Whether a space is that of the configured embedder; one that fails has a check of its own."""
+    try:
+        found = app.embedder()
+    except RecollectError:
+        return True
+    return found is not None and found.space == known.space
+
+
+def _named(known: KnownSpace) -> str:
+    waiting = f", {known.waiting:,} to do" if known.waiting else ""
+    return f"{known.space.model} (space {known.space.key}, {known.embedded:,} embedded{waiting})"
+
+
+def _background(app: Recollect, status: WorkStatus, post: Post) -> Check:
+    at_work = post.is_taken
+    complaints = post.complaints()
+    if status.waiting and not at_work and (complaints or status.last_error):
+        return Check(
+            name="background",
+            good=False,
+            detail=f"{status.waiting:,} jobs wait: {(status.last_error or complaints)[-200:]}",
+            remedy="`recollect work` tries them now and says what is wrong.",
+        )
+    worker = "a worker is running" if at_work else f"no worker is running ({app.settings.worker})"
+    remedy = "`recollect work` does them." if status.waiting and not at_work else ""
+    detail = f"{status.waiting:,} jobs wait, {worker}"
+    return Check(name="background", good=True, detail=detail, remedy=remedy)

@@ -1,0 +1,114 @@
+"""Whether two memories say nearly the same: many words in common, and no difference that tells.
+
+Two texts may share nearly all words and mean opposite things. So a pair is never taken for one when
+it differs in a number, a negation, a date or a name, or says the same words in another order:
+"tabs over spaces" is not "spaces over tabs".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from recollect.analysis import FUNCTION_WORDS, fold
+
+NEGATIONS = frozenset(
+    """
+    cannot cant didnt doesnt dont except hardly isnt neither never no nobody none nor not nothing
+    nowhere unless without wont
+    """.split()  # noqa: SIM905  so that it can be read
+)
+NUMBERS = frozenset(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+    hundred thousand million billion dozen half quarter double triple once twice thrice first second
+    third fourth fifth sixth seventh eighth ninth tenth last both all most few many some any every
+    """.split()  # noqa: SIM905
+)
+DATES = frozenset(
+    """
+    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat
+    sun january february march april may june july august september october november december jan
+    feb mar apr jun jul aug sep sept oct nov dec today tomorrow yesterday tonight morning noon
+    afternoon evening night midnight daily weekly monthly yearly spring summer autumn winter
+    """.split()  # noqa: SIM905
+)
+
+_PIECE = re.compile(r"\S+")
+_BEFORE = "\"'([{`*\u2018\u201c\u00ab"  # marks that are no part of a word: ".5" is not "5" ...
+_BEHIND = ".,;:!?\"')]}`*\u2026\u2019\u201d\u00bb"  # ... and "C++" is not "C"
+_ENDING = (".", "!", "?", ":", "\u2026")  # a sentence, and a capital may follow
+_CONTRACTED = re.compile("n['\u2019]t$")
+
+
+class Said(NamedTuple):
+    """What a text says, as far as it is compared."""
+
+    words: tuple[str, ...]  #: folded, in order
+    telling: tuple[str, ...]  #: its numbers, negations, dates and names, in order
+    openings: frozenset[str]  #: capitalised words at the beginning of a sentence: names, perhaps
+
+
+def said(text: str) -> Said:
+    """What a text says."""
+    words, telling, openings = [], [], set()
+    for word, opens in _words(text):
+        folded = fold(word)
+        mark = _mark(word, folded, opens=opens)
+        words.append(folded)
+        if mark:
+            telling.append(mark)
+        elif opens and word[0].isupper() and folded not in FUNCTION_WORDS:
+            openings.add(folded)
+    return Said(tuple(words), tuple(telling), frozenset(openings))
+
+
+def shared(one: Said, other: Said) -> float:
+    """The share of their words that two texts have in common (Dice 1945), repeated ones counted."""
+    total = len(one.words) + len(other.words)
+    common = (Counter(one.words) & Counter(other.words)).total()
+    return 2 * common / total if total else 0.0
+
+
+def are_distinct(one: Said, other: Said) -> bool:
+    """Whether the difference between two texts is one that tells, however small it is."""
+    if one.telling != other.telling:
+        return True
+    mine, others = Counter(one.words), Counter(other.words)
+    if not (one.openings | other.openings).isdisjoint((mine - others) + (others - mine)):
+        return True
+    return _in_common(one.words, mine & others) != _in_common(other.words, mine & others)
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    """The words of a text without the marks around them, and whether each opens a sentence."""
+    opens, end = True, 0
+    for piece in _PIECE.finditer(text):
+        word = piece[0].lstrip(_BEFORE).rstrip(_BEHIND)
+        if word:
+            yield word, opens or "\n" in text[end : piece.start()]
+            opens, end = piece[0].rstrip("\"')]}\u2019\u201d").endswith(_ENDING), piece.end()
+
+
+def _mark(word: str, folded: str, *, opens: bool) -> str:
+    """What a word is known by if it is a number, a negation, a date or a name; else nothing."""
+    if folded in NEGATIONS or _CONTRACTED.search(folded):
+        return "not"
+    if any(map(str.isnumeric, word)) or folded in NUMBERS or folded in DATES:
+        return folded
+    is_name = any(map(str.isupper, word[1:] if opens else word))
+    return folded if is_name and folded not in FUNCTION_WORDS else ""
+
+
+def _in_common(words: tuple[str, ...], common: Counter[str]) -> list[str]:
+    """Those of the words that both texts have, in order."""
+    left = common.copy()
+    kept = []
+    for word in words:
+        if left[word] > 0:
+            left[word] -= 1
+            kept.append(word)
+    return kept

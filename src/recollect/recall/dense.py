@@ -1,0 +1,140 @@
+"""The dense leg: memories whose meaning is near the query's, and how far they stand out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from recollect.errors import RecollectError
+from recollect.protocols import Current, DenseAnswer, Spaces, Unavailable
+from recollect.trace import LegReport
+from recollect.types import Candidate, Query, Ranking
+
+if TYPE_CHECKING:
+    from recollect.protocols import Vector
+
+#: The leg looks this many times deeper than the pool: what another leg found is seldom among the
+#: nearest, and its meaning counts all the same (docs/adr/0015).
+DEPTH = 4
+#: A memory this many deviations above the mean of all is as good as certain.
+CERTAIN = 6.0
+#: The deviation of few memories tells little: it is mixed with a usual one, which counts as this
+#: many memories.
+_USUAL_DEVIATION = 0.04
+_USUAL_COUNT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DenseLeg:
+    """Exact or approximate nearest neighbours by cosine, judged by how far they stand out.
+
+    A cosine means nothing by itself: one encoder's 0.8 is another's 0.3. What tells is how many
+    deviations a memory lies above the mean of all memories, as the query sees them.
+    """
+
+    search: Spaces = field(repr=False)
+    active: Callable[[], Current | Unavailable] = field(repr=False)
+    _known: dict[tuple[str, str], Vector | RecollectError] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+        return "dense"
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The nearest memories; none, with the reason, when there is no semantic recall.
+
+        Raises:
+            RecollectError: the query cannot be embedded.
+        """
+        began = perf_counter()
+        active = self.active()
+        if isinstance(active, Unavailable):
+            return _nothing(active, began)
+        if not query.text.strip():
+            return _nothing(Unavailable("the query is empty", expected=True), began)
+        space, vector = active.space, self._embedded(active, query.text)
+        embedded = perf_counter()
+        answer = self.search.nearest(query.filter, space, vector, DEPTH * query.pool)
+        report = LegReport(
+            leg=self.name,
+            found=len(answer.nearest),
+            milliseconds=(perf_counter() - began) * 1e3,
+            detail={
+                "model": space.model,
+                "space": space.key,
+                "searched": answer.searched,
+                "mean": answer.mean,
+                "deviation": answer.deviation,
+                "embedding_ms": (embedded - began) * 1e3,
+            },
+            partial=_unembedded(active.waiting),
+        )
+        return Ranking(leg=self.name, candidates=tuple(candidates(answer))), report
+
+    def repeated(self) -> DenseLeg:
+        """The same for recalls that are tried again and again: it embeds a text once."""
+        return replace(self, _known={})
+
+    def _embedded(self, active: Current, text: str) -> Vector:
+        """The vector of a query."""
+        if self._known is None:
+            return active.embedder.embed_query(text)
+        asked = (active.space.key, text)
+        if asked not in self._known:
+            try:
+                self._known[asked] = active.embedder.embed_query(text)
+            except RecollectError as exc:
+                self._known[asked] = exc  # what takes ten seconds to fail does so once
+        known = self._known[asked]
+        if isinstance(known, RecollectError):
+            raise known
+        return known
+
+
+def candidates(answer: DenseAnswer) -> list[Candidate]:
+    """The nearest memories with what their nearness is worth, best first."""
+    found = answer.searched
+    # Of few memories the best cannot stand out by many deviations of their own.
+    variance = found * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
+    scale = CERTAIN * (variance / (found + _USUAL_COUNT)) ** 0.5
+    judged = []
+    for id_, cosine in answer.nearest:
+        evidence = max(0.0, (cosine - answer.mean) / scale)
+        judged.append(Candidate(id_, cosine, min(1.0, evidence), evidence))
+    return judged
+
+
+def most_confidence(memories: int) -> float:
+    """The most confidence that a memory can have among so many, when no filter is given.
+
+    One of few is never far from their mean: no value lies more than the root of n - 1 deviations
+    above the mean of n (Samuelson 1968).
+    """
+    if memories < 1:
+        return 0.0
+    deviations = ((memories - 1) * (memories + _USUAL_COUNT) / memories) ** 0.5
+    return min(1.0, deviations / CERTAIN)
+
+
+def _unembedded(waiting: int) -> str | None:
+    """Which memories the leg cannot find yet."""
+    if not waiting:
+        return None
+    counted = "1 memory is" if waiting == 1 else f"{waiting:,} memories are"
+    return f"{counted} not embedded yet"
+
+
+def _nothing(off: Unavailable, began: float) -> tuple[Ranking, LegReport]:
+    report = LegReport(
+        leg="dense",
+        found=0,
+        milliseconds=(perf_counter() - began) * 1e3,
+        detail={"off": off.reason} if off.expected else {},
+        error=None if off.expected else off.reason,
+    )
+    return Ranking(leg="dense", candidates=()), report

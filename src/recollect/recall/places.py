@@ -1,0 +1,149 @@
+"""Where each leg has a memory, however deep, and what it says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import NamedTuple
+
+from recollect import analysis
+from recollect.protocols import Leg
+from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg
+from recollect.recall.parse import LARGEST_POOL
+from recollect.recall.pipeline import run
+from recollect.trace import LegReport, LegStanding, Recollection
+from recollect.types import Candidate, Memory, Placing, Query, Ranking
+
+_MOMENT = timedelta(microseconds=1)  # as finely as times are kept
+
+
+class AskedOnce:
+    """A leg that keeps its answers, for recalls that are tried again and again.
+
+    No leg looks at a limit or at a budget, so that these cost it nothing.
+    """
+
+    def __init__(self, leg: Leg) -> None:
+        self._leg = leg.repeated() if isinstance(leg, DenseLeg) else leg
+        self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
+        self.name = leg.name
+        self.is_dense = isinstance(leg, DenseLeg)
+        self.depth = DEPTH if self.is_dense else 1  #: how many times deeper than the pool it looks
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The leg's answer, or an empty one that says why."""
+        asked = Query(
+            text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool
+        )
+        if asked not in self._answers:
+            self._answers[asked] = run(self._leg, asked)
+        return self._answers[asked]
+
+
+class Place(NamedTuple):
+    """Where a leg has a memory when it looks as deep as it can."""
+
+    leg: AskedOnce
+    report: LegReport
+    placing: Placing | None  #: None when it is not found
+    pool: int  #: the smallest at which the leg proposes it
+
+    @property
+    def is_evident(self) -> bool:
+        """Whether the leg has found it for a reason: the dense leg ranks just everything."""
+        return self.placing is not None and (self.placing.evidence > 0 or not self.leg.is_dense)
+
+
+def place(leg: AskedOnce, query: Query, memory: Memory) -> Place:
+    """Where a leg has a memory."""
+    ranking, report = leg(replace(query, pool=LARGEST_POOL))
+    for rank, (id_, *found) in enumerate(ranking.candidates, start=1):
+        if id_ == memory.id:
+            return Place(leg, report, Placing(rank, *found), _pool(leg, query, memory, rank))
+    return Place(leg, report, None, 0)
+
+
+def _pool(leg: AskedOnce, query: Query, memory: Memory, rank: int) -> int:
+    """The smallest pool at which a leg proposes a memory.
+
+    Mostly that is its rank. A leg that looks deeper than the pool needs less; one that takes some
+    way round when it is asked for fewer may need more.
+    """
+
+    def proposes(pool: int) -> bool:
+        found: tuple[Candidate, ...] = leg(replace(query, pool=pool))[0].candidates
+        return any(candidate.id == memory.id for candidate in found)
+
+    low, high = 0, LARGEST_POOL  # the one does not, the other does
+    guess = -(-rank // leg.depth)
+    while high - low > 1:
+        pool = guess if low < guess < high else (low + high) // 2
+        if proposes(pool):
+            high, guess = pool, pool - 1
+        else:
+            low, guess = pool, pool + 1
+    return high
+
+
+def standing(found: Place, query: Query, memory: Memory, answer: Recollection) -> LegStanding:
+    """The same for whoever asks why."""
+    placing = found.placing
+    return LegStanding(
+        leg=found.leg.name,
+        rank=placing.rank if placing else None,
+        searched=found.report.found,
+        note="; ".join(_notes(found, query, memory, answer)),
+        score=placing.score if placing else None,
+        confidence=placing.confidence if placing else None,
+        evidence=placing.evidence if placing else None,
+    )
+
+
+def _notes(found: Place, query: Query, memory: Memory, answer: Recollection) -> Iterator[str]:
+    report = found.report
+    if report.error:
+        yield f"failed: {report.error}"
+    elif "off" in report.detail:
+        yield f"off: {report.detail['off']}"
+    elif not found.leg.is_dense:
+        if found.leg.name == "lexical":
+            yield from _shared_words(query, memory)
+    elif found.placing is None:
+        yield _without_vector(found, query, memory)
+    else:
+        yield f"cosine {found.placing.score:.2f}, {_deviations(found.placing)}"
+        last = answer.hits and min(answer.hits, key=lambda hit: hit.score).placings.get("dense")
+        if last:
+            yield f"the last that was given has {last.evidence * CERTAIN:.1f}"
+
+
+def _shared_words(query: Query, memory: Memory) -> Iterator[str]:
+    """Which words of the query the memory holds, and which it does not."""
+    held = {*" ".join(analysis.entry(memory)[:5]).split()}
+    asked = analysis.ask(query.text).terms
+    shared = [term.surface for term in asked if term.term in held]
+    lacking = [term.surface for term in asked if term.term not in held]
+    yield f"holds {', '.join(shared) or 'none of the words'}"
+    yield f"lacks {', '.join(lacking) or 'none'}"
+
+
+def _deviations(placing: Placing) -> str:
+    """How far a memory stands out, in the dense leg's own measure."""
+    if not placing.evidence:
+        return "not above the mean of all"
+    return f"{placing.evidence * CERTAIN:.1f} deviations above the mean"
+
+
+def _without_vector(found: Place, query: Query, memory: Memory) -> str:
+    """Why the dense leg does not find a memory, however deep it looks."""
+    if memory.sensitive:
+        return "sensitive memories are never embedded"
+    at_that_moment = replace(
+        query.filter, created_from=memory.created_at, created_to=memory.created_at + _MOMENT
+    )
+    ranking, report = found.leg(replace(query, filter=at_that_moment))
+    for candidate in ranking.candidates:
+        if candidate.id == memory.id:
+            return f"cosine {candidate.score:.2f}, not among the {found.report.found:,} nearest"
+    return f"not embedded yet ({report.partial or 'it was given up'})"

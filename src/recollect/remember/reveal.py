@@ -1,0 +1,45 @@
+"""The only way from a sensitive memory to what it says; it leaves an entry in the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect import errors
+from recollect.protocols import AuditEntry, Secrets, Vault
+from recollect.remember.sensitive import record_of
+from recollect.types import Memory, Scope
+
+GET = "get"  #: somebody read it
+UNSEAL = "unseal"  #: it was made an ordinary memory
+ROTATE = "rotate"  #: everything was sealed under a new key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reveal:
+    """Opens sensitive memories for their owner."""
+
+    store: Secrets
+    vault: Vault
+    clock: Callable[[], datetime]
+
+    def __call__(
+        self, scope: Scope, memory: Memory, *, agent: str | None = None, action: str = GET
+    ) -> str:
+        """What a version says; nobody gets it without an entry in the audit.
+
+        Raises:
+            NotSensitive: there is nothing to reveal.
+            VaultFailure: its key is not here, or it is not what was sealed.
+        """
+        if not memory.sensitive:
+            raise errors.NotSensitive(f"memory {memory.id} is not sensitive")
+        record = record_of(self.store.sealed(scope, memory.id), memory.version)
+        if record is None:
+            raise errors.SealBroken(f"what memory {memory.id} says is not in the store")
+        content = self.vault.open(record)
+        self.store.note(
+            AuditEntry(self.clock(), scope.user, action, memory.id, memory.version, agent)
+        )
+        return content

@@ -1,0 +1,170 @@
+"""Search by meaning in a SQLite file, over codes in memory that follow the file.
+
+Needs numpy, which is slow to import.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from recollect.errors import EmbedderFailure
+from recollect.protocols import DenseAnswer, Nearby
+from recollect.store import rows
+from recollect.store.connections import Connections
+from recollect.store.matrix import (
+    BLOCK,
+    Doubles,
+    Matrix,
+    Positions,
+    Singles,
+    View,
+    best,
+    exact_cosines,
+    spread,
+    unit,
+)
+from recollect.store.queries import SQLITE as SQL
+from recollect.types import Filter, MemoryId, Space, UserId
+
+_HELD_BYTES = 512 * 2**20  # of vectors in memory; the owners not asked for the longest make room
+_FILTERS_REMEMBERED = 16
+_ANY_TIME = datetime.max.replace(tzinfo=UTC)  # what a filter admits does not depend on its `now`
+_NOTHING = DenseAnswer([], 0, 0.0, 0.0)
+
+
+class VectorSearch:
+    """Finds the nearest vectors of an owner, and checks them against the file."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._held = _HeldVectors(connections)
+        self._remembered: dict[tuple[int, tuple[int, int], Filter], Positions] = {}
+        self._lock = threading.Lock()
+
+    def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine."""
+        if query.shape != (space.dimensions,):
+            raise EmbedderFailure(
+                f"the query has {query.size} dimensions, its space {space.dimensions}",
+                permanent=True,
+            )
+        known = self._connections.read(SQL["space_number"], (space.key,))
+        if not known:
+            return _NOTHING
+        [[number]] = known
+        view = self._held.view(number, space.dimensions, filter.scope.user)
+        direction = unit(query.astype(np.float64))
+        cosines = view.cosines(direction.astype(np.float32))
+        mean, deviation = spread(cosines, view.departed)
+        searched = self._leave_admitted(filter, number, view, cosines)
+        nearest = self._best(filter, view, cosines, direction, limit)
+        return DenseAnswer(nearest, searched, mean, deviation)
+
+    def _leave_admitted(self, filter: Filter, space: int, view: View, cosines: Singles) -> int:
+        """Put all that the filter does not admit out of reach; how many it admits."""
+        if filter.is_scope_alone:
+            cosines[view.departed] = -float("inf")
+            return len(cosines) - len(view.departed)
+        admitted = self._admitted(filter, space, view)
+        kept = cosines[admitted]
+        cosines.fill(-float("inf"))
+        cosines[admitted] = kept
+        return len(admitted)
+
+    def _admitted(self, filter: Filter, space: int, view: View) -> Positions:
+        """The positions of the vectors that a filter admits.
+
+        The last few answers are remembered: versions do not change, so as long as no vector comes
+        or goes, neither do they.
+        """
+        asked = replace(filter, now=_ANY_TIME, states=frozenset())
+        key = (space, view.state, asked)
+        admitted = self._remembered.get(key)
+        if admitted is None:
+            parameters = rows.from_filter(filter) | {"space": space}
+            found = self._connections.read(SQL["admitted_vectors"], parameters)
+            admitted = view.find([seq for [seq] in found])
+            with self._lock:
+                self._remembered[key] = admitted
+                while len(self._remembered) > _FILTERS_REMEMBERED:
+                    del self._remembered[next(iter(self._remembered))]
+        return admitted
+
+    def _best(
+        self, filter: Filter, view: View, cosines: Singles, query: Doubles, limit: int
+    ) -> list[Nearby]:
+        """The best of those in reach, as far as the file still has them, scored exactly."""
+        wanted = max(1, limit)
+        while True:
+            positions = best(cosines, wanted, view.error)
+            found = self._present(filter, view.seqs[positions].tolist())
+            gone = len(positions) - len(found)
+            if gone <= wanted - limit or wanted >= len(cosines):
+                break
+            wanted += gone
+        if not found:
+            return []
+        scores = exact_cosines([vector for _, vector in found], query)
+        scored = [Nearby(id_, score) for (id_, _), score in zip(found, scores, strict=True)]
+        scored.sort(key=lambda near: (-near.cosine, near.id))
+        return scored[:limit]
+
+    def _present(self, filter: Filter, seqs: list[int]) -> list[tuple[MemoryId, bytes]]:
+        """Those of these vectors that are present at the filter's moment, with their memories."""
+        return self._connections.read(
+            SQL["vectors_present"],
+            {
+                "seqs": json.dumps(seqs),
+                "owner": filter.scope.user,
+                "moment": rows.moment(filter.as_of),
+            },
+        )
+
+
+class _HeldVectors:
+    """The vectors that were asked for, by space and owner, kept up with the file.
+
+    Whatever any process writes is read once: a query asks only for what came or went since.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._matrices: OrderedDict[tuple[int, UserId], Matrix] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def view(self, space: int, dimensions: int, owner: UserId) -> View:
+        """The vectors of an owner in a space, as they are in the file now."""
+        matrix = self._matrix(space, dimensions, owner)
+        with matrix.lock:
+            self._follow(matrix, {"space": space, "owner": owner})
+            return matrix.view()
+
+    def _matrix(self, space: int, dimensions: int, owner: UserId) -> Matrix:
+        with self._lock:
+            matrix = self._matrices.setdefault((space, owner), Matrix(dimensions))
+            self._matrices.move_to_end((space, owner))
+            while len(self._matrices) > 1 and self._bytes() > _HELD_BYTES:
+                self._matrices.popitem(last=False)
+        return matrix
+
+    def _bytes(self) -> int:
+        return sum(matrix.size for matrix in self._matrices.values())
+
+    def _follow(self, matrix: Matrix, place: dict[str, object]) -> None:
+        """Read what came and went. Departures first: what they name has then arrived already."""
+        gone = self._connections.read(SQL["departed"], place | {"after": matrix.last_departure})
+        while True:
+            since = {"after": matrix.last_seq, "limit": BLOCK}
+            arrivals = self._connections.read(SQL["arrivals"], place | since)
+            if arrivals:
+                matrix.extend(arrivals)
+            if len(arrivals) < BLOCK:
+                break
+        if gone:
+            matrix.depart(gone)

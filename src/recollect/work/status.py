@@ -1,0 +1,48 @@
+"""How a store's background work stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.protocols import KnownSpace, SpaceState, WorkCount, WorkState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkStatus:
+    """The vector spaces of a store and what is in its queue."""
+
+    spaces: Sequence[KnownSpace]
+    queue: Sequence[WorkCount]
+    next_due: datetime | None  #: when the next job can be done; None when none waits
+
+    @property
+    def active(self) -> KnownSpace | None:
+        """The space that answers semantic recall."""
+        return self._in(SpaceState.ACTIVE)
+
+    @property
+    def filling(self) -> KnownSpace | None:
+        """The space that is being filled to take its place."""
+        return self._in(SpaceState.FILLING)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs to do, those that are being done included."""
+        return sum(count.jobs for count in self.queue if count.state is not WorkState.DEAD)
+
+    @property
+    def dead(self) -> int:
+        """Jobs that were given up."""
+        return sum(count.jobs for count in self.queue if count.state is WorkState.DEAD)
+
+    @property
+    def last_error(self) -> str | None:
+        """Why a job failed, of one that was given up if there is any."""
+        failed = [count for count in self.queue if count.last_error]
+        failed.sort(key=lambda count: count.state is not WorkState.DEAD)
+        return failed[0].last_error if failed else None
+
+    def _in(self, state: SpaceState) -> KnownSpace | None:
+        return next((known for known in self.spaces if known.state is state), None)

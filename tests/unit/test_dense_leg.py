@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from recollect.embed.hashed import HashEmbedder
+from recollect.embedded_text import embedded_text
+from recollect.errors import EmbedderFailure
+from recollect.protocols import Current, DenseAnswer, Nearby, Unavailable
+from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates
+from recollect.testing import FixedClock, MemoryStore
+from recollect.types import Memory, MemoryId, Query, Scope, UserId
+
+Make = Callable[..., Memory]
+Ask = Callable[..., Query]
+SCOPE = Scope(user=UserId("ada"))
+
+
+def kept(*memories: Memory) -> tuple[MemoryStore, Callable[[], Current]]:
+    """A store in which these memories are embedded, and what answers its queries."""
+    store, embedder = MemoryStore(), HashEmbedder()
+    store.use_space(embedder.space)
+    for memory in memories:
+        store.put(SCOPE, memory)
+    now = FixedClock()()
+    jobs = store.claim(["embed"], 100, now, now)
+    texts = [embedded_text(job.memory, embedder.space.text) for job in jobs]
+    store.finish_embedding(embedder.space, jobs, embedder.embed_memories(texts))
+    return store, lambda: Current(embedder.space, embedder)
+
+
+def test_the_nearest_come_first_with_their_cosine(make: Make, ask: Ask) -> None:
+    near, far = make("seals sleep on the ice"), make("invoices are due in May")
+    store, active = kept(near, far)
+    ranking, report = DenseLeg(store, active)(ask("seals on the ice"))
+    assert [candidate.id for candidate in ranking.candidates] == [near.id, far.id]
+    assert ranking.candidates[0].score > 0.7 > ranking.candidates[1].score
+    assert report.detail["model"] == "hash"
+    assert report.detail["searched"] == 2
+    assert report.error is None
+
+
+def test_it_looks_deeper_than_the_pool_for_what_other_legs_may_have_found(
+    make: Make, ask: Ask
+) -> None:
+    store, active = kept(*(make(f"seal number {n}") for n in range(20)))
+    ranking, _ = DenseLeg(store, active)(ask("which seal?", pool=3))
+    assert len(ranking.candidates) == 3 * DEPTH
+
+
+def test_evidence_is_how_far_a_memory_stands_out() -> None:
+    nearest = [Nearby(MemoryId("out"), 0.9), Nearby(MemoryId("mean"), 0.5)]
+    wide = candidates(DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.1))
+    tight = candidates(DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.05))
+    assert wide[0].evidence == pytest.approx(4 / CERTAIN, rel=1e-3)
+    assert tight[0].evidence == pytest.approx(8 / CERTAIN, rel=1e-3)
+    assert tight[0].confidence == 1.0
+    assert wide[1].evidence == wide[1].confidence == 0.0
+
+
+def test_the_deviation_of_few_memories_is_not_trusted_alone() -> None:
+    """One memory deviates from nothing; that does not make it infinitely certain."""
+    alone = DenseAnswer([Nearby(MemoryId("only"), 0.8)], searched=1, mean=0.8, deviation=0.0)
+    assert candidates(alone)[0].evidence == 0.0
+    two = DenseAnswer(
+        [Nearby(MemoryId("a"), 0.81), Nearby(MemoryId("b"), 0.79)],
+        searched=2,
+        mean=0.8,
+        deviation=0.01,
+    )
+    assert 0.0 < candidates(two)[0].evidence < 0.1
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_without_semantic_recall_it_says_why(ask: Ask, *, expected: bool) -> None:
+    off = Unavailable("no key is set", expected=expected)
+    ranking, report = DenseLeg(MemoryStore(), lambda: off)(ask("anything"))
+    assert ranking.candidates == ()
+    assert (report.error, report.detail.get("off")) == (
+        (None, "no key is set") if expected else ("no key is set", None)
+    )
+
+
+def test_an_empty_query_means_nothing(make: Make, ask: Ask) -> None:
+    store, active = kept(make("seals"))
+    ranking, report = DenseLeg(store, active)(ask("  "))
+    assert ranking.candidates == ()
+    assert report.detail["off"] == "the query is empty"
+
+
+def test_a_failing_embedder_is_the_recalls_to_handle(ask: Ask) -> None:
+    class Broken(HashEmbedder):
+        def embed_query(self, text: str) -> object:  # type: ignore[override]
+            raise EmbedderFailure(f"cannot embed {len(text)} characters")
+
+    broken = Broken()
+    with pytest.raises(EmbedderFailure):
+        DenseLeg(MemoryStore(), lambda: Current(broken.space, broken))(ask("seals"))

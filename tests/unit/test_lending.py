@@ -1,0 +1,236 @@
+"""Query vectors over a socket: as good as one's own, within a time, and never a stranger's."""
+
+from __future__ import annotations
+
+import base64
+import json
+import socket
+import stat
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from made_up_embedders import WordEmbedder
+from recollect.embed import remote
+from recollect.embed.remote import SocketEmbedder
+from recollect.embed.sharing import Lender, lending
+from recollect.errors import EmbedderFailure
+from recollect.protocols import Embedder
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "m.db.sock"
+
+
+class Borrower:
+    """An embedder that asks at a place, and counts how often it had to help itself."""
+
+    def __init__(self, *places: Path) -> None:
+        self.own = 0
+        self.embedder = SocketEmbedder(WordEmbedder().space, places, self._make)
+
+    def _make(self) -> Embedder:
+        self.own += 1
+        return WordEmbedder()
+
+    def asks(self, text: str = "a query") -> bool:
+        """Whether a right vector came, and from elsewhere."""
+        vector = self.embedder.embed_query(text)
+        assert np.allclose(vector, WordEmbedder().vector(text))
+        return not self.own
+
+
+def lender(embedder: WordEmbedder | None = None, wake: Callable[[], None] = lambda: None) -> Lender:
+    made = embedder or WordEmbedder()
+    return Lender({made.space.key: made}.get, wake)
+
+
+@contextmanager
+def answering(place: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
+    """A socket behind which somebody answers with any bytes."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place))
+        place.chmod(0o600)
+        listening.listen()
+
+        def serve() -> None:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            with connection, suppress(BrokenPipeError):
+                connection.sendall(answer(connection.recv(65_536)))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
+
+
+def encoded(vector: Any) -> str:
+    return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+
+
+def test_a_lent_vector_is_the_one_that_the_model_makes(place: Path) -> None:
+    borrower = Borrower(place)
+
+    with lending([place], lender()):
+        assert borrower.asks("zwei Wörter\nund eine Zeile")
+        assert borrower.asks("")
+
+
+def test_only_its_user_can_use_the_socket_and_it_goes_with_its_server(place: Path) -> None:
+    with lending([place], lender()):
+        assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert not place.exists()
+
+
+def test_many_can_ask_at_once(place: Path) -> None:
+    found: list[bool] = []
+    with lending([place], lender()):
+        threads = [
+            threading.Thread(target=lambda n=n: found.append(Borrower(place).asks(f"query {n}")))
+            for n in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    assert found == [True] * 8
+
+
+def test_a_socket_that_a_killed_process_left_behind_is_replaced(place: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(place))
+        place.chmod(0o600)
+    assert not Borrower(place).asks()
+
+    with lending([place], lender()):
+        assert Borrower(place).asks()
+
+
+def test_memories_are_embedded_at_home(place: Path) -> None:
+    borrower = Borrower(place)
+
+    with lending([place], lender()):
+        assert borrower.embedder.embed_memories(["one", "two"]).shape == (2, 16)
+        assert borrower.own == 1
+
+
+def test_another_space_is_not_lent(place: Path) -> None:
+    with lending([place], lender(WordEmbedder("another"))):
+        assert not Borrower(place).asks()
+
+
+def test_a_model_that_fails_is_no_answer(place: Path) -> None:
+    class Failing(WordEmbedder):
+        def embed_query(self, text: str) -> Any:  # noqa: ARG002
+            raise EmbedderFailure("no")
+
+    with lending([place], lender(Failing())):
+        assert not Borrower(place).asks()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"\n",
+        b"[]\n",
+        b"not json\n",
+        b'{"vector": 3}\n',
+        b'{"vector": "!"}\n',
+        b'{"error": "another version"}\n',
+        json.dumps({"vector": encoded(np.ones(15))}).encode() + b"\n",
+        json.dumps({"vector": encoded(np.full(16, np.nan))}).encode() + b"\n",
+    ],
+)
+def test_an_answer_that_is_no_vector_of_the_space_is_not_taken(place: Path, answer: bytes) -> None:
+    with answering(place, lambda _: answer):
+        assert not Borrower(place).asks()
+
+
+def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
+    def sleep(_: bytes) -> bytes:
+        time.sleep(3 * remote.LIMIT)
+        return json.dumps({"vector": encoded(WordEmbedder().vector("a query"))}).encode() + b"\n"
+
+    with answering(place, sleep):
+        assert not Borrower(place).asks()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        b"",
+        b"\n",
+        b"x\n",
+        b"[1]\n",
+        b'{"version": 99, "space": "x", "text": "y"}\n',
+        b'{"space": 1}\n',
+    ],
+)
+def test_questions_that_make_no_sense_are_answered_with_an_error(question: bytes) -> None:
+    assert "error" in lender()(question)
+
+
+def test_a_stranger_s_socket_is_not_asked(place: Path) -> None:
+    asked: list[bytes] = []
+
+    def listen(line: bytes) -> bytes:
+        asked.append(line)
+        return json.dumps({"vector": encoded(WordEmbedder().vector("a query"))}).encode() + b"\n"
+
+    with answering(place, listen):
+        place.chmod(0o666)
+        assert not Borrower(place).asks()
+        assert asked == []
+
+
+def test_a_file_in_place_of_the_socket_is_not_asked(place: Path) -> None:
+    place.touch(mode=0o600)
+
+    assert not Borrower(place).asks()
+
+
+def test_a_worker_can_be_woken(place: Path) -> None:
+    woken = threading.Event()
+
+    with lending([place], lender(wake=woken.set)):
+        answer = remote.ask(place, {"version": remote.VERSION, "wake": True})
+
+    assert answer == {}
+    assert woken.is_set()
+
+
+def test_a_store_with_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 100) / "memories.db"
+    near = Path("/short/memories.db")
+    cache = Path("/cache")
+
+    assert [p.parent for p in remote.places(near, cache)] == [near.parent, cache]
+    [place] = remote.places(deep, cache)
+    assert place.parent == cache
+    assert remote.places(deep.with_name("other.db"), cache) != (place,)
+
+
+def test_a_socket_goes_to_the_next_place_where_the_first_cannot_be_had(
+    place: Path, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "folder.sock"
+    blocked.mkdir()
+
+    with lending([blocked, place], lender()) as found:
+        assert found == place
+        assert Borrower(blocked, place).asks()
+    with pytest.raises(OSError, match="no place"), lending([], lender()):
+        pass
