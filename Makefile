@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-peers bench-latency bench-embedding bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-peers bench-latency bench-embedding bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -61,6 +61,12 @@ bench-sweep: $(READY) ## What each ranking setting is worth, on development quer
 
 bench-ablation: $(READY) ## What the fixed parts of the lexical leg are worth (ADR 0004 and 0005)
 	$(BIN)/python benchmarks/ablation.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+
+bench-pairing: $(READY) ## What each share of the two encoders is worth (ADR 0016); embeds every set with both
+	$(BIN)/python benchmarks/pairing.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+
+bench-neighbours: $(READY) ## Whether the neighbours of a memory in its session help to find it
+	$(BIN)/python benchmarks/neighbours.py --strata --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/locomo-facts %/locomo-turns,$(SETS)))
 
 bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
 	benchmarks/peers/setup all

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.bench import corpus, inference, runner, validation
+from recollect.bench import compare, corpus, inference, runner, validation
 from recollect.bench.corpus import StoredCorpus
 from recollect.bench.embedding import EmbeddersOfRun
 from recollect.bench.evaluation import EvaluationSet, load
@@ -93,7 +93,7 @@ def show(name: str, arms: Mapping[str, Rows], *, by_stratum: bool) -> None:
 
 
 def _print(name: str, *cells: str) -> None:
-    print(f"{name:40}{''.join(f'{cell:50}' for cell in cells)}".rstrip())
+    print(f"{name:40}{''.join(f'{cell:54}' for cell in cells)}".rstrip())
 
 
 def _cells(
@@ -109,7 +109,7 @@ def _cells(
         for stratum in family
         for arm, after in others
     }
-    corrected = inference.holm([each.p for each in found.values()])
+    corrected = compare._together([*found.values()], inference.MINIMUM_QUERIES)
     cells = {(stratum, first): f"{_mean(before[stratum], metric):10.4f}" for stratum in family}
     for (place, each), p in zip(found.items(), corrected, strict=True):
         change = f"{each.mean:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"
@@ -125,6 +125,8 @@ def _difference(before: Rows, after: Rows, metric: str) -> Difference:
 
 def show_means(sets: Sequence[Mapping[str, Rows]]) -> None:
     """Print the mean of every arm over the sets, each of which counts the same."""
+    if len(sets) < 2:
+        return
     _print(f"mean of {len(sets)} sets", *(f"{x:>10}" for x in METRICS))
     for arm in sets[0]:
         answered = [strata(found[arm])[OVERALL] for found in sets]

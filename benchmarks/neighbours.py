@@ -109,7 +109,7 @@ def _ways(shipped: Embedder, memories: Sequence[Memory]) -> Iterator[tuple[str, 
 
 
 def _memories(stored: StoredCorpus, user: str) -> list[Memory]:
-    """What has a vector of a user's memories, in order of time."""
+    """Those of a user's memories that are embedded, in order of time."""
     everything = Filter(
         scope=Scope(user=UserId(user)), now=datetime.now(UTC), states=frozenset(State)
     )

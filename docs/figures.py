@@ -61,8 +61,13 @@ def _p(value: float) -> str:
     return "< .001" if value < 0.001 else _share(value)  # noqa: PLR2004
 
 
-def _of(rows: list[Row], retriever: str) -> Row:
-    return next(row for row in rows if row["condition"]["retriever"] == retriever)
+def _label(row: Row) -> str:
+    """What was measured: the part of a condition's name behind the set."""
+    return str(row["condition"]["name"].partition(": ")[2])
+
+
+def _of(rows: list[Row], label: str) -> Row:
+    return next(row for row in rows if _label(row) == label)
 
 
 def headlines() -> None:
@@ -137,7 +142,7 @@ def every_result() -> None:
 def _print_result(row: Row) -> None:
     overall, compared = row["result"]["overall"], row["compared"]
     cells = (
-        row["condition"]["retriever"],
+        _label(row),
         f"{_share(overall[HEADLINE])} ({_interval(row)})",
         *(_share(overall[name]) for name in ("recall@5", "recall@10", "mrr", "map")),
         _compared(row),
@@ -158,7 +163,7 @@ def strata(data: str) -> None:
     for row in rows:
         found = row["result"]["strata"]
         cells = [_share(found[name][HEADLINE]) for name in names]
-        print(f"| {row['condition']['retriever']} | {' | '.join(cells)} |")
+        print(f"| {_label(row)} | {' | '.join(cells)} |")
 
 
 def abstention(data: str) -> None:

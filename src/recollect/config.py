@@ -259,7 +259,8 @@ class Settings(BaseModel):
             if unknown:
                 named = ", ".join(sorted(unknown))
                 raise ValueError(f"{table} names {named}, not {thing} ({', '.join(known)})")
-        if not any(self.leg_weights.get(leg, 1.0) for leg in LEGS):
+        legs = [leg for leg in LEGS if leg != "dense" or self.embedder != "none"]
+        if not any(self.leg_weights.get(leg, 1.0) for leg in legs):
             raise ValueError("leg_weights turns every leg off; a recall needs one")
         return self
 
@@ -439,5 +440,11 @@ def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.Inval
     if problem["type"] == "extra_forbidden":
         return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
     return errors.InvalidSetting(
-        f"{name} = {problem['input']!r} (from {origin}) is not allowed: {told}"
+        f"{name} = {_shown(name, problem['input'])} (from {origin}) is not allowed: {told}"
     )
+
+
+def _shown(name: str, value: object) -> str:
+    """A value as an error quotes it; of a secret only that it is one."""
+    field = Settings.model_fields.get(name)
+    return "(not shown)" if field and "SecretStr" in str(field.annotation) else repr(value)

@@ -107,6 +107,12 @@ class LegReport:
     error: str | None = None  #: set when the leg failed and the recall went on without it
     partial: str | None = None  #: set when there are memories that the leg cannot find yet
 
+    @property
+    def off(self) -> str | None:
+        """Why the leg did not look, though nothing is wrong."""
+        reason = self.detail.get("off")
+        return None if reason is None else str(reason)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RerankReport:
@@ -151,6 +157,11 @@ class Trace:
     dropped: tuple[Dropped, ...]
     milliseconds: Mapping[str, float]  #: by stage
     rerank: RerankReport | None = None  #: None when no reranker is set
+
+    @property
+    def answered(self) -> bool:
+        """Whether any leg could look for memories."""
+        return any(leg.error is None and leg.off is None for leg in self.legs)
 
     @property
     def degraded(self) -> tuple[str, ...]:

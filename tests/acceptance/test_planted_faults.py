@@ -36,10 +36,11 @@ from recollect.bench.compare import compare
 from recollect.bench.inference import Verdict
 from recollect.bench.results import Result
 from recollect.config import Settings
+from recollect.embed.embedders import ActiveSpace
 from recollect.interfaces.cli import app
 from recollect.protocols import Leg, Page, Store
 from recollect.recall.adjust import Adjustments
-from recollect.recall.fusion import ConvexCombination, ReciprocalRank
+from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from recollect.recall.lexical import LexicalLeg
 from recollect.recall.lockout import locked_out
 from recollect.recall.pipeline import Recall
@@ -47,7 +48,7 @@ from recollect.recall.select import Selection
 from recollect.recall.standing import Standing
 from recollect.testing import MemoryStore
 from recollect.trace import Dropped, Judged, LegReport
-from recollect.types import Candidate, Memory, MemoryId, Query, Ranking
+from recollect.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ class WithinLeg:
         return Ranking(leg=self.name, candidates=candidates[: query.pool]), report
 
 
-def two_legs(store: Store, settings: Settings) -> tuple[Leg, ...]:
+def two_legs(store: Store, _active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
     every: tuple[Leg, ...] = (LexicalLeg(store), WithinLeg(store))
     return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
 
@@ -218,7 +219,20 @@ def under_another_name(
     return factors | {"standing": factors["importance"]}
 
 
+fused_of = Calibrated.__call__
+
+
+def hidden_in_fusion(self: Calibrated, rankings: Sequence[Ranking]) -> list[Fused]:
+    """As `Calibrated`, with a liking for some memories that no leg has."""
+    liked = [
+        fused._replace(score=fused.score * (2 + sum(map(ord, fused.id)) % 7))
+        for fused in fused_of(self, rankings)
+    ]
+    return sorted(liked, key=lambda fused: (-fused.score, fused.id))
+
+
 PRIORS: list[tuple[type, str, Callable[..., Any], str]] = [
+    (Calibrated, "__call__", hidden_in_fusion, "a fused score is not the weighted sum"),
     (Recall, "_judge", judged_twice, "a score is not its fused score times its factors"),
     (Adjustments, "__call__", squared, "the importance prior is not 1 - weight + weight"),
     (Adjustments, "__call__", under_another_name, "the factor 'standing', which no setting gives"),

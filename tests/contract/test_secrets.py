@@ -249,11 +249,11 @@ def test_audit_entries_are_kept_youngest_first_for_each_user(
     store: Store, scope: Scope, noon: datetime
 ) -> None:
     entries = [
-        AuditEntry(noon + n * HOUR, user, "get", MemoryId(f"m{n}"), n + 1, agent)
+        AuditEntry(noon + n * HOUR, UserId(user), "get", MemoryId(f"m{n}"), n + 1, agent)
         for n, (user, agent) in enumerate([("ada", "claude"), ("bea", None), ("ada", None)])
     ]
     for entry in entries:
-        store.note(entry._replace(owner=UserId(entry.owner)))
+        store.note(entry)
     store.note(AuditEntry(noon, scope.user, "rotate", None, None, None))
     assert [entry.action for entry in store.audit(scope, 10)] == ["rotate", "get", "get"]
     assert store.audit(scope, 3)[1:] == [entries[2], entries[0]]

@@ -51,7 +51,7 @@ def test_json_hits_carry_placings_factors_and_links(run: Run, remember: Run) -> 
 
     assert hit["rank"] == 1
     assert hit["memory"]["id"] == id_
-    assert set(hit["placings"]["lexical"]) == {"rank", "score", "confidence"}
+    assert set(hit["placings"]["lexical"]) == {"rank", "score", "confidence", "evidence"}
     assert hit["factors"] == {"importance": pytest.approx(0.85)}
     assert 0 < hit["confidence"] <= 1
     assert hit["replaces"] == [old]
@@ -98,7 +98,7 @@ def test_the_trace_is_in_json_only_when_asked_for(run: Run, remember: Run) -> No
     traced = run("recall", "orders", "--limit", 1, "--trace", "--json").json["trace"]
 
     assert "trace" not in plain
-    assert [leg["leg"] for leg in traced["legs"]] == ["lexical"]
+    assert [leg["leg"] for leg in traced["legs"]] == ["lexical", "dense"]
     assert len(traced["fused"]) == 2
     assert traced["judged"][0]["factors"] == {"importance": 0.85}
     assert traced["dropped"][0]["reason"] == {

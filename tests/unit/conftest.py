@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 import pytest
 
+from recollect.embed import choose
 from recollect.types import Filter, Query, Scope, UserId
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _runs_by_words_alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """How runs are made and compared needs no model, which would take seconds for each of them."""
+    with pytest.MonkeyPatch.context() as patched:
+        if request.module.__name__.rpartition(".")[2].startswith(("test_bench_", "test_own_")):
+            patched.setattr(choose, "DEFAULT", "none")
+        yield
 
 
 @pytest.fixture

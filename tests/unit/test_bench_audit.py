@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from recollect.app import Recollect
 from recollect.bench.audit import faults
+from recollect.config import Settings
+from recollect.embed.embedders import Embedders
+from recollect.embed.hashed import HashEmbedder
+from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock
 from recollect.trace import Recollection
 from recollect.types import Hit, UserId
@@ -20,7 +25,7 @@ Change = Callable[[Recollection], Recollection]
 def answer(memory: Recollect, clock: FixedClock) -> Recollection:
     """Five memories of different importance for one question."""
     for number in range(5):
-        memory.store(f"the walrus sings {'loudly ' * number}", importance=number / 5)
+        memory.store(f"the walrus sings {'loudly ' * number}", importance=0.9 - number / 6)
         clock.advance(days=1)
     return memory.recall("walrus")
 
@@ -49,7 +54,18 @@ def invented(answer: Recollection) -> Recollection:
     return replace(answer, trace=replace(answer.trace, fused=answer.trace.fused[1:]))
 
 
+def with_a_prior_in_fusion(answer: Recollection) -> Recollection:
+    """Scores that are right in every stage but the first: a memory was preferred there."""
+    [one, *others] = answer.trace.fused
+    preferred = one._replace(score=one.score * 1.1)
+    best, *rest = answer.hits
+    assert best.memory.id == one.id
+    lifted = replace(answer, trace=replace(answer.trace, fused=(preferred, *others)))
+    return replace(lifted, hits=(replace(best, score=best.score * 1.1), *rest))
+
+
 BROKEN: list[tuple[Change, str]] = [
+    (with_a_prior_in_fusion, "a fused score is not the weighted sum of what its legs say"),
     (lambda a: hits(a, lambda h: h[::-1]), "an answer is not in the order of its scores"),
     (lambda a: hits(a, lambda h: h[::-1]), "ranks do not count from 1"),
     (lambda a: hits(a, lambda h: (h[0], h[0], *h[2:])), "a memory stands in an answer twice"),
@@ -82,11 +98,15 @@ def test_a_broken_promise_is_named(
     assert told in "\n".join(faults(change(answer), memory.settings))
 
 
+@pytest.mark.parametrize("embedded", [False, True])
 @pytest.mark.parametrize(
     "settings",
     [
         {},
         {"fusion": "rrf"},
+        {"fusion": "convex", "leg_weights": {"lexical": 0.4}},
+        {"leg_weights": {"dense": 0.3}},
+        {"near_duplicates": 0.5},
         {"importance_weight": 0.0},
         {"exact_bonus": 2.0},
         {"decay_days": {"facts": 2.0}},
@@ -94,16 +114,23 @@ def test_a_broken_promise_is_named(
     ],
 )
 def test_real_answers_keep_every_promise(
-    open_memory: Callable[..., Recollect], clock: FixedClock, settings: dict[str, object]
+    path: Path, clock: FixedClock, settings: dict[str, object], *, embedded: bool
 ) -> None:
-    memory = open_memory(**settings)
+    """With the lexical leg alone, and with both."""
+    chosen = Settings.model_validate({"store": path, **settings})
+    hashed = Embedders.among(HashEmbedder())
+    memory = Recollect(SqliteStore(path), chosen, clock=clock, embedders=hashed)
     for number in range(4):
         memory.store(f"walrus {number}", importance=number / 3, tags=["zoo"] if number % 2 else [])
         clock.advance(days=1)
     old = memory.store("the old walrus").memory
     memory.store("a seal took its place", supersedes=[old.id])
+    if embedded:
+        memory.work()
     for fields in ({}, {"focus": ["zoo"]}, {"limit": 2}):
         answer = memory.recall("walrus", **fields)
         assert answer.hits
         assert [*faults(answer, memory.settings)] == []
     assert [*faults(memory.recall("nothing of this"), memory.settings)] == []
+    assert next(iter(answer.trace.legs[1].detail)) == ("model" if embedded else "off")
+    memory.close()

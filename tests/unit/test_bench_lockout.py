@@ -1,17 +1,26 @@
-"""Legs whose finds cannot matter are found without asking a single query."""
+"""What cannot matter with some settings is found without asking a single query."""
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Callable
+
 import pytest
 
+from recollect import config
 from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.protocols import Fusion
-from recollect.recall.fusion import ConvexCombination, ReciprocalRank
-from recollect.recall.lockout import locked_out
+from recollect.protocols import Fusion, Unavailable
+from recollect.recall.adjust import Adjustments
+from recollect.recall.dense import DenseLeg
+from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from recollect.recall.lexical import LexicalLeg
+from recollect.recall.lockout import adjusted_out, locked_out, never_sure
 from recollect.testing import MemoryStore
 from recollect.trace import LegReport
-from recollect.types import Query, Ranking
+from recollect.types import Query, Ranking, Trust
+
+Open = Callable[..., Recollect]
 
 
 class Named:
@@ -26,6 +35,9 @@ class Named:
 
 def legs(*names: str) -> list[Named]:
     return [Named(name) for name in names]
+
+
+PAIR = legs("lexical", "dense")
 
 
 def test_the_earlier_systems_weights_lock_a_leg_out() -> None:
@@ -58,7 +70,9 @@ def test_in_rank_fusion_it_depends_on_the_weight_and_the_depth(
     assert bool(locked_out(fusion, legs("lexical", "graph"), limit)) is locked
 
 
-@pytest.mark.parametrize("fusion", [ReciprocalRank(), ReciprocalRank(k=1), ConvexCombination()])
+@pytest.mark.parametrize(
+    "fusion", [ReciprocalRank(), ReciprocalRank(k=1), ConvexCombination(), Calibrated()]
+)
 def test_equal_weights_lock_nobody_out(fusion: Fusion) -> None:
     assert locked_out(fusion, legs("lexical", "dense", "graph"), 10) == {}
 
@@ -73,5 +87,102 @@ def test_one_leg_is_the_answer_whatever_its_weight() -> None:
     assert locked_out(ReciprocalRank(weights={"lexical": 0.01}), legs("lexical"), 10) == {}
 
 
-def test_the_product_as_shipped_locks_nobody_out() -> None:
-    assert Recollect(MemoryStore(), Settings()).locked_out() == {}
+@pytest.mark.parametrize("fusion", ["calibrated", "convex", "rrf"])
+@pytest.mark.parametrize("limit", [1, 5, 10, 50])
+def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
+    """The real legs, every fusion and every adjustment as they are by default."""
+    settings = config.checked({"fusion": fusion, "limit": limit})
+    memory = Recollect(MemoryStore(), settings)
+    assert [leg.name for leg in memory._recall.legs] == [*config.LEGS]
+    assert memory.locked_out() == {}
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.35, 2.0])
+@pytest.mark.parametrize("limit", [5, 10, 50])
+def test_with_evidence_a_leg_of_any_weight_worth_the_name_reaches_the_answer(
+    weight: float, limit: int
+) -> None:
+    """Weak finds of the other leg, however many, do not add up to a sure one."""
+    assert locked_out(Calibrated(weights={"dense": weight}), PAIR, limit) == {}
+    assert locked_out(Calibrated(weights={"lexical": weight}), PAIR, limit) == {}
+
+
+def test_with_evidence_a_weight_of_nothing_locks_out() -> None:
+    assert [*locked_out(Calibrated(weights={"dense": 0.0}), PAIR, 10)] == ["dense"]
+
+
+# ---- memories that an adjustment locks out -----------------------------------------------------
+
+
+def days_of(told: str) -> int:
+    """After how many days a warning says that memories are lost."""
+    found = re.search(r"after (\d+) days", told)
+    assert found
+    return int(found[1])
+
+
+def test_a_decay_of_a_week_locks_last_months_memories_out_and_says_when() -> None:
+    decaying = Adjustments(decay_days={"facts": 7.0, "people": 3_650.0})
+    [(name, told)] = adjusted_out(Calibrated(), PAIR, 10, decaying).items()
+    assert name == "decay_days.facts"
+    # Two legs sure of it make 2; the tenth of the others, at best, the 2nd power of a half and so
+    # on in turn: 0.5 ** 5.
+    assert days_of(told) == round(7 * math.log(2 / 0.5**5))
+    ranks = adjusted_out(ReciprocalRank(), PAIR, 10, decaying)["decay_days.facts"]
+    assert days_of(ranks) < 9  # the earlier system's: a perfect hit of nine days ago was lost
+
+
+def test_the_decay_that_a_warning_advises_locks_nobody_out() -> None:
+    for fusion in (Calibrated(), ConvexCombination(), ReciprocalRank()):
+        told = adjusted_out(fusion, PAIR, 10, Adjustments(decay_days={"facts": 7.0}))
+        [advised] = re.findall(r"a decay of (\d+) days", told["decay_days.facts"])
+        better = Adjustments(decay_days={"facts": float(advised)})
+        assert adjusted_out(fusion, PAIR, 10, better) == {}
+        worse = Adjustments(decay_days={"facts": float(advised) - 1})
+        assert days_of(adjusted_out(fusion, PAIR, 10, worse)["decay_days.facts"]) <= 365
+
+
+@pytest.mark.parametrize(
+    ("factors", "locked"),
+    [
+        ({Trust.EXTERNAL: 0.5}, []),
+        ({Trust.EXTERNAL: 0.01}, ["trust_factors.external"]),
+        # Where the others count more, the factor of 1 is the one that locks out.
+        ({Trust.USER: 1_000.0, Trust.EXTERNAL: 1.0}, ["trust_factors.external"]),
+    ],
+)
+def test_a_trust_factor_near_nothing_locks_a_class_out(
+    factors: dict[Trust, float], locked: list[str]
+) -> None:
+    found = adjusted_out(Calibrated(), PAIR, 10, Adjustments(trust=factors))
+    assert [*found] == locked
+    for told in found.values():
+        [advised] = re.findall(r"; ([\d.]+) or more lets it in", told)
+        enough = Adjustments(trust=factors | {Trust.EXTERNAL: float(advised)})
+        assert adjusted_out(Calibrated(), PAIR, 10, enough) == {}
+
+
+def test_a_full_importance_weight_locks_out_what_has_none() -> None:
+    [told] = adjusted_out(Calibrated(), PAIR, 10, Adjustments(importance=1.0)).values()
+    [advised] = re.findall(r"; ([\d.]+) or less lets it in", told)
+    enough = Adjustments(importance=float(advised))
+    assert adjusted_out(Calibrated(), PAIR, 10, enough) == {}
+
+
+@pytest.mark.parametrize(("floor", "locked"), [(0.0, False), (0.5, False), (0.9, True)])
+def test_a_floor_that_few_memories_cannot_reach_is_told(floor: float, *, locked: bool) -> None:
+    store = MemoryStore()
+    dense = DenseLeg(store, lambda: Unavailable("off"))
+    found = never_sure(floor, [LexicalLeg(store), dense], embedded=12)
+    assert bool(found) is locked
+    assert never_sure(floor, [LexicalLeg(store)], embedded=12) == {}
+    assert never_sure(floor, [dense], embedded=5_000) == {}
+
+
+def test_a_memory_reports_every_setting_that_locks_out(open_memory: Open) -> None:
+    memory = open_memory(
+        decay_days={"facts": 3.0},
+        trust_factors={"external": 0.000_1},
+        leg_weights={"dense": 0.000_001},
+    )
+    assert [*memory.locked_out()] == ["dense", "decay_days.facts", "trust_factors.external"]

@@ -177,8 +177,8 @@ def test_the_manifest_says_what_is_needed_to_run_it_again(folder: Path, result: 
     assert {*manifest.seeds} == {"bootstrap", "permutation", "resamples"}
     assert (manifest.retriever, manifest.store, manifest.depth) == ("recollect", "sqlite", 20)
     assert manifest.settings == {}
-    assert manifest.recipe["legs"] == "lexical"
-    assert manifest.recipe["fusion"] == "ConvexCombination(weights={})"
+    assert manifest.recipe["legs"] == "lexical, dense"
+    assert manifest.recipe["fusion"] == "Calibrated(weights={})"
     assert "importance=0.3" in manifest.recipe["adjustments"]
 
 
@@ -212,7 +212,7 @@ def test_the_figures_are_the_means_of_the_rows(result: Result) -> None:
 
 
 def test_what_a_leg_brought_is_counted(result: Result) -> None:
-    (leg,) = result.legs.values()
+    leg = result.legs["lexical"]
     assert leg.found == leg.alone == leg.first_ten == 40
     assert leg.placed_alone == sum(len(row.ranked[:10]) for row in result.rows)
     assert leg.milliseconds_p50 > 0
@@ -263,8 +263,9 @@ def test_a_weight_of_the_lexical_leg_reaches_the_ranking(folder: Path, result: R
         ({"fusion": "sum"}, "fusion = 'sum'"),
         ({"lexical": {"bb": 1}}, "lexical names bb, not a lexical weight"),
         ({"lexical": {"b": -1}}, "lexical = -1"),
-        ({"leg_weights": {"dense": 1}}, "leg_weights names dense, not a leg"),
-        ({"leg_weights": {"lexical": 0}}, "turns every leg off"),
+        ({"leg_weights": {"smell": 1}}, "leg_weights names smell, not a leg"),
+        ({"leg_weights": {"lexical": 0, "dense": 0}}, "turns every leg off"),
+        ({"leg_weights": {"lexical": 0}, "embedder": "none"}, "turns every leg off"),
         ({"user": "eve"}, "a run cannot change 'user'"),
         ({"store": "x.db"}, "a run cannot change 'store'"),
         ({"llm_key": "secret"}, "a run cannot change 'llm_key'"),

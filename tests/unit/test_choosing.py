@@ -145,6 +145,66 @@ def test_the_same_words_are_chosen_once(make: Make, ask: Ask) -> None:
     )
 
 
+def test_a_memory_speaks_for_those_with_the_same_words_only_if_it_is_given(
+    make: Make, ask: Ask
+) -> None:
+    long, short = make("a   walrus"), make("a walrus")
+    chosen, dropped = choose([long, short], ask(budget_bytes=8))
+    assert chosen == [short.id]
+    assert dropped == {long.id: OverBudget(size=10, left=8)}
+
+
+NEARLY = "deploys run after the nightly backup and take long"
+
+
+def test_near_duplicates_are_chosen_once_when_that_is_on(make: Make, ask: Ask) -> None:
+    first, near = make(NEARLY), make(f"{NEARLY} here")
+    share = 2 * 9 / 19
+    assert choose([first, near], ask()) == ([first.id, near.id], {})
+    for threshold in (0.5, share):
+        chosen, dropped = choose([first, near], ask(), Selection(near_duplicates=threshold))
+        assert chosen == [first.id]
+        [reason] = dropped.values()
+        assert reason == SaysTheSame(by=first.id, shared=share)
+        assert str(reason) == f"says nearly the same as {first.id}: 95% of the words"
+    assert choose([first, near], ask(), Selection(near_duplicates=share + 0.01))[1] == {}
+
+
+@pytest.mark.parametrize("word", ["never", "3", "Oslo", "monday"])
+def test_near_duplicates_that_differ_in_what_tells_are_both_chosen(
+    make: Make, ask: Ask, word: str
+) -> None:
+    pair = [make(NEARLY), make(f"{NEARLY} {word}")]
+    chosen, dropped = choose(pair, ask(), Selection(near_duplicates=0.1))
+    assert (chosen, dropped) == ([each.id for each in pair], {})
+
+
+def test_secrets_are_never_taken_for_each_other(make: Make, ask: Ask) -> None:
+    """Their placeholders are alike; what they stand for is not."""
+    pair = [
+        make(f"[sensitive: password; recollect secret get {name}]", sensitive=True)
+        for name in ("aa", "bb")
+    ]
+    assert choose(pair, ask(), Selection(near_duplicates=0.1))[1] == {}
+
+
+@given(
+    contents=st.lists(st.sampled_from(["a b c", "a b c d", "b a c", "a b c 7", "a"]), max_size=8),
+    threshold=st.floats(0.01, 1),
+)
+def test_whoever_is_left_out_as_a_near_duplicate_has_one_that_is_given(
+    make: Make, ask: Ask, contents: list[str], threshold: float
+) -> None:
+    memories = [make(content) for content in contents]
+    held = {memory.id: memory for memory in memories}
+    chosen, dropped = choose(memories, ask(), Selection(near_duplicates=threshold))
+    for id_, reason in dropped.items():
+        assert isinstance(reason, SaysTheSame)
+        assert reason.by in chosen
+        assert reason.shared >= threshold
+        assert ("7" in held[id_].content) == ("7" in held[reason.by].content)
+
+
 def test_what_no_leg_is_sure_of_is_left_out(make: Make, ask: Ask) -> None:
     memory = make()
     held = {memory.id: memory}
@@ -154,6 +214,8 @@ def test_what_no_leg_is_sure_of_is_left_out(make: Make, ask: Ask) -> None:
     chosen, [dropped] = selection(ask(), [unsure], held)
     assert chosen == []
     assert dropped.reason == TooUncertain(confidence=0.49, floor=0.5)
+    [full] = judged([memory], 0.1 + 0.2 + 0.7 - 1e-15)
+    assert Selection(least_confidence=1.0)(ask(), [full], held) == ([full], [])
 
 
 def test_the_surest_leg_speaks_for_a_memory(make: Make, ask: Ask) -> None:

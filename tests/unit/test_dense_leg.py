@@ -1,16 +1,23 @@
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.embed.hashed import HashEmbedder
 from recollect.embedded_text import embedded_text
 from recollect.errors import EmbedderFailure
 from recollect.protocols import Current, DenseAnswer, Nearby, Unavailable
-from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates
+from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates, most_confidence
 from recollect.testing import FixedClock, MemoryStore
 from recollect.types import Memory, MemoryId, Query, Scope, UserId
+
+if TYPE_CHECKING:
+    from recollect.protocols import Vector
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]
@@ -72,6 +79,77 @@ def test_the_deviation_of_few_memories_is_not_trusted_alone() -> None:
     assert 0.0 < candidates(two)[0].evidence < 0.1
 
 
+@pytest.mark.parametrize(
+    ("waiting", "told"),
+    [
+        (0, None),
+        (1, "1 memory is not embedded yet"),
+        (1_200, "1,200 memories are not embedded yet"),
+    ],
+)
+def test_it_says_what_it_cannot_find_yet(
+    make: Make, ask: Ask, waiting: int, told: str | None
+) -> None:
+    store, active = kept(make("seals"))
+    _, report = DenseLeg(store, lambda: active()._replace(waiting=waiting))(ask("seals"))
+    assert report.partial == told
+    assert report.error is None
+
+
+class Counting(HashEmbedder):
+    """Counts what it is asked, and may fail."""
+
+    def __init__(self, error: EmbedderFailure | None = None) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+        self.error = error
+
+    def embed_query(self, text: str) -> Vector:
+        self.asked.append(text)
+        if self.error:
+            raise self.error
+        return super().embed_query(text)
+
+
+def test_when_it_is_repeated_it_embeds_a_query_once(make: Make, ask: Ask) -> None:
+    store, active = kept(make("seals"), make("a seal"))
+    counting = Counting()
+    leg = DenseLeg(store, lambda: active()._replace(embedder=counting))
+    repeated = leg.repeated()
+    answers = [repeated(ask("seals", pool=pool))[0] for pool in (1, 5, 50)]
+    assert answers == [leg(ask("seals", pool=pool))[0] for pool in (1, 5, 50)]
+    repeated(ask("whales"))
+    assert counting.asked == ["seals", "seals", "seals", "seals", "whales"]
+
+
+def test_when_it_is_repeated_it_fails_once(ask: Ask) -> None:
+    failing = Counting(EmbedderFailure("no answer in 10 s"))
+    repeated = DenseLeg(MemoryStore(), lambda: Current(failing.space, failing)).repeated()
+    for _ in range(3):
+        with pytest.raises(EmbedderFailure, match="no answer"):
+            repeated(ask("seals"))
+    assert failing.asked == ["seals"]
+
+
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=40))
+def test_nobody_is_surer_than_one_of_so_many_can_be(cosines: list[float]) -> None:
+    mean = statistics.fmean(cosines)
+    answer = DenseAnswer(
+        [Nearby(MemoryId("best"), max(cosines))],
+        searched=len(cosines),
+        mean=mean,
+        deviation=statistics.pstdev(cosines),
+    )
+    [best] = candidates(answer)
+    assert best.confidence <= most_confidence(len(cosines)) + 1e-9
+
+
+def test_among_few_no_memory_can_stand_out() -> None:
+    assert most_confidence(0) == most_confidence(1) == 0.0
+    assert most_confidence(5) < most_confidence(10) < 0.8
+    assert most_confidence(28) == 1.0
+
+
 @pytest.mark.parametrize("expected", [True, False])
 def test_without_semantic_recall_it_says_why(ask: Ask, *, expected: bool) -> None:
     off = Unavailable("no key is set", expected=expected)
@@ -90,10 +168,6 @@ def test_an_empty_query_means_nothing(make: Make, ask: Ask) -> None:
 
 
 def test_a_failing_embedder_is_the_recalls_to_handle(ask: Ask) -> None:
-    class Broken(HashEmbedder):
-        def embed_query(self, text: str) -> object:  # type: ignore[override]
-            raise EmbedderFailure(f"cannot embed {len(text)} characters")
-
-    broken = Broken()
+    broken = Counting(EmbedderFailure("cannot embed"))
     with pytest.raises(EmbedderFailure):
         DenseLeg(MemoryStore(), lambda: Current(broken.space, broken))(ask("seals"))

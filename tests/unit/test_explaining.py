@@ -136,9 +136,11 @@ def test_a_memory_below_the_limit_is_told_the_limit(open_memory: Open) -> None:
     assert (answer.reason, answer.remedy) == ("below the limit of 2", "a limit of 6")
     assert worst in follow(open_memory, "walrus", answer, limit=2)
     assert len(made) == 6
-    [standing] = answer.standings
-    assert (standing.leg, standing.rank, standing.searched) == ("lexical", 6, 6)
-    assert standing.note == "holds walrus; lacks none"
+    lexical, dense = answer.standings
+    assert (lexical.leg, lexical.rank, lexical.searched) == ("lexical", 6, 6)
+    assert lexical.note == "holds walrus; lacks none"
+    assert (lexical.confidence, lexical.score is not None) == (1.0, True)
+    assert (dense.leg, dense.rank, dense.note) == ("dense", None, "off: nothing is embedded yet")
 
 
 @pytest.mark.parametrize("sort_by", ["importance", "recency"])
@@ -158,7 +160,8 @@ def test_a_memory_beyond_the_pool_is_told_the_pool(open_memory: Open) -> None:
         memory.store(f"walrus {'seal ' * n}")
     worst = memory.recall("walrus").hits[-1].memory.id
     answer = memory.why_not("walrus", worst, limit=2, pool=3)
-    assert answer.reason == "its best place in a leg is 8, beyond the pool of 3"
+    assert answer.reason == "beyond the pool of 3: place 8 in the lexical leg"
+    assert answer.remedy == "a pool of 8 and a limit of 8"
     assert worst in follow(open_memory, "walrus", answer, limit=2, pool=3)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from recollect import errors
 from recollect.app import Recollect
-from recollect.config import Settings
+from recollect.config import Settings, checked
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock
 from recollect.types import AlreadyKnown, Memory, Stored
@@ -247,6 +247,13 @@ def test_a_setting_with_a_key_never_shows_it() -> None:
     settings = Settings.model_validate({"vault_key": key, "vault_token": "s.token"})
     assert key not in f"{settings!r} {settings.model_dump_json()}"
     assert "s.token" not in f"{settings!r} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("name", ["vault_key", "vault_token", "llm_key", "provider_keys"])
+def test_an_error_about_a_secret_setting_does_not_quote_it(name: str) -> None:
+    with pytest.raises(errors.InvalidSetting, match=name) as caught:
+        checked({name: 4711_0815})
+    assert "47110815" not in caught.value.message
 
 
 # ---- queries -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from recollect.errors import StoreDamaged
 from recollect.protocols import DenseAnswer, History
 from recollect.store import matrix, vectors
 from recollect.store.sqlite import SqliteStore
@@ -250,6 +251,20 @@ def test_a_purge_leaves_nothing_of_a_vector_in_the_file(
     assert traces(7) == traces(8) == 2
     assert store.purge(ADA, [kept[7]])
     assert (traces(7), traces(8)) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE vectors SET code = x'00'", "UPDATE exact_vectors SET vector = x'0000'"]
+)
+def test_a_damaged_vector_is_named_as_damage(
+    store: SqliteStore, make: Make, path: Path, noon: datetime, damage: str
+) -> None:
+    given = directions(2)
+    keep(store, make, given)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(damage)
+    with pytest.raises(StoreDamaged, match="bytes long"):
+        ask(store, given[0], noon)
 
 
 def test_a_check_finds_what_will_never_be_found_by_meaning(

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from recollect.config import Settings
 from recollect.trace import Recollection
-from recollect.types import Hit
+from recollect.types import Fused, Hit, Placing
 
 _CLOSE = 1e-9
 
@@ -24,6 +24,7 @@ def faults(answer: Recollection, settings: Settings) -> Iterator[str]:
     yield from _order(answer)
     yield from _rerank(answer, settings)
     yield from _provenance(answer)
+    yield from _fusion(answer, settings)
     yield from _scores(answer, settings)
 
 
@@ -77,6 +78,46 @@ def _provenance(answer: Recollection) -> Iterator[str]:
             yield "an answer holds a memory of another user"
         if not hit.placings:
             yield "an answer holds a memory that no leg found"
+
+
+def _fusion(answer: Recollection, settings: Settings) -> Iterator[str]:
+    """What a memory's places in the legs come to, and nothing besides."""
+    best = _best(answer.trace.fused)
+    for candidate in answer.trace.fused:
+        parts = [
+            settings.leg_weights.get(leg, 1.0) * _worth(placing, best[leg], len(best), settings)
+            for leg, placing in candidate.placings.items()
+        ]
+        if not math.isclose(candidate.score, math.fsum(parts), rel_tol=_CLOSE, abs_tol=_CLOSE):
+            yield "a fused score is not the weighted sum of what its legs say"
+            return
+
+
+def _best(fused: Iterable[Fused]) -> dict[str, Placing]:
+    """By leg: the highest score and the most evidence that it gave to any memory."""
+    best: dict[str, Placing] = {}
+    for candidate in fused:
+        for leg, (_, score, confidence, evidence) in candidate.placings.items():
+            known = best.get(leg, Placing(1, 0.0, 0.0, 0.0))
+            best[leg] = Placing(
+                1,
+                max(score, known.score),
+                max(confidence, known.confidence),
+                max(evidence, known.evidence),
+            )
+    return best
+
+
+def _worth(placing: Placing, best: Placing, legs: int, settings: Settings) -> float:
+    """What a place in a leg adds, before the leg's weight."""
+    share = max(0.0, placing.score) / (best.score or 1.0)
+    match settings.fusion:
+        case "rrf":
+            return 1 / (settings.rrf_k + placing.rank)
+        case "convex":
+            return share
+        case "calibrated":  # a leg that answers alone keeps its order
+            return placing.evidence if legs > 1 else share * (best.evidence or 1.0)
 
 
 def _scores(answer: Recollection, settings: Settings) -> Iterator[str]:

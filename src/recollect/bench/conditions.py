@@ -27,7 +27,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from recollect.bench.compare import Compared, compare, corrected
+from recollect.bench.compare import Compared, Comparison, compare, corrected
 from recollect.bench.evaluation import EvaluationSet, load
 from recollect.bench.inference import difference, verdict
 from recollect.bench.metrics import HEADLINE
@@ -53,6 +53,11 @@ class Condition(BaseModel):
     tolerance: float = 0.0005
     verdict: str | None = None  #: of that condition over this row, in nDCG@10
 
+    @property
+    def label(self) -> str:
+        """What was measured, without the data: the name up to `: ` says on which."""
+        return self.name.partition(": ")[2] or self.retriever
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
@@ -61,6 +66,7 @@ class Checked:
     condition: Condition
     result: Result | None  #: None when the data is not at hand
     compared: Compared | None
+    strata: tuple[Compared, ...]  #: the same for each stratum, corrected for each other
     differences: tuple[str, ...]
 
 
@@ -130,12 +136,15 @@ def check(
         if condition.data not in sets:
             sets[condition.data] = _find(condition.data, folders)
         results[condition.name] = _run(condition, sets[condition.data], started)
-    compared = _compared(conditions, results)
+    comparisons = _comparisons(conditions, results)
+    headlines = corrected([comparison.headline for comparison in comparisons.values()])
+    compared = dict(zip(comparisons, headlines, strict=True))
     return [
         Checked(
             condition=condition,
             result=results[condition.name],
             compared=compared.get(condition.name),
+            strata=comparisons[condition.name].rows[1:] if condition.name in compared else (),
             differences=tuple(
                 _differences(condition, results[condition.name], compared.get(condition.name))
             ),
@@ -167,28 +176,28 @@ def _run(
     return run(plan, started(condition, plan.steps))
 
 
-def _compared(
+def _comparisons(
     conditions: Sequence[Condition], results: Mapping[str, Result | None]
-) -> dict[str, Compared]:
-    """The other condition against each row that names one, corrected for all of them together."""
-    found: dict[str, Compared] = {}
+) -> dict[str, Comparison]:
+    """The other condition against each row that names one."""
+    found: dict[str, Comparison] = {}
     for condition in conditions:
         before = results[condition.name]
         after = results.get(condition.against or "")
         if before and after:
             with suppress(IncomparableResults, TooFewQueries):  # the row says "not compared"
-                found[condition.name] = compare(before, after, [HEADLINE]).headline
-    return dict(zip(found, corrected([*found.values()]), strict=True))
+                found[condition.name] = compare(before, after, [HEADLINE])
+    return found
 
 
 def together(checked: Sequence[Checked]) -> dict[str, Compared]:
-    """By retriever: how what it is compared with does on the queries of all sets at once."""
+    """By label: how what it is compared with does on the queries of all sets at once."""
     results = {row.condition.name: row.result for row in checked}
     pairs: dict[str, tuple[list[float], list[float]]] = {}
     for row in checked:
         after = results.get(row.condition.against or "")
         if row.compared and row.result and after:
-            first, second = pairs.setdefault(row.condition.retriever, ([], []))
+            first, second = pairs.setdefault(row.condition.label, ([], []))
             first += _headlines(row.result)
             second += _headlines(after)
     found = [

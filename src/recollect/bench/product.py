@@ -47,6 +47,7 @@ class Product:
         self._users: dict[str, Recollect] = {}
         self._faults: dict[str, set[str]] = {}  # by fault: the queries whose answers have it
         self.recipe: dict[str, str] = {}
+        self.models: tuple[str, ...] = ()
 
     def embed(self) -> None:
         """Have every memory embedded as the settings say.
@@ -54,7 +55,11 @@ class Product:
         Raises:
             ModelFailure: some of them were not.
         """
-        status = self._open(ONLY_USER).wait_for_work()
+        memory = self._open(ONLY_USER)
+        embedder = memory.embedder()
+        if embedder is not None:
+            self.models = (f"{embedder.space.model} {embedder.space.revision}",)
+        status = memory.wait_for_work()
         failed = [count for count in status.queue if count.jobs]
         if failed:
             raise ModelFailure(

@@ -82,6 +82,7 @@ def run_arms(
                     name=PRODUCT,
                     ingest=stored.ingest,
                     adaptations=stored.adaptations,
+                    models=product.models,
                     store_bytes=sum(file.stat().st_size for file in path.parent.iterdir()),
                     progress=progress,
                 )

@@ -78,11 +78,14 @@ def sweep(
     data: EvaluationSet,
     arms: Sequence[Arm],
     *,
+    base: Mapping[str, Any] | None = None,
     split: str = DEV,
     metric: str = HEADLINE,
     progress: Callable[[int], None] = lambda _more: None,
 ) -> list[ArmResult]:
     """Every arm beside what is shipped; p-values are corrected for the number of arms.
+
+    With `base`, those settings hold in every arm, and in what is shipped.
 
     Raises:
         InvalidInput: the split is one that figures are reported on.
@@ -97,7 +100,7 @@ def sweep(
     plan = Plan(data=data, split=tunable_split(data) if split == DEV else split)
     _refuse_vain(plan, metric)
     every = [Arm(name=SHIPPED, settings={}), *arms]
-    results = [*run_arms(plan, [arm.settings for arm in every], progress)]
+    results = [*run_arms(plan, [{**(base or {}), **arm.settings} for arm in every], progress)]
     compared = [compare(results[0], after, [metric]).headline for after in results[1:]]
     return [
         ArmResult(arm=arm, result=result, compared=found)

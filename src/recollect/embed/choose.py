@@ -78,7 +78,7 @@ def choose(text: str, options: Options) -> Embedder | None:
         EmbedderFailure: there is no such encoder on this machine.
     """
     try:
-        kind, _, name = checked(text).partition(":")
+        kind, _, name = checked(DEFAULT if text == "local" else text).partition(":")
     except ValueError as exc:
         raise InvalidSetting(f"embedder = {text!r} is not allowed: {exc}") from None
     if kind == "none":
@@ -93,7 +93,7 @@ def choose(text: str, options: Options) -> Embedder | None:
         return _hosted(kind, name, options)
     if kind == "folder":
         return _local(Path(name).expanduser(), options.text)
-    return _local(DEFAULT if kind == "local" else kind, options.text)
+    return _local(kind, options.text)
 
 
 def remake(space: Space, text: str, options: Options) -> Embedder:

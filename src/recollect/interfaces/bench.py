@@ -101,6 +101,7 @@ def sweep(
     vary: Sequence[str],
     arms_file: Path | None,
     *,
+    base: Sequence[str],
     grid: bool,
     split: str,
     metric: str,
@@ -118,7 +119,14 @@ def sweep(
         steps = len(data.corpus) + len(data.queries) * (len(arms) + 1)
         with progress.counting(f"sweeping {data.name}", steps) as advance:
             name = str(folder) if data.name in swept else data.name
-            swept[name] = sweeping.sweep(data, arms, split=split, metric=metric, progress=advance)
+            swept[name] = sweeping.sweep(
+                data,
+                arms,
+                base=config.assignments(base),
+                split=split,
+                metric=metric,
+                progress=advance,
+            )
     return swept
 
 
@@ -198,6 +206,7 @@ def checked_data(checked: Sequence[Checked]) -> dict[str, Any]:
                 "differences": row.differences,
                 "result": row.result.model_dump(exclude={"rows"}) if row.result else None,
                 "compared": compared_data(row.compared) if row.compared else None,
+                "strata": [compared_data(stratum) for stratum in row.strata],
             }
             for row in checked
         ],

@@ -200,11 +200,20 @@ def _standing(value: Hit) -> Text:
         Text(value.memory.id, style=ID),
         *facts(value.memory),
         f"score {number(value.score)}",
-        f"covers {value.confidence:.0%} of the query",
+        _sureness(value),
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
     )
+
+
+def _sureness(value: Hit) -> str:
+    """How sure each leg is that this is what was asked for."""
+    words, meaning = value.placings.get("lexical"), value.placings.get("dense")
+    covers = f"covers {words.confidence:.0%}" if words else ""
+    if meaning is None:
+        return f"{covers} of the query" if covers else ""
+    return f"{covers}{', ' if covers else ''}stands out {meaning.confidence:.0%}"
 
 
 def _extras(value: Hit) -> list[Text]:

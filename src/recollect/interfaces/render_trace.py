@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,6 +11,7 @@ from rich.text import Text
 from recollect.interfaces.render import (
     BAD,
     ID,
+    NOTICE,
     QUIET,
     STRONG,
     data,
@@ -25,6 +26,7 @@ from recollect.trace import (
     Dropped,
     Judged,
     LegReport,
+    LegStanding,
     Recollection,
     RerankReport,
     Trace,
@@ -35,6 +37,9 @@ from recollect.types import MemoryId, Placing
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
 _TIMES = "\N{MULTIPLICATION SIGN}"
+_MILLISECONDS = "_ms"  # how the name of a time ends
+_PLACING = "rank score sure evid"  # what is said of a place in a leg
+_SURE = {"lexical": "covers", "dense": "stands out"}  # what a leg's confidence is
 
 
 def recollection(value: Recollection) -> RenderableType:
@@ -73,30 +78,50 @@ def why_not(value: WhyNot) -> RenderableType:
     table.add_row(Text("memory", QUIET), Text(value.id, ID))
     table.add_row(Text("reason", QUIET), data(value.reason, STRONG))
     for standing in value.standings:
-        place = "not found" if standing.rank is None else f"rank {standing.rank}"
-        where = f"{place} of {standing.searched:,} found"
-        table.add_row(Text(f"{standing.leg} leg", QUIET), parts(where, standing.note, style=""))
+        table.add_row(Text(f"{standing.leg} leg", QUIET), parts(*_standing(standing), style=""))
     if value.remedy:
         table.add_row(Text("remedy", QUIET), data(value.remedy))
     return table
 
 
+def _standing(value: LegStanding) -> list[str]:
+    if value.rank is None:
+        return [f"not found among {value.searched:,}" if value.searched else "", value.note]
+    told = [f"rank {value.rank:,} of {value.searched:,} found"]
+    if value.confidence is not None and value.evidence is not None:
+        told.append(f"{_SURE.get(value.leg, 'sure')} {value.confidence:.0%}")
+        told.append(f"evidence {value.evidence:.2f}")
+    return [*told, value.note]
+
+
 def _legs(legs: Iterable[LegReport]) -> Table:
     table = headed("Legs", "leg", "found>", "ms>", "detail")
     for leg in legs:
-        details = [f"{name.replace('_', ' ')} {_plain(item)}" for name, item in leg.detail.items()]
-        table.add_row(
-            data(leg.leg),
-            f"{leg.found:,}",
-            f"{leg.milliseconds:.1f}",
-            data(leg.error, BAD) if leg.error else data(", ".join(details)),
-        )
+        details = Text(", ").join(_details(leg))
+        table.add_row(data(leg.leg), f"{leg.found:,}", f"{leg.milliseconds:.1f}", details)
     return table
+
+
+def _details(leg: LegReport) -> Iterator[Text]:
+    """What a leg says of its own work."""
+    if leg.error:
+        yield data(leg.error, BAD)
+    if leg.partial:
+        yield data(leg.partial, NOTICE)
+    for name, item in leg.detail.items():
+        if name.endswith(_MILLISECONDS):
+            yield data(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")
+        else:
+            yield data(f"{name.replace('_', ' ')} {_plain(item)}")
 
 
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
     if isinstance(value, Mapping):
         return "(" + ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list | tuple):
@@ -107,31 +132,33 @@ def _plain(value: object) -> str:
 def _candidates(
     judged: Sequence[Judged], ranks: Mapping[MemoryId, int], legs: Sequence[str]
 ) -> RenderableType:
-    placed = [name for leg in legs for name in (f"{leg}>", "score>", "covers>")]
-    table = headed("Candidates", "hit>", "id", *placed, "fused>", "factors", "final>")
-    for item in judged[:_CANDIDATES]:
+    """A row for each candidate; a leg that found none of them has no column."""
+    shown = judged[:_CANDIDATES]
+    placed = [leg for leg in legs if any(leg in item.placings for item in shown)]
+    headings = [f"{leg}\n{_PLACING}" for leg in placed]
+    table = headed("Candidates", "hit>", "id", *headings, "fused>", "factors", "final>")
+    table.padding = (0, 1, 0, 0)  # two legs shall fit into a hundred columns
+    for item in shown:
         rank = ranks.get(item.id)
-        factors = ", ".join(f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items())
+        factors = [f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items()]
         table.add_row(
             Text(str(rank) if rank else "", STRONG),
             Text(item.id, ID, no_wrap=True),
-            *_placings(item.placings, legs),
+            *(_placing(item.placings.get(leg)) for leg in placed),
             number(item.fused),
-            data(factors),
+            data("\n".join(factors)),
             number(item.score),
         )
     return _with_rest(table, len(judged) - _CANDIDATES)
 
 
-def _placings(placings: Mapping[str, Placing], legs: Sequence[str]) -> list[str]:
-    cells = []
-    for leg in legs:
-        placing = placings.get(leg)
-        if placing is None:
-            cells += ["", "", ""]
-        else:
-            cells += [str(placing.rank), number(placing.score), f"{placing.confidence:.0%}"]
-    return cells
+def _placing(value: Placing | None) -> Text:
+    """Below the words of `_PLACING`."""
+    if value is None:
+        return Text("")
+    score = f"{value.score:.3f}"[:5]
+    line = f"{value.rank:>4} {score:>5} {value.confidence:>4.0%} {value.evidence:4.2f}"
+    return Text(line, no_wrap=True)
 
 
 def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from recollect.analysis import FUNCTION_WORDS, fold
@@ -37,10 +37,8 @@ DATES = frozenset(
     """.split()  # noqa: SIM905
 )
 
-_PIECE = re.compile(r"\S+")
 _BEFORE = "\"'([{`*\u2018\u201c\u00ab"  # marks that are no part of a word: ".5" is not "5" ...
 _BEHIND = ".,;:!?\"')]}`*\u2026\u2019\u201d\u00bb"  # ... and "C++" is not "C"
-_ENDING = (".", "!", "?", ":", "\u2026")  # a sentence, and a capital may follow
 _CONTRACTED = re.compile("n['\u2019]t$")
 
 
@@ -48,22 +46,21 @@ class Said(NamedTuple):
     """What a text says, as far as it is compared."""
 
     words: tuple[str, ...]  #: folded, in order
-    telling: tuple[str, ...]  #: its numbers, negations, dates and names, in order
-    openings: frozenset[str]  #: capitalised words at the beginning of a sentence: names, perhaps
+    telling: Mapping[str, str]  #: those that are numbers, negations, dates or names, and which
 
 
 def said(text: str) -> Said:
     """What a text says."""
-    words, telling, openings = [], [], set()
-    for word, opens in _words(text):
-        folded = fold(word)
-        mark = _mark(word, folded, opens=opens)
-        words.append(folded)
-        if mark:
-            telling.append(mark)
-        elif opens and word[0].isupper() and folded not in FUNCTION_WORDS:
-            openings.add(folded)
-    return Said(tuple(words), tuple(telling), frozenset(openings))
+    words: list[str] = []
+    telling: dict[str, str] = {}
+    for piece in text.split():
+        word = piece.lstrip(_BEFORE).rstrip(_BEHIND)
+        if word:
+            words.append(fold(word))
+            mark = _mark(word, words[-1])
+            if mark:
+                telling[words[-1]] = mark
+    return Said(tuple(words), telling)
 
 
 def shared(one: Said, other: Said) -> float:
@@ -75,32 +72,31 @@ def shared(one: Said, other: Said) -> float:
 
 def are_distinct(one: Said, other: Said) -> bool:
     """Whether the difference between two texts is one that tells, however small it is."""
-    if one.telling != other.telling:
-        return True
     mine, others = Counter(one.words), Counter(other.words)
-    if not (one.openings | other.openings).isdisjoint((mine - others) + (others - mine)):
+    if _telling(one, mine - others) != _telling(other, others - mine):
         return True
     return _in_common(one.words, mine & others) != _in_common(other.words, mine & others)
 
 
-def _words(text: str) -> Iterator[tuple[str, bool]]:
-    """The words of a text without the marks around them, and whether each opens a sentence."""
-    opens, end = True, 0
-    for piece in _PIECE.finditer(text):
-        word = piece[0].lstrip(_BEFORE).rstrip(_BEHIND)
-        if word:
-            yield word, opens or "\n" in text[end : piece.start()]
-            opens, end = piece[0].rstrip("\"')]}\u2019\u201d").endswith(_ENDING), piece.end()
+def _mark(word: str, folded: str) -> str:
+    """What a word is known by if it is a number, a negation, a date or a name; else nothing.
 
-
-def _mark(word: str, folded: str, *, opens: bool) -> str:
-    """What a word is known by if it is a number, a negation, a date or a name; else nothing."""
+    A capital makes a name, at the beginning of a sentence too: there it may be one.
+    """
     if folded in NEGATIONS or _CONTRACTED.search(folded):
         return "not"
-    if any(map(str.isnumeric, word)) or folded in NUMBERS or folded in DATES:
-        return folded
-    is_name = any(map(str.isupper, word[1:] if opens else word))
-    return folded if is_name and folded not in FUNCTION_WORDS else ""
+    is_telling = (
+        folded in NUMBERS
+        or folded in DATES
+        or any(map(str.isnumeric, word))
+        or (any(map(str.isupper, word)) and folded not in FUNCTION_WORDS)
+    )
+    return folded if is_telling else ""
+
+
+def _telling(text: Said, only: Counter[str]) -> Counter[str]:
+    """The telling ones among the words that a text has and the other one has not."""
+    return Counter(text.telling[word] for word in only.elements() if word in text.telling)
 
 
 def _in_common(words: tuple[str, ...], common: Counter[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -117,7 +118,7 @@ def most_confidence(memories: int) -> float:
     """
     if memories < 1:
         return 0.0
-    deviations = ((memories - 1) * (memories + _USUAL_COUNT) / memories) ** 0.5
+    deviations = math.sqrt((memories - 1) * (memories + _USUAL_COUNT) / memories)
     return min(1.0, deviations / CERTAIN)
 
 

@@ -57,13 +57,11 @@ def _by_recall(
     """A stage of the recall left the memory out."""
     reasons = [reason for id_, reason in answer.trace.dropped if id_ == memory.id]
     state = _state(recall, query, memory)
-    found = [each for each in places if each.placing]
+    pools = sorted(each.pool for each in places if each.is_evident)
     remedy = None
-    if found:
-        pools = sorted(each.pool for each in found if each.is_evident or len(found) == 1)
-        remedy = Remedies(
-            recall=recall, query=query, memory=memory, state=state, pools=pools
-        ).smallest()
+    if pools:
+        remedies = Remedies(recall=recall, query=query, memory=memory, state=state, pools=pools)
+        remedy = remedies.smallest()
     if remedy is None and any(isinstance(reason, SaysTheSame) for reason in reasons):
         remedy = "none that a query could make: another memory is served in its place"
     return WhyNot(
@@ -93,7 +91,7 @@ def _unproposed(query: Query, memory: Memory, places: Sequence[Place]) -> str:
         f"{each.placing.rank:,} in the {each.leg.name} leg"
         + (f", which looks at {each.leg.depth * query.pool:,}" if each.leg.depth > 1 else "")
         for each in places
-        if each.placing
+        if each.placing and each.is_evident
     ]
     if ranks:
         return f"beyond the pool of {query.pool}: place {' and '.join(ranks)}"

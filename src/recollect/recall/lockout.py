@@ -83,15 +83,15 @@ def never_sure(floor: float, legs: Sequence[Leg], embedded: int) -> dict[str, st
 def _faded(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
     """Categories whose memories are lost with age."""
     for category, tau in adjustments.decay_days.items():
-        days = tau * math.log(1 / least)
+        name, days = f"decay_days.{category}", tau * math.log(1 / least)
         if days < YEAR:
             enough = math.ceil(YEAR / math.log(1 / least))
-            yield (
-                f"decay_days.{category}",
-                f"decay_days.{category} = {tau:g} locks out by age: after {days:.0f} days the best "
-                f"possible memory of {category} ranks below the weakest of {limit} new ones; "
-                f"a decay of {enough} days or more keeps it for a year",
+            told = (
+                f"{name} = {tau:g} locks out by age: after {days:.0f} days the best possible "
+                f"memory of {category} ranks below the weakest of {limit} new ones; "
+                f"a decay of {enough} days or more keeps it for a year"
             )
+            yield name, told
 
 
 def _mistrusted(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
@@ -99,23 +99,24 @@ def _mistrusted(adjustments: Adjustments, least: float, limit: int) -> Iterator[
     highest = max(1.0, *adjustments.trust.values(), 1.0)
     for trust, factor in adjustments.trust.items():
         if factor / highest < least:
-            yield (
-                f"trust_factors.{trust}",
-                f"trust_factors.{trust} = {factor:g} locks out: the best possible {trust} memory "
-                f"ranks below the weakest of {limit} others; "
-                f"{_rounded_up(least * highest):g} or more lets it in",
+            name, enough = f"trust_factors.{trust}", _rounded_up(least * highest)
+            told = (
+                f"{name} = {factor:g} locks out: the best possible {trust} memory ranks below the "
+                f"weakest of {limit} others; {enough:g} or more lets it in"
             )
+            yield name, told
 
 
 def _unimportant(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
     """Memories without importance that are always lost."""
     if 1 - adjustments.importance < least:
-        yield (
-            "importance_weight",
+        most = math.floor((1 - least) * 100) / 100
+        told = (
             f"importance_weight = {adjustments.importance:g} locks out: the best possible memory "
             f"of importance 0 ranks below the weakest of {limit} important ones; "
-            f"{math.floor((1 - least) * 100) / 100:g} or less lets it in",
+            f"{most:g} or less lets it in"
         )
+        yield "importance_weight", told
 
 
 def _rounded_up(number: float) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -75,15 +76,10 @@ def _pool(leg: AskedOnce, query: Query, memory: Memory, rank: int) -> int:
         found: tuple[Candidate, ...] = leg(replace(query, pool=pool))[0].candidates
         return any(candidate.id == memory.id for candidate in found)
 
-    low, high = 0, LARGEST_POOL  # the one does not, the other does
     guess = -(-rank // leg.depth)
-    while high - low > 1:
-        pool = guess if low < guess < high else (low + high) // 2
-        if proposes(pool):
-            high, guess = pool, pool - 1
-        else:
-            low, guess = pool, pool + 1
-    return high
+    if proposes(guess) and not (guess > 1 and proposes(guess - 1)):
+        return guess
+    return 1 + bisect_left(range(1, LARGEST_POOL), x=True, key=proposes)
 
 
 def standing(found: Place, query: Query, memory: Memory, answer: Recollection) -> LegStanding:
@@ -104,8 +100,8 @@ def _notes(found: Place, query: Query, memory: Memory, answer: Recollection) -> 
     report = found.report
     if report.error:
         yield f"failed: {report.error}"
-    elif "off" in report.detail:
-        yield f"off: {report.detail['off']}"
+    elif report.off:
+        yield f"off: {report.off}"
     elif not found.leg.is_dense:
         if found.leg.name == "lexical":
             yield from _shared_words(query, memory)
@@ -142,8 +138,7 @@ def _without_vector(found: Place, query: Query, memory: Memory) -> str:
     at_that_moment = replace(
         query.filter, created_from=memory.created_at, created_to=memory.created_at + _MOMENT
     )
-    ranking, report = found.leg(replace(query, filter=at_that_moment))
-    for candidate in ranking.candidates:
+    for candidate in found.leg(replace(query, filter=at_that_moment))[0].candidates:
         if candidate.id == memory.id:
             return f"cosine {candidate.score:.2f}, not among the {found.report.found:,} nearest"
-    return f"not embedded yet ({report.partial or 'it was given up'})"
+    return "not embedded yet" if found.report.partial else "not embedded: see `recollect doctor`"

@@ -43,7 +43,7 @@ class Remedies:
     def smallest(self) -> str | None:
         """The change in words; None when there is none."""
         loosened = self._loosened()
-        beyond = not self.pools or self.pools[0] > self.query.pool
+        beyond = self.pools[0] > self.query.pool
         for count in range(1, len(loosened) + 1):
             for names in combinations(loosened, count):
                 if beyond and "pool" not in names:
@@ -57,7 +57,7 @@ class Remedies:
         """Whatever could stand in the way, out of the way."""
         selection, states = self.recall.selection, self.query.filter.states
         changes: Changes = {"limit": LARGEST_LIMIT}
-        if self.pools and self.pools[-1] > self.query.pool:
+        if self.pools[-1] > self.query.pool:
             changes["pool"] = self.pools[-1]
         if self.query.budget_bytes is not None:
             changes["budget_bytes"] = None

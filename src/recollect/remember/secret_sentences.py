@@ -55,7 +55,7 @@ class _Told(NamedTuple):
 _TOLD = re.compile(
     r"""
     ["'`\])]{0,3}
-    (?: \s{1,3} (?:for|to|of|on|at|in|from|behind) \s{1,3} (?=\S)
+    (?: \s{1,3} (?:for|to|of|on|at|in|from|behind|f\u00fcr|von|pour|para|del?) \s{1,3} (?=\S)
         [^.:;=\n?!]{1,60}? (?: \.\w [^.:;=\n?!]{0,40}? ){0,3}
       | \s{0,3} \( [^)\n]{1,40} \)
       | \s{1,3} (?:here|there|today|again)
@@ -113,7 +113,8 @@ _PIN = re.compile(r"[\"'`]?(\d{4,8})(?![\d.,:/-]*\d)")
 _OWN = re.compile(r"\b(?:card|sim|bank|debit|credit|visa|phone|my|his|her|their)\W+(?:\w+\W+)?$")
 _RUN = re.compile(r"[A-Za-z0-9+/_=~.-]{20,}")
 _PAIR = re.compile(
-    r"[\"'`)]{0,3}\s{0,3}(?:(?:is|are|were|:|=)\s{0,3}){1,2}"
+    r"[\"'`)]{0,3}(?:\s{1,3}(?:for|to|of|on)\s{1,3}[^.:;=\n?!]{1,40}?)?"
+    r"\s{0,3}(?:(?:is|are|were|:|=)\s{0,3}){1,2}"
     r"[\"'`]?[\w.@+-]{2,64}[\"'`]?\s{0,3}[/:|]\s{0,3}"
     r"[\"'`]?([^\s\"'`,;]{4,})"
 )
@@ -214,7 +215,8 @@ def _login(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as 
 _ALONE = re.compile(r"(?:^|[^a-z])$")
 _KINDS_OF_KEYS = re.compile(
     r"(?:api|app|application|secret|access|account|auth|encryption|signing|service|subscription"
-    r"|storage|shared|master|integration|license|deploy|admin|webhook|hmac|jwt|session|rest)[ _-]?$"
+    r"|storage|shared|master|integration|license|deploy|admin|webhook|hmac|jwt|session|rest"
+    r"|wpa[23]?|wi-?fi|network)[ _-]?$"
 )
 _KINDS_OF_CODES = re.compile(r"(?:recovery|backup|unlock|security|one[ -]time|2fa|mfa)[ _-]$")
 _KINDS_OF_PHRASES = re.compile(r"(?:recovery|seed)[ _-]?$")
@@ -239,9 +241,9 @@ _WORDS = (
     _word(r"pw(?![a-z])", _password, _ALONE),
     _word(r"pin(?:[ _-]?(?:code|number))?(?![a-z])", _pin, _ALONE),
     _word(r"code(?:s)?(?![a-z])", _codes, _KINDS_OF_CODES),
-    _word(r"key(?:s)?(?![a-z])", _key, _KINDS_OF_KEYS),
+    _word(r"key(?:s|_base)?(?![a-z])", _key, _KINDS_OF_KEYS),
     _word(r"token(?:s)?(?![a-z])", _token),
-    _word(r"secret(?![a-z]| ?key)", _token),
+    _word(r"secret(?![a-z]|[ _-]?key)", _token),
     _word(r"credential(?:s)?(?![a-z])", _login),
     _word(r"creds(?![a-z])", _login, _ALONE),
     _word(r"login(?![a-z])", _login, _ALONE),

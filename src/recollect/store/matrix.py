@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailure
+from recollect.errors import EmbedderFailure, StoreDamaged
 
 BLOCK = 4_096  # vectors that are allocated and read at once
 #: Numbers that are multiplied at once: they stay in the processor's cache, and are too few for the
@@ -68,9 +68,18 @@ def _code_type(dimensions: int) -> np.dtype[np.void]:
     return np.dtype([("step", "<f4"), ("code", "i1", (dimensions,))])
 
 
+def _joined(blobs: Sequence[bytes], size: int) -> bytes:
+    """All in one, each of the same size."""
+    data = b"".join(blobs)
+    if len(data) != len(blobs) * size:
+        raise StoreDamaged(f"the store holds vectors that are not {size} bytes long")
+    return data
+
+
 def exact_cosines(vectors: Sequence[bytes], query: Doubles) -> list[float]:
     """The cosines of a few kept vectors; equal ones have equal cosines."""
-    exact = np.frombuffer(b"".join(vectors), _HALF).reshape(len(vectors), len(query))
+    exact = np.frombuffer(_joined(vectors, len(query) * _HALF.itemsize), _HALF)
+    exact = exact.reshape(len(vectors), len(query))
     units = unit(exact.astype(np.float64))
     cosines: list[float] = np.round(units @ query, _PLACES).tolist()
     return cosines
@@ -173,7 +182,7 @@ class Matrix:
     def extend(self, arrivals: Sequence[tuple[int, bytes]]) -> None:
         """Append vectors. Only places behind every view's end are written to."""
         seqs, blobs = zip(*arrivals, strict=True)
-        arrived = np.frombuffer(b"".join(blobs), self._type)
+        arrived = np.frombuffer(_joined(blobs, self._type.itemsize), self._type)
         self._make_room(len(seqs))
         self._seqs[self._count : self._count + len(seqs)] = seqs
         done = 0

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -35,7 +34,6 @@ from recollect.types import Filter, MemoryId, Space, UserId
 _HELD_BYTES = 512 * 2**20  # of vectors in memory; the owners not asked for the longest make room
 _FILTERS_REMEMBERED = 16
 _ANY_TIME = datetime.max.replace(tzinfo=UTC)  # what a filter admits does not depend on its `now`
-_NOTHING = DenseAnswer([], 0, 0.0, 0.0)
 
 
 class VectorSearch:
@@ -56,7 +54,7 @@ class VectorSearch:
             )
         known = self._connections.read(SQL["space_number"], (space.key,))
         if not known:
-            return _NOTHING
+            return DenseAnswer([], 0, 0.0, 0.0)
         [[number]] = known
         view = self._held.view(number, space.dimensions, filter.scope.user)
         direction = unit(query.astype(np.float64))
@@ -135,7 +133,7 @@ class _HeldVectors:
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._matrices: OrderedDict[tuple[int, UserId], Matrix] = OrderedDict()
+        self._matrices: dict[tuple[int, UserId], Matrix] = {}
         self._lock = threading.Lock()
 
     def view(self, space: int, dimensions: int, owner: UserId) -> View:
@@ -147,10 +145,10 @@ class _HeldVectors:
 
     def _matrix(self, space: int, dimensions: int, owner: UserId) -> Matrix:
         with self._lock:
-            matrix = self._matrices.setdefault((space, owner), Matrix(dimensions))
-            self._matrices.move_to_end((space, owner))
+            matrix = self._matrices.pop((space, owner), None) or Matrix(dimensions)
+            self._matrices[space, owner] = matrix  # as the last one that was asked for
             while len(self._matrices) > 1 and self._bytes() > _HELD_BYTES:
-                self._matrices.popitem(last=False)
+                del self._matrices[next(iter(self._matrices))]
         return matrix
 
     def _bytes(self) -> int:

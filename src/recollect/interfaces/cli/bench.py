@@ -109,6 +109,10 @@ def sweep(
     arms: Annotated[
         Path | None, typer.Option("--arms", metavar="FILE", help="A TOML file with [[arm]] rows.")
     ] = None,
+    changed: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of every arm; repeatable."),
+    ] = None,
     grid: Annotated[
         bool, typer.Option("--grid", help="Try every combination, not one setting at a time.")
     ] = False,
@@ -118,7 +122,9 @@ def sweep(
 ) -> None:
     """Try many settings, on development queries."""
     session = Session.of(ctx, as_json=as_json)
-    swept = lazy.bench.sweep(data, vary or [], arms, grid=grid, split=split, metric=metric)
+    swept = lazy.bench.sweep(
+        data, vary or [], arms, base=changed or [], grid=grid, split=split, metric=metric
+    )
     session.reply(lazy.bench.sweep_data(swept), lambda: lazy.render_bench.sweep(swept, metric))
 
 

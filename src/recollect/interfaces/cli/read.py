@@ -243,8 +243,8 @@ def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> No
     for missing in answer.trace.failed:
         run.note(f"degraded: {missing}")
     for missing in answer.trace.partial:
-        run.note(f"note: {missing}; their words find them already")
-    if all(leg.error for leg in answer.trace.legs):
+        run.note(f"note: {missing}; words find everything already")
+    if answer.trace.failed and not answer.trace.answered:
         raise StoreFailure(
             "no leg of the recall could answer",
             hint="`recollect doctor` looks for what is wrong with the store.",

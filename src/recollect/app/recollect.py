@@ -1,4 +1,4 @@
-"""The wiring: from Settings to a Recollect. Construction and delegation only, no logic."""
+"""A memory with all its verbs. Construction and delegation only, no logic."""
 
 from __future__ import annotations
 
@@ -9,46 +9,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from pydantic import SecretStr
-
 from recollect import ids, requests
+from recollect.app import wiring
+from recollect.app.secrets import SecretVerbs
+from recollect.app.working import WorkVerbs
 from recollect.capture import QueryLog
 from recollect.config import Configuration, Settings, cache_folder
 from recollect.embed import remote
-from recollect.embed.choose import Options, remake
-from recollect.embed.choose import choose as choose_embedder
 from recollect.embed.embedders import ActiveSpace, Embedders
 from recollect.errors import InvalidLink
 from recollect.protocols import (
-    AuditEntry,
-    Embedder,
     Finding,
-    Fusion,
     History,
-    Leg,
     Page,
     Sealed,
     Statistics,
     Store,
 )
 from recollect.recall import history, lockout
-from recollect.recall.adjust import Adjustments
-from recollect.recall.dense import DenseLeg
 from recollect.recall.explain import why_not
-from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from recollect.recall.lexical import LexicalLeg, LexicalWeights
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
-from recollect.recall.pipeline import Recall
-from recollect.recall.rerank import Rerank
-from recollect.recall.select import Selection
 from recollect.remember.admit import Rules, check_moment
 from recollect.remember.pipeline import Changes, PurgePlan, Remember
-from recollect.remember.reveal import ROTATE, Reveal
+from recollect.remember.reveal import Reveal
 from recollect.remember.secrets import masked
 from recollect.remember.sensitive import Boundary
 from recollect.requests import DraftFields, FilterFields, QueryFields
-from recollect.rerank.choose import Address, OwnedReranker
-from recollect.rerank.choose import choose as choose_reranker
 from recollect.store.sqlite import SqliteStore
 from recollect.trace import Recollection, WhyNot
 from recollect.types import (
@@ -64,15 +50,7 @@ from recollect.types import (
     UserId,
     choose,
 )
-from recollect.vault.choose import choose as choose_keys
-from recollect.vault.rotate import Rotated, rotate
-from recollect.vault.seal import SealingVault
-from recollect.vault.status import VaultStatus, examine
 from recollect.work.background import Background
-from recollect.work.done import WorkDone
-from recollect.work.embed import KIND as EMBED
-from recollect.work.loop import Progress, Worker
-from recollect.work.status import WorkStatus
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
@@ -81,80 +59,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
-    """The legs that are on."""
-    every: tuple[Leg, ...] = (
-        LexicalLeg(store, LexicalWeights(**settings.lexical)),
-        *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
-    )
-    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
-
-
-def _fusion(settings: Settings) -> Fusion:
-    match settings.fusion:
-        case "calibrated":
-            return Calibrated(weights=settings.leg_weights)
-        case "convex":
-            return ConvexCombination(weights=settings.leg_weights)
-        case "rrf":
-            return ReciprocalRank(k=settings.rrf_k, weights=settings.leg_weights)
-
-
-def embedders_of(settings: Settings) -> Embedders:
-    """The embedders that settings allow; each is made when it is first asked for."""
-    options = Options(
-        url=settings.embedder_url,
-        key=settings.embedder_key,
-        provider_keys=settings.provider_keys,
-        dimensions=settings.embedder_dimensions,
-        timeout=settings.embedder_timeout,
-        per_minute=settings.embedder_per_minute,
-        cache=cache_folder() / "embeddings.db",
-        text=settings.embedded_text,
-    )
-    return Embedders(
-        lambda: choose_embedder(settings.embedder, options),
-        lambda space: remake(space, settings.embedder, options),
-    )
-
-
-def _reranker(settings: Settings) -> OwnedReranker | None:
-    return choose_reranker(
-        settings.reranker,
-        own=Address(url=settings.reranker_url, key=settings.reranker_key),
-        llm=Address(url=settings.llm_url, key=settings.llm_key, model=settings.llm_model),
-        provider_keys=settings.provider_keys,
-    )
-
-
-def _rerank(reranker: OwnedReranker | None, settings: Settings) -> Rerank | None:
-    if reranker is None:
-        return None
-    return Rerank(
-        reranker=reranker,
-        depth=settings.rerank_depth,
-        seconds=settings.rerank_seconds,
-        weight=settings.rerank_weight,
-    )
-
-
-def _shown(secret: SecretStr | None) -> str | None:
-    return secret.get_secret_value() if secret else None
-
-
-def open_vault(settings: Settings, is_first_use: Callable[[], bool]) -> SealingVault:
-    """The vault of these settings; its keys are read when something is first sealed or opened."""
-    source = choose_keys(
-        key=_shown(settings.vault_key),
-        command=settings.vault_key_command,
-        url=settings.vault_url,
-        token=_shown(settings.vault_token),
-        file=settings.vault_key_file,
-    )
-    return SealingVault(source, is_first_use=is_first_use)
-
-
-class Recollect:
+class Recollect(WorkVerbs, SecretVerbs):
     """A memory: store what was learned, recall what matters.
 
     Ids may be given by any unambiguous beginning. Every verb raises a `RecollectError` with a code
@@ -185,7 +90,7 @@ class Recollect:
         self._capture = capture
         self._executor = ThreadPoolExecutor(thread_name_prefix="recollect-leg")
         self.socket_places = remote.places(settings.store.expanduser(), cache_folder())
-        self._embedders = embedders or embedders_of(settings)
+        self._embedders = embedders or wiring.embedders_of(settings)
         self.active_space = ActiveSpace(
             store,
             self._embedders,
@@ -193,7 +98,7 @@ class Recollect:
             borrow_at=self.socket_places if borrow else (),
         )
         self._background = Background(store, self._embedders, clock, automatic=background)
-        self.vault = open_vault(settings, lambda: not store.sealed_under())
+        self.vault = wiring.open_vault(settings, lambda: not store.sealed_under())
         self._reveal = Reveal(store=store, vault=self.vault, clock=clock)
         self._remember = Remember(
             store=store,
@@ -203,24 +108,9 @@ class Recollect:
             boundary=Boundary(vault=self.vault, detects=settings.detect_secrets),
             reveal=self._reveal,
         )
-        self._reranker = _reranker(settings)
-        self._recall = Recall(
-            store=store,
-            legs=_legs(store, self.active_space, settings),
-            fusion=_fusion(settings),
-            adjustments=Adjustments(
-                importance=settings.importance_weight,
-                exact=settings.exact_bonus,
-                focus=settings.focus_bonus,
-                decay_days=settings.decay_days,
-                trust=settings.trust_factors,
-            ),
-            selection=Selection(
-                least_confidence=settings.least_confidence,
-                near_duplicates=settings.near_duplicates,
-            ),
-            executor=self._executor,
-            rerank=_rerank(self._reranker, settings),
+        self._reranker = wiring.reranker_of(settings)
+        self._recall = wiring.recall_of(
+            settings, store, self.active_space, self._reranker, self._executor
         )
 
     @classmethod
@@ -359,105 +249,6 @@ class Recollect:
     def add_link(self, link: Link) -> None:
         """Keep a link from elsewhere, with its times."""
         self._remember.add_link(self.scope, link)
-
-    # ---- background work ----------------------------------------------------------------------
-
-    def worker(self) -> Worker:
-        """A worker for the whole store; as it begins, the configured embedder's space is filled."""
-        return self._background.worker()
-
-    def work(self, progress: Progress | None = None) -> WorkDone:
-        """Do here and now what is due in the background."""
-        done = self._background.once(progress)
-        self.active_space.look_again()
-        return done
-
-    def wait_for_work(
-        self, timeout: float | None = None, progress: Progress | None = None
-    ) -> WorkStatus:
-        """Help with the work until nothing waits, and say how it stands.
-
-        What failed and is tried again in a minute or later is not waited for.
-        """
-        self._background.finish(progress, timeout=timeout)
-        self.active_space.look_again()
-        return self.work_status()
-
-    def work_status(self) -> WorkStatus:
-        """The vector spaces of the store and what is in its queue."""
-        now = self._clock()
-        return WorkStatus(
-            spaces=self._store.spaces(),
-            queue=self._store.work_counts(now),
-            next_due=self._store.next_due(now),
-        )
-
-    def retry_dead(self) -> int:
-        """Have what was given up tried again; how many jobs that is."""
-        return self._store.revive(EMBED)
-
-    def drop_retired(self) -> int:
-        """Remove the embeddings of spaces that answer no more; how many there were."""
-        dropped = self._store.drop_retired()
-        self.active_space.look_again()
-        return dropped
-
-    def embedder(self) -> Embedder | None:
-        """The configured embedder; None when semantic recall is off.
-
-        Raises:
-            RecollectError: it cannot be made.
-        """
-        return self._embedders.configured()
-
-    # ---- what is sensitive ---------------------------------------------------------------------
-
-    def secret_get(self, id: str, *, version: int | None = None, agent: str | None = None) -> str:
-        """What a sensitive memory says; that it was asked for is written down."""
-        memory = self.get(id)
-        if version is not None:
-            memory = history.version_of(self._store, self.scope, memory.id, version)
-        return self._reveal(self.scope, memory, agent=agent)
-
-    def sensitive(self) -> Sequence[Memory]:
-        """The sensitive memories, newest first, with placeholders for what they say."""
-        return self._store.sensitive(self.scope)
-
-    def sealed(self, id: str) -> Sequence[Sealed]:
-        """What the versions of a memory say, encrypted."""
-        return self._store.sealed(self.scope, self.get(id).id)
-
-    def secret_audit(self, limit: int = 100) -> Sequence[AuditEntry]:
-        """Who asked for secrets, youngest first."""
-        return self._store.audit(self.scope, check_number("limit", limit, LARGEST_POOL))
-
-    def rotate_key(
-        self,
-        *,
-        drop_old: bool = False,
-        agent: str | None = None,
-        advance: Callable[[int], None] = lambda _: None,
-    ) -> Rotated:
-        """Seal everything in the store under a new key; goes on where it was interrupted."""
-        now = self._clock()
-        done = rotate(self.vault, self._store, now, drop_old=drop_old, advance=advance)
-        self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent))
-        return done
-
-    def secrets_by_key(self) -> dict[str, int]:
-        """By key id: how many secrets of the whole store it opens."""
-        return self._store.sealed_under()
-
-    def vault_status(self) -> VaultStatus:
-        """Where the key is, whether it is there, and which secrets it opens."""
-        return examine(self.vault, self._store.sealed_under())
-
-    def scrub(self) -> bool:
-        """Overwrite what text that became sensitive has left behind in the file's log.
-
-        False when another process that is just reading keeps it from being so.
-        """
-        return self._store.scrub()
 
     # ---- the read path -------------------------------------------------------------------------
 

@@ -1,0 +1,127 @@
+"""From Settings to the parts of a Recollect. Construction only, no logic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+from pydantic import SecretStr
+
+from recollect.config import Settings, cache_folder
+from recollect.embed.choose import Options, remake
+from recollect.embed.choose import choose as choose_embedder
+from recollect.embed.embedders import ActiveSpace, Embedders
+from recollect.protocols import Fusion, Leg, Store
+from recollect.recall.adjust import Adjustments
+from recollect.recall.dense import DenseLeg
+from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from recollect.recall.lexical import LexicalLeg, LexicalWeights
+from recollect.recall.pipeline import Recall
+from recollect.recall.rerank import Rerank
+from recollect.recall.select import Selection
+from recollect.rerank.choose import Address, OwnedReranker
+from recollect.rerank.choose import choose as choose_reranker
+from recollect.vault.choose import choose as choose_keys
+from recollect.vault.seal import SealingVault
+
+
+def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
+    """The legs that are on."""
+    every: tuple[Leg, ...] = (
+        LexicalLeg(store, LexicalWeights(**settings.lexical)),
+        *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
+    )
+    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
+
+
+def _fusion(settings: Settings) -> Fusion:
+    match settings.fusion:
+        case "calibrated":
+            return Calibrated(weights=settings.leg_weights)
+        case "convex":
+            return ConvexCombination(weights=settings.leg_weights)
+        case "rrf":
+            return ReciprocalRank(k=settings.rrf_k, weights=settings.leg_weights)
+
+
+def embedders_of(settings: Settings) -> Embedders:
+    """The embedders that settings allow; each is made when it is first asked for."""
+    options = Options(
+        url=settings.embedder_url,
+        key=settings.embedder_key,
+        provider_keys=settings.provider_keys,
+        dimensions=settings.embedder_dimensions,
+        timeout=settings.embedder_timeout,
+        per_minute=settings.embedder_per_minute,
+        cache=cache_folder() / "embeddings.db",
+        text=settings.embedded_text,
+    )
+    return Embedders(
+        lambda: choose_embedder(settings.embedder, options),
+        lambda space: remake(space, settings.embedder, options),
+    )
+
+
+def reranker_of(settings: Settings) -> OwnedReranker | None:
+    """The reranker that settings name, if any."""
+    return choose_reranker(
+        settings.reranker,
+        own=Address(url=settings.reranker_url, key=settings.reranker_key),
+        llm=Address(url=settings.llm_url, key=settings.llm_key, model=settings.llm_model),
+        provider_keys=settings.provider_keys,
+    )
+
+
+def _rerank(reranker: OwnedReranker | None, settings: Settings) -> Rerank | None:
+    if reranker is None:
+        return None
+    return Rerank(
+        reranker=reranker,
+        depth=settings.rerank_depth,
+        seconds=settings.rerank_seconds,
+        weight=settings.rerank_weight,
+    )
+
+
+def _shown(secret: SecretStr | None) -> str | None:
+    return secret.get_secret_value() if secret else None
+
+
+def open_vault(settings: Settings, is_first_use: Callable[[], bool]) -> SealingVault:
+    """The vault of these settings; its keys are read when something is first sealed or opened."""
+    source = choose_keys(
+        key=_shown(settings.vault_key),
+        command=settings.vault_key_command,
+        url=settings.vault_url,
+        token=_shown(settings.vault_token),
+        file=settings.vault_key_file,
+    )
+    return SealingVault(source, is_first_use=is_first_use)
+
+
+def recall_of(
+    settings: Settings,
+    store: Store,
+    active: ActiveSpace,
+    reranker: OwnedReranker | None,
+    executor: Executor,
+) -> Recall:
+    """The read path that settings describe."""
+    return Recall(
+        store=store,
+        legs=_legs(store, active, settings),
+        fusion=_fusion(settings),
+        adjustments=Adjustments(
+            importance=settings.importance_weight,
+            exact=settings.exact_bonus,
+            focus=settings.focus_bonus,
+            decay_days=settings.decay_days,
+            trust=settings.trust_factors,
+        ),
+        selection=Selection(
+            least_confidence=settings.least_confidence,
+            near_duplicates=settings.near_duplicates,
+        ),
+        executor=executor,
+        rerank=_rerank(reranker, settings),
+    )
