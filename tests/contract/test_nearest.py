@@ -123,9 +123,9 @@ def test_mean_and_deviation_are_those_of_everything_present(pointing: Point, ask
 
 
 def test_nothing_is_near_in_an_empty_store(store: Store, ask: Ask) -> None:
-    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0)
+    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0, 0)
     store.use_space(SPACE)
-    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0)
+    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0, 0)
 
 
 def test_vectors_of_different_spaces_are_never_compared(
@@ -316,7 +316,7 @@ def test_nothing_is_near_once_everything_is_deleted(
 ) -> None:
     memory = pointing(0)
     store.replace(scope, after(memory, deleted_at=noon + HOUR))
-    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0)
+    assert ask(0) == DenseAnswer([], 0, 0.0, 0.0, 0)
     assert ids(ask(0, as_of=noon)) == [memory.id]
 
 

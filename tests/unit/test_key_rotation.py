@@ -23,7 +23,7 @@ Open = Callable[..., Recollect]
 
 
 def fill(memory: Recollect, count: int) -> dict[str, str]:
-    said = {}
+    said: dict[str, str] = {}
     for number in range(count):
         text = f"the password of machine {number} is kelp{number}salt"
         said[memory.store(text).memory.id] = text

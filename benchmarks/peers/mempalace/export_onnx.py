@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import torch  # type: ignore[import-not-found]
-from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found]
+from transformers import AutoModel, AutoTokenizer
 
 COPIED = (
     "config.json",

@@ -16,7 +16,7 @@ from recollect.quiet import hush_onnxruntime
 if TYPE_CHECKING:
     from recollect.protocols import Vector, Vectors
 
-_BATCH_TOKENS = 2_048  # as fast as any size from 256 to 8,192, and small enough for the caches
+_BATCH_TOKENS = 512  # larger ones are slower: they do not fit the caches, and take more memory
 _AT_ONCE = 1_024  # texts whose tokens are held: enough to find many of one length
 _MOST_THREADS = 4  # embedding goes on in the background: it must not take a whole large machine
 _TOKEN_CHARACTERS = 64  # prose has 4 to 5 for a token; what is no prose must not take for ever

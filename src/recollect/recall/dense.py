@@ -99,10 +99,10 @@ class DenseLeg:
 
 def candidates(answer: DenseAnswer) -> list[Candidate]:
     """The nearest memories with what their nearness is worth, best first."""
-    found = answer.searched
+    count = answer.population
     # Of few memories the best cannot stand out by many deviations of their own.
-    variance = found * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
-    scale = CERTAIN * (variance / (found + _USUAL_COUNT)) ** 0.5
+    variance = count * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
+    scale = CERTAIN * (variance / (count + _USUAL_COUNT)) ** 0.5
     judged = []
     for id_, cosine in answer.nearest:
         evidence = max(0.0, (cosine - answer.mean) / scale)
@@ -111,7 +111,7 @@ def candidates(answer: DenseAnswer) -> list[Candidate]:
 
 
 def most_confidence(memories: int) -> float:
-    """The most confidence that a memory can have among so many, when no filter is given.
+    """The most confidence that a memory can have among so many of a scope.
 
     One of few is never far from their mean: no value lies more than the root of n - 1 deviations
     above the mean of n (Samuelson 1968).

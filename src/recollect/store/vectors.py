@@ -54,15 +54,16 @@ class VectorSearch:
             )
         known = self._connections.read(SQL["space_number"], (space.key,))
         if not known:
-            return DenseAnswer([], 0, 0.0, 0.0)
+            return DenseAnswer([], 0, 0.0, 0.0, 0)
         [[number]] = known
         view = self._held.view(number, space.dimensions, filter.scope.user)
         direction = unit(query.astype(np.float64))
         cosines = view.cosines(direction.astype(np.float32))
         mean, deviation = spread(cosines, view.departed)
+        population = len(cosines) - len(view.departed)
         searched = self._leave_admitted(filter, number, view, cosines)
         nearest = self._best(filter, view, cosines, direction, limit)
-        return DenseAnswer(nearest, searched, mean, deviation)
+        return DenseAnswer(nearest, searched, mean, deviation, population)
 
     def _leave_admitted(self, filter: Filter, space: int, view: View, cosines: Singles) -> int:
         """Put all that the filter does not admit out of reach; how many it admits."""

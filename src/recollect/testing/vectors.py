@@ -190,7 +190,7 @@ class VectorsInMemory:
         ]
         found.sort(key=lambda near: (-near.cosine, near.id))
         mean, deviation = (float(np.mean(present)), float(np.std(present))) if present else (0, 0)
-        return DenseAnswer(found[:limit], len(found), mean, deviation)
+        return DenseAnswer(found[:limit], len(found), mean, deviation, len(present))
 
     # ---- work ----------------------------------------------------------------------------------
 

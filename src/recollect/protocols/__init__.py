@@ -1,0 +1,60 @@
+"""The joints: what the verbs ask of a store, a leg and a model, and nothing more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
+from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
+from recollect.protocols.recall import Fusion, Leg
+from recollect.protocols.search import (
+    DenseAnswer,
+    KnownSpace,
+    LexicalMatch,
+    LexicalSearch,
+    LexicalStatistics,
+    Nearby,
+    Spaces,
+    SpaceState,
+)
+from recollect.protocols.secrets import AuditEntry, Secrets, Vault
+from recollect.protocols.store import Finding, Store
+from recollect.protocols.work import Job, Work, WorkCount, WorkState
+
+if TYPE_CHECKING:  # numpy, which most commands need nothing of
+    from recollect.protocols.vectors import Vector, Vectors
+
+__all__ = [
+    "AuditEntry",
+    "Current",
+    "DenseAnswer",
+    "Embedder",
+    "Finding",
+    "Fusion",
+    "History",
+    "Job",
+    "KnownSpace",
+    "Leg",
+    "LexicalMatch",
+    "LexicalSearch",
+    "LexicalStatistics",
+    "Links",
+    "Memories",
+    "Nearby",
+    "Page",
+    "Passage",
+    "Reranker",
+    "Sealed",
+    "Secrets",
+    "SpaceState",
+    "Spaces",
+    "Statistics",
+    "Store",
+    "Unavailable",
+    "Vault",
+    "Vector",
+    "Vectors",
+    "Work",
+    "WorkCount",
+    "WorkState",
+]

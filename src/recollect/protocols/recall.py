@@ -1,0 +1,27 @@
+"""The joints of the read path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from recollect.trace import LegReport
+from recollect.types import Fused, Query, Ranking
+
+
+class Leg(Protocol):
+    """One way of producing a ranking."""
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The leg's ranking of at most `query.pool` memories, and how it did."""
+
+
+class Fusion(Protocol):
+    """Merges the legs' rankings into one; its repr is its recipe."""
+
+    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+        """Every candidate of every leg, best first."""
