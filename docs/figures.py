@@ -71,14 +71,15 @@ def _of(rows: list[Row], label: str) -> Row:
 
 
 def headlines() -> None:
-    """Print the product and the earlier system's lexical path on every set."""
+    """Print the product on every set, beside each of its legs and other ways to fuse them."""
+    others = ("words alone", "meaning alone", "the legs by rrf", EARLIER)
     print(
         "| set | queries | nDCG@10 (95% interval) | recall@5 | recall@10 "
-        "| earlier lexical path | ahead by (95% interval) | verdict |"
+        "| words alone | meaning alone | both by RRF | earlier lexical path |"
     )
-    print("|---|---:|---|---:|---:|---:|---|---|")
+    print("|---|---:|---|---:|---:|---|---|---|---|")
     for name, rows in _sets(_read("quality")).items():
-        ours, earlier = _of(rows, PRODUCT), _of(rows, EARLIER)
+        ours = _of(rows, PRODUCT)
         overall = ours["result"]["overall"]
         cells = (
             name,
@@ -86,11 +87,26 @@ def headlines() -> None:
             f"**{_share(overall[HEADLINE])}** ({_interval(ours)})",
             _share(overall["recall@5"]),
             _share(overall["recall@10"]),
-            _share(earlier["result"]["overall"][HEADLINE]),
-            _compared(earlier),
-            earlier["compared"]["verdict"],
+            *(_beside(_of(rows, other)) for other in others),
         )
         print(f"| {' | '.join(cells)} |")
+
+
+def _beside(row: Row) -> str:
+    """A row's figure, and what Recollect is beside it."""
+    return f"{_share(row['result']['overall'][HEADLINE])}, {row['compared']['verdict']}"
+
+
+def worse_strata() -> None:
+    """Print every stratum in which a leg alone, or another fusion, is significantly better."""
+    found = [
+        f"{row['condition']['name']}, {stratum['stratum']} "
+        f"({_compared({'compared': stratum})})"
+        for row in _read("quality")
+        for stratum in row["strata"]
+        if stratum["verdict"] == "worse"
+    ]
+    print("; ".join(found) + "." if found else "None.")
 
 
 def together() -> None:

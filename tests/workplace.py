@@ -21,9 +21,12 @@ class Workplace:
         self.clock = clock
 
     def worker(self, configured: Embedder | None, *others: Embedder, batch: int = 128) -> Worker:
+        return self.worker_with(Embedders.among(configured, *others), batch=batch)
+
+    def worker_with(self, embedders: Embedders, *, batch: int = 128) -> Worker:
         handler = Embedding(
             store=self.store,
-            embedders=Embedders.among(configured, *others),
+            embedders=embedders,
             clock=self.clock,
             chance=lambda: 0.0,
             batch=batch,

@@ -21,6 +21,8 @@ from recollect.interfaces.cli import app
 Run = Callable[..., Any]
 COMMANDS = ["run", "compare", "sweep", "report", "check", "data"]
 DATA_COMMANDS = ["validate", "fingerprint", "stats", "download"]
+#: What is tested here is the same without a model, which would take a second to load.
+BY_WORDS = ["--set", "embedder=none"]
 
 
 @pytest.fixture(scope="module")
@@ -31,10 +33,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def results(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The product as shipped, and with a prior that is too strong."""
+    """The product by words alone, and with a prior that is too strong."""
     place = tmp_path_factory.mktemp("results")
-    measure(folder).write(place / "shipped.json")
-    measure(folder, settings={"importance_weight": 1.0}).write(place / "prior.json")
+    by_words = {"embedder": "none"}
+    measure(folder, settings=by_words).write(place / "shipped.json")
+    measure(folder, settings=by_words | {"importance_weight": 1.0}).write(place / "prior.json")
     return place / "shipped.json", place / "prior.json"
 
 
@@ -108,7 +111,7 @@ def test_a_set_with_the_least_that_it_needs_goes_all_the_way(run: Run, tmp_path:
 
 
 def test_a_result_can_be_printed_alone(run: Run, folder: Path) -> None:
-    printed = run("bench", "run", "--data", folder, "--json", "-").json
+    printed = run("bench", "run", "--data", folder, *BY_WORDS, "--json", "-").json
 
     assert printed["manifest"]["retriever"] == "recollect"
     assert printed["overall"]["queries"] == len(printed["rows"])
@@ -118,7 +121,7 @@ def test_a_run_shows_its_figures_and_writes_the_whole_result(
     run: Run, folder: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "deep" / "er" / "out.json"
-    ran = run("bench", "run", "--data", folder, "--split", "test", "--json", out)
+    ran = run("bench", "run", "--data", folder, *BY_WORDS, "--split", "test", "--json", out)
     result = Result.read(out)
     assert ran.code == 0
     assert f"{result.overall['ndcg@10']:.3f}".lstrip("0") in ran.out
@@ -131,22 +134,24 @@ def test_a_run_shows_its_figures_and_writes_the_whole_result(
 
 def test_a_setting_is_changed_for_one_run(run: Run, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
-    changes = ["--set", "lexical.b=0.9", "--set", "lexical.k1=1", "--set", "fusion=rrf"]
+    changes = [*BY_WORDS, "--set", "lexical.b=0.9", "--set", "lexical.k1=1", "--set", "fusion=rrf"]
     assert run("bench", "run", "--data", folder, *changes, "--json", out).code == 0
     manifest = Result.read(out).manifest
-    assert manifest.settings == {"lexical": {"b": 0.9, "k1": 1}, "fusion": "rrf"}
+    lexical = {"b": 0.9, "k1": 1}
+    assert manifest.settings == {"embedder": "none", "lexical": lexical, "fusion": "rrf"}
     assert manifest.recipe["fusion"] == "ReciprocalRank(k=60, weights={})"
 
 
 def test_the_users_own_configuration_and_store_take_no_part(
     run: Run, folder: Path, tmp_path: Path, at_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("bench", "run", "--data", folder, "--json", tmp_path / "before.json")
+    measured = ["bench", "run", "--data", folder, *BY_WORDS, "--json"]
+    run(*measured, tmp_path / "before.json")
     file = at_home / "config" / "recollect" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("importance_weight = 1.0\nfusion = 'rrf'\nleast_confidence = 0.9\n")
     monkeypatch.setenv("RECOLLECT_LEXICAL", "{b = 3.0}")
-    ran = run("bench", "run", "--data", folder, "--json", tmp_path / "after.json", store=None)
+    ran = run(*measured, tmp_path / "after.json", store=None)
 
     assert ran.code == 0
     before, after = Result.read(tmp_path / "before.json"), Result.read(tmp_path / "after.json")
@@ -167,7 +172,7 @@ def test_what_was_done_to_store_a_corpus_is_told(run: Run, tmp_path: Path) -> No
             {"query_id": 2, "text": "x"},
         ],
     )
-    ran = run("bench", "run", "--data", made)
+    ran = run("bench", "run", "--data", made, *BY_WORDS)
     assert "note: content_limit lifted from 1,400 for 1 longer memories" in ran.err
     assert "note: categories added: z" in ran.err
     assert "unanswerable: 1 queries, 0% get an answer; told apart 1.000" in ran.out
@@ -185,7 +190,7 @@ def test_what_was_done_to_store_a_corpus_is_told(run: Run, tmp_path: Path) -> No
         (["--retriever", "nonsense"], 2, "neither a baseline nor module:Class"),
         (["--retriever", "no_such_module:X"], 2, "cannot be imported"),
         (["--retriever", "fts5-porter", "--set", "pool=9"], 2, "settings are the product's"),
-        (["--json", "/proc/no/such.json"], 5, "cannot be written"),
+        ([*BY_WORDS, "--json", "/proc/no/such.json"], 5, "cannot be written"),
     ],
 )
 def test_what_cannot_be_run_is_told_in_one_line_and_a_hint(
@@ -334,9 +339,10 @@ def test_what_cannot_be_compared_is_refused(
 ) -> None:
     shipped, prior = results
     other = tmp_path / "other.json"
-    measure(small_set(tmp_path / "other", 40)).write(other)
+    by_words = {"embedder": "none"}
+    measure(small_set(tmp_path / "other", 40), settings=by_words).write(other)
     half = tmp_path / "half.json"
-    measure(folder, "test").write(half)
+    measure(folder, "test", settings=by_words).write(half)
     (tmp_path / "list.json").write_text("[]")
 
     for args, code, name in (
@@ -356,7 +362,8 @@ def test_what_cannot_be_compared_is_refused(
 
 
 def test_a_sweep_shows_every_arm_beside_what_is_shipped(run: Run, folder: Path) -> None:
-    ran = run("bench", "sweep", "--data", folder, "--vary", "importance_weight=0.0,1.0")
+    vary = ["--vary", "importance_weight=0.0,1.0"]
+    ran = run("bench", "sweep", "--data", folder, *BY_WORDS, *vary)
     assert ran.code == 0
     assert "as shipped" in ran.out
     assert "importance_weight=1.0" in ran.out
@@ -369,7 +376,8 @@ def test_a_sweep_for_machines_from_a_file_over_two_sets(
     arms = tmp_path / "arms.toml"
     arms.write_text('[[arm]]\nname = "no prior"\nsettings = { importance_weight = 0.0 }\n')
     twin = small_set(tmp_path / "harbour", 62)  # another set of the same name
-    told = run("bench", "sweep", "--data", folder, "--data", twin, "--arms", arms, "--json").json
+    sets = ["--data", folder, "--data", twin]
+    told = run("bench", "sweep", *sets, *BY_WORDS, "--arms", arms, "--json").json
 
     assert [*told] == ["harbour", str(twin)]
     for rows, queries in zip(told.values(), (30, 31), strict=True):
@@ -412,6 +420,7 @@ def published(folder: Path, results: tuple[Path, Path], tmp_path: Path) -> Path:
 name = "product"
 data = "harbour"
 split = "all"
+settings = {{ embedder = "none" }}
 fingerprint = "{load(folder).fingerprint}"
 expected = {{ "ndcg@10" = {figures["ndcg@10"]:.4f}, queries = 60 }}
 
@@ -419,7 +428,7 @@ expected = {{ "ndcg@10" = {figures["ndcg@10"]:.4f}, queries = 60 }}
 name = "silent"
 data = "harbour"
 split = "all"
-settings = {{ budget_bytes = 1 }}
+settings = {{ budget_bytes = 1, embedder = "none" }}
 against = "product"
 expected = {{ mrr = 0.0 }}
 verdict = "better"
@@ -514,5 +523,6 @@ def test_a_set_without_answerable_queries_can_be_checked(run: Run, tmp_path: Pat
     )
     (tmp_path / "rows.toml").write_text(
         '[[condition]]\nname = "x"\ndata = "none"\nsplit = "all"\nexpected = { queries = 0 }\n'
+        'settings = { embedder = "none" }\n'
     )
     assert run("bench", "check", tmp_path / "rows.toml", "--data", tmp_path).code == 0

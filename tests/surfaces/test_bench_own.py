@@ -81,6 +81,12 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
         server.shutdown()
 
 
+@pytest.fixture(autouse=True)
+def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No embedder: the queries and grades here are about words."""
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+
+
 @pytest.fixture
 def own(run: Run) -> Run:
     """Runs a command of `bench own`."""

@@ -76,6 +76,26 @@ def test_without_an_embedder_nothing_is_done(run: Run, remember: Run, monkeypatc
     assert spaces(run) == {}
 
 
+def test_embeddings_that_are_not_asked_are_not_said_to_answer(
+    run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember("Something.", "--wait")
+    assert "answers" in embeddings(run)
+
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+
+    assert "answers" not in embeddings(run)
+    assert embeddings(run).startswith("not asked: hash (space ")
+    assert "1 embedded" in embeddings(run)
+
+
+def embeddings(run: Run) -> str:
+    """What doctor says about them."""
+    checks = run("doctor", "--json").json["checks"]
+    [detail] = [check["detail"] for check in checks if check["name"] == "embeddings"]
+    return str(detail)
+
+
 def test_work_and_reembed_need_a_store(run: Run, place: Path) -> None:
     for command in ("work", "reembed"):
         ran = run(command)

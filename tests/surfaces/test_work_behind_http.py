@@ -81,3 +81,14 @@ def test_a_wrong_key_costs_no_memory_its_embedding(
 
     assert (ran["finished"], ran["postponed"], ran["given_up"]) == (0, 5, 0)
     assert "401" in ran["last_error"]
+
+
+def test_doctor_does_not_send_people_to_doctor(run: Run, server: EmbeddingServer) -> None:
+    server.always = fails(404, "no such model")
+
+    unwell = checks(run)["embedder"]
+
+    assert not unwell["good"]
+    assert "404" in unwell["detail"]
+    assert "recollect doctor" not in unwell["remedy"]
+    assert "recollect config" in unwell["remedy"]

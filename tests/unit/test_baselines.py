@@ -15,7 +15,7 @@ from recollect.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
 from recollect.bench.baselines.library import Bm25Library
 from recollect.bench.baselines.ranking import Baseline, best_first
 from recollect.bench.baselines.table import BASELINES
-from recollect.bench.embedding_cache import default_file
+from recollect.bench.embedding import default_cache
 from recollect.bench.evaluation import Record
 from recollect.bench.retriever import load
 from recollect.errors import InvalidRetriever
@@ -323,7 +323,7 @@ def test_equal_cosines_come_in_the_order_of_their_ids() -> None:
 
 def test_embeddings_of_the_corpus_are_kept_for_the_next_run() -> None:
     first = ExactCosine(SHORE)
-    assert default_file().is_file()
+    assert default_cache().is_file()
     again = ExactCosine(SHORE)
     assert again.retrieve("boats", 4) == first.retrieve("boats", 4)
 

@@ -140,6 +140,7 @@ def test_nobody_is_surer_than_one_of_so_many_can_be(cosines: list[float]) -> Non
         searched=len(cosines),
         mean=mean,
         deviation=statistics.pstdev(cosines),
+        population=len(cosines),
     )
     [best] = candidates(answer)
     assert best.confidence <= most_confidence(len(cosines)) + 1e-9

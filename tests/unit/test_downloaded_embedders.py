@@ -20,11 +20,15 @@ from tokenizers import Tokenizer
 
 from recollect.embed.choose import Options, choose
 from recollect.embed.dimensions import Memo
-from recollect.embed.downloaded import DownloadedEmbedder, Library
+from recollect.embed.downloaded import DownloadedEmbedder, Library, NotHere, Run, Wish
+from recollect.embed.embedders import Embedders
 from recollect.embed.libraries import FASTEMBED, SENTENCE_TRANSFORMERS
 from recollect.embed.local import LocalEmbedder
 from recollect.errors import EmbedderFailure, InvalidSetting, MissingExtra
 from recollect.protocols import Embedder
+from recollect.testing import FixedClock
+from recollect.types import Memory
+from workplace import Workplace
 
 TEXTS = ["The cat sat on the mat.", "Stock prices fell.", "A kitten rested on a rug. " * 9]
 
@@ -140,6 +144,33 @@ def test_dimensions_that_nobody_knows_are_found_out_and_remembered(models: Model
 
     assert DownloadedEmbedder(FASTEMBED, folder, memo=memo).space.dimensions == 384
     assert kept == [384]
+
+
+def test_a_worker_downloads_a_model_of_unknown_dimensions(
+    tmp_path: Path, clock: FixedClock, make: Callable[..., Memory]
+) -> None:
+    """It cannot say what its space is before it is here, and a worker is who fetches it."""
+    here = tmp_path / "model"
+
+    def load(_: Wish) -> Run:
+        if not here.exists():
+            raise NotHere
+        return lambda texts, _query: [[float(len(text)), 1.0, 2.0] for text in texts]
+
+    def download(_: Wish) -> None:
+        here.write_text("weights")
+
+    library = Library("onnx", load, download)
+    embedder = DownloadedEmbedder(library, "acme/unheard-of")
+    place = Workplace(clock)
+    place.keep(make("Something."))
+    with pytest.raises(EmbedderFailure, match="is not on this machine"):
+        _ = embedder.space  # nobody but a worker waits for a download
+
+    done = place.worker_with(Embedders(lambda: embedder, lambda _: embedder)).once()
+
+    assert done.finished == 1
+    assert [known.space.dimensions for known in place.store.spaces()] == [3]
 
 
 def test_other_files_in_the_folder_are_another_space(models: Models, tmp_path: Path) -> None:

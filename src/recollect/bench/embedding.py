@@ -13,6 +13,7 @@ from recollect.app import embedders_of
 from recollect.config import Settings, cache_folder
 from recollect.embed.cache import CachedEmbedder, EmbeddingCache
 from recollect.embed.embedders import Embedders
+from recollect.protocols import Embedder
 
 _MOST_BYTES = 4_000_000_000  # every published set with every recipe that was ever swept
 
@@ -40,14 +41,21 @@ class EmbeddersOfRun:
         embedder = embedders_of(settings).configured()
         if embedder is None:
             return Embedders.among(None)
-        cache = EmbeddingCache(self._file, most_bytes=_MOST_BYTES)
-        return Embedders.among(CachedEmbedder(embedder, cache, queries=self._keep_queries))
+        return Embedders.among(kept(embedder, queries=self._keep_queries, file=self._file))
 
     def close(self) -> None:
         """Release every model."""
         for embedders in self._made.values():
             embedders.close()
         self._made.clear()
+
+
+def kept(
+    embedder: Embedder, *, queries: bool = False, file: Path | None = None
+) -> CachedEmbedder:
+    """The same embedder, asked only for what no run ever embedded with it."""
+    cache = EmbeddingCache(file or default_cache(), most_bytes=_MOST_BYTES)
+    return CachedEmbedder(embedder, cache, queries=queries)
 
 
 def default_cache() -> Path:

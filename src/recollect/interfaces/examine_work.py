@@ -7,13 +7,17 @@ from pathlib import Path
 
 from recollect.app import Recollect, embedders_of
 from recollect.config import Settings
-from recollect.errors import RecollectError
+from recollect.errors import EmbedderFailure, RecollectError
 from recollect.interfaces.checks import Check
 from recollect.protocols import Embedder, KnownSpace
 from recollect.work.post import Post
 from recollect.work.status import WorkStatus
 
 _TRIED = "A memory is worth keeping."
+_UNWELL = (
+    "Check the `embedder` settings with `recollect config`, and that its server or its files can "
+    "be reached; recall goes on by words meanwhile."
+)
 
 
 def embedder(settings: Settings) -> Check:
@@ -27,7 +31,9 @@ def embedder(settings: Settings) -> Check:
         found.embed_query(_TRIED)
         return Check(name="embedder", good=True, detail=f"{name}: {_described(found)}")
     except RecollectError as exc:
-        return Check(name="embedder", good=False, detail=f"{name}: {exc.message}", remedy=exc.hint)
+        # Elsewhere its hint sends people here.
+        remedy = _UNWELL if exc.hint == EmbedderFailure.hint else exc.hint
+        return Check(name="embedder", good=False, detail=f"{name}: {exc.message}", remedy=remedy)
     finally:
         made.close()
 
@@ -39,6 +45,10 @@ def work(app: Recollect, store: Path) -> Iterator[Check]:
         if app.settings.embedder != "none":
             detail = "none yet: `recollect work` begins, as does the next `recollect store`"
             yield Check(name="embeddings", good=True, detail=detail)
+        return
+    if app.settings.embedder == "none":
+        detail = f"not asked: {_named(status.active)} is kept for when `embedder` is set again"
+        yield Check(name="embeddings", good=True, detail=detail)
         return
     yield _embeddings(app, status, status.active)
     yield _background(app, status, Post.of(store))
@@ -54,7 +64,7 @@ def _embeddings(app: Recollect, status: WorkStatus, active: KnownSpace) -> Check
     detail = f"{_named(active)} answers"
     if status.filling is not None:
         detail += f" until all is embedded by {_named(status.filling)}"
-    elif app.settings.embedder != "none" and not _is_configured(app, active):
+    elif not _is_configured(app, active):
         return Check(
             name="embeddings",
             good=False,

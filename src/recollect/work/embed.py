@@ -68,7 +68,7 @@ class Embedding:
         embedder = self.embedders.configured()
         if embedder is None:
             return False
-        self.store.use_space(embedder.space)
+        self.store.use_space(_space_of(embedder))
         return True
 
     def __call__(self, jobs: Sequence[Job], stopping: Callable[[], bool]) -> Handled:
@@ -188,6 +188,17 @@ def pause_before_retry(attempts: int, asked: float | None, chance: float) -> flo
 def _passing(failure: EmbedderFailure) -> EmbedderFailure:
     """A failure after which the same is worth another attempt."""
     return EmbedderFailure(failure.message, hint=failure.hint, retry_after=failure.retry_after)
+
+
+def _space_of(embedder: Embedder) -> Space:
+    """What its vectors are; a model that is to be downloaded may know only once it has made one."""
+    try:
+        return embedder.space
+    except EmbedderFailure:
+        if embedder.leaves_machine:
+            raise
+        embedder.embed_memories([_HARMLESS])
+        return embedder.space
 
 
 def _is_well(embedder: Embedder) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from recollect.bench.baselines.ranking import Ranked, best_first
-from recollect.bench.embedding_cache import EmbeddingCache, default_file
+from recollect.bench.embedding import kept
 from recollect.bench.evaluation import Record
 from recollect.embed.local import LocalEmbedder
 
@@ -25,8 +25,7 @@ class ExactCosine:
         self._embedder = _minilm()
         self._ids = [record["id"] for record in corpus]
         self._everyone = len(corpus) + len(others)  # no need to read the others: only to say a size
-        with EmbeddingCache(default_file()) as known:
-            self._vectors = known.embed(self._embedder, [record["content"] for record in corpus])
+        self._vectors = kept(self._embedder).embed_memories([x["content"] for x in corpus])
 
     def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
         """The best k memories."""
