@@ -100,8 +100,7 @@ def _beside(row: Row) -> str:
 def worse_strata() -> None:
     """Print every stratum in which a leg alone, or another fusion, is significantly better."""
     found = [
-        f"{row['condition']['name']}, {stratum['stratum']} "
-        f"({_compared({'compared': stratum})})"
+        f"{row['condition']['name']}, {stratum['stratum']} ({_compared({'compared': stratum})})"
         for row in _read("quality")
         for stratum in row["strata"]
         if stratum["verdict"] == "worse"

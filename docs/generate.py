@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-import itertools
 import os
 import random
 import re
@@ -17,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,6 +29,7 @@ from typer.testing import CliRunner
 from recollect import errors
 from recollect.config import PREFIX, PROVIDER_VARIABLES, Settings
 from recollect.embed.choose import FORMS as EMBEDDERS
+from recollect.embedded_text import PARTS
 from recollect.interfaces.cli.guard import InternalError, exit_code
 from recollect.interfaces.cli.main import app
 from recollect.recall.lexical import LexicalWeights
@@ -66,6 +67,9 @@ class Example:
     def run(self, command: str, *, status: int = 0) -> str:
         """What a command answers."""
         in_shell = _SHELL.search(command) or not command.startswith("recollect ")
+        before, recalls, _ = command.partition(" recall ")
+        if recalls and not in_shell:  # by then the background worker has done its work
+            _in_here(f"{before} work", self._folder.name)
         ended, answer = (_in_shell if in_shell else _in_here)(command, self._folder.name)
         if ended != status:
             raise RuntimeError(f"{command!r} ended with {ended}:\n{answer}")
@@ -114,16 +118,17 @@ def _environment(folder: str) -> dict[str, str]:
 def _held_still(command: str) -> Iterator[None]:
     """Ids that follow from the command, and a stopwatch that goes evenly."""
     chance = random.Random(command)  # noqa: S311  the same ids every time
-    ticks = itertools.count()
+    held = threading.local()  # legs work side by side: each thread has a stopwatch of its own
 
     def stopwatch() -> float:
-        return next(ticks) * STEP
+        held.ticks = getattr(held, "ticks", 0) + 1
+        return float(held.ticks * STEP)
 
-    with contextlib.ExitStack() as held:
-        held.enter_context(mock.patch("secrets.randbits", chance.getrandbits))
+    with contextlib.ExitStack() as patches:
+        patches.enter_context(mock.patch("secrets.randbits", chance.getrandbits))
         for name, module in [*sys.modules.items()]:
             if name.startswith("recollect.") and "perf_counter" in vars(module):
-                held.enter_context(mock.patch.object(module, "perf_counter", stopwatch))
+                patches.enter_context(mock.patch.object(module, "perf_counter", stopwatch))
         yield
 
 
@@ -208,6 +213,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "capture_queries": "true or false",
         "worker": "auto or off",
         "embedder": ", ".join(EMBEDDERS),
+        "embedded_text": f"content, with any of {', '.join(PARTS)} before it, such as tags+content",
         "embedder_url": "a URL, or none",
         "embedder_key": "a text, or none",
         "embedder_per_minute": "a number above 0, or none",

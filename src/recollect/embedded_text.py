@@ -13,7 +13,8 @@ CONTENT = "content"
 #: What was best on the development queries: docs/adr/0016.
 DEFAULT = "tags+content"
 
-_PARTS: Mapping[str, Callable[[Memory], str]] = {
+#: What a recipe may name before the content.
+PARTS: Mapping[str, Callable[[Memory], str]] = {
     "date": lambda memory: f"{memory.created_at:%d %B %Y}".lstrip("0"),
     "category": lambda memory: memory.category,
     "tags": lambda memory: ", ".join(memory.tags),
@@ -23,7 +24,7 @@ _PARTS: Mapping[str, Callable[[Memory], str]] = {
 
 def embedded_text(memory: Memory, recipe: str = CONTENT) -> str:
     """What an embedder is given for a memory: "tag, other tag: The content."."""
-    said = [_PARTS[part](memory) for part in parts(recipe)]
+    said = [PARTS[part](memory) for part in parts(recipe)]
     before = ", ".join(text for text in said if text)
     return f"{before}: {memory.content}" if before else memory.content
 
@@ -35,7 +36,7 @@ def parts(recipe: str) -> list[str]:
         ValueError: it names something else, or does not end with the content.
     """
     *before, last = recipe.split("+")
-    if last != CONTENT or not {*before} <= _PARTS.keys():
-        named = ", ".join(_PARTS)
+    if last != CONTENT or not {*before} <= PARTS.keys():
+        named = ", ".join(PARTS)
         raise ValueError(f"it names some of {named} and ends with content: {DEFAULT}")
     return before

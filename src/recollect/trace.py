@@ -104,6 +104,7 @@ class LegReport:
     found: int
     milliseconds: float
     detail: Mapping[str, object] = field(default_factory=dict)  #: what the leg says of its own work
+    floor: float = 0.0  #: the score of a memory that has nothing to do with the query
     error: str | None = None  #: set when the leg failed and the recall went on without it
     partial: str | None = None  #: set when there are memories that the leg cannot find yet
 

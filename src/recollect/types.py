@@ -257,6 +257,7 @@ class Ranking:
 
     leg: str
     candidates: tuple[Candidate, ...]
+    floor: float = 0.0  #: the score of a memory that has nothing to do with the query
     #: The memories that the leg had to read anyway, made only when they are needed.
     memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
 

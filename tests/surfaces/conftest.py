@@ -57,6 +57,12 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No embedder, for what is the same without one: a model takes a second to load."""
+    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+
+
+@pytest.fixture
 def place(tmp_path: Path) -> Path:
     """Where the store of a test is."""
     return tmp_path / "memories.db"

@@ -21,6 +21,7 @@ from recollect.capture import QueryLog
 from recollect.interfaces.cli import app, bench_own
 
 Run = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEY = "sk-not-to-be-seen"
 NOUNS = """
@@ -79,12 +80,6 @@ def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
         monkeypatch.setenv("RECOLLECT_LLM_KEY", KEY)
         yield server
         server.shutdown()
-
-
-@pytest.fixture(autouse=True)
-def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No embedder: the queries and grades here are about words."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
 
 
 @pytest.fixture

@@ -173,6 +173,7 @@ def _write_newer(path: Path) -> None:
         (_write_newer, "store_too_new"),
     ],
 )
+@pytest.mark.usefixtures("by_words")
 def test_a_store_that_cannot_be_used_is_left_alone(
     run: Run, place: Path, prepare: Callable[[Path], None], name: str
 ) -> None:

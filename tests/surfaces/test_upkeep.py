@@ -71,9 +71,11 @@ def test_doctor_finds_a_sound_store_sound(run: Run, remember: Run, place: Path) 
     assert "with FTS5" in checks["sqlite"]["detail"]
     assert str(place) in checks["store"]["detail"]
     assert checks["memories"]["detail"].startswith("1 live")
+    assert "texts stay here" in checks["embedder"]["detail"]
     assert {"settings", "file", "index", "links", "versions"} <= set(checks)
 
 
+@pytest.mark.usefixtures("by_words")
 def test_doctor_needs_no_store(run: Run, place: Path) -> None:
     human, machine = run("doctor"), run("doctor", "--json")
 
@@ -82,6 +84,7 @@ def test_doctor_needs_no_store(run: Run, place: Path) -> None:
     assert not place.exists()
 
 
+@pytest.mark.usefixtures("by_words")
 def test_doctor_names_the_damage_and_the_remedy(run: Run, remember: Run, place: Path) -> None:
     remember("Something.")
     with closing(sqlite3.connect(place)) as connection:
@@ -106,33 +109,40 @@ def test_doctor_names_a_wrong_setting(run: Run, monkeypatch: pytest.MonkeyPatch)
     assert "limit = 'many' (from environment) is not allowed" in ran.out
 
 
-def test_the_demo_shows_five_answers_and_how_to_go_on(run: Run, place: Path) -> None:
+def test_the_demo_shows_six_answers_in_a_hundred_columns_and_how_to_go_on(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+
     out = run("demo").out
 
-    assert out.count("$ recollect recall") == 6
+    assert out.count("$ recollect recall") == 7
+    assert "which comes with Recollect" in " ".join(out.split())
     assert "resolved by" in out
     assert "replaces" in out
     assert "--as-of 40d" in out
     assert "remedy" in out
     assert "$ recollect store" in out
+    assert max(map(len, out.splitlines())) <= 100
     assert not place.exists()
 
 
-def test_the_demo_can_be_kept(run: Run, tmp_path: Path) -> None:
+def test_the_demo_can_be_kept_and_finds_by_meaning(run: Run, tmp_path: Path) -> None:
     kept = tmp_path / "kept.db"
 
     answer = run("demo", "--keep", kept, "--json").json
 
     assert answer["memories"] >= 25
-    assert len(answer["questions"]) == 5
+    assert len(answer["questions"]) == 6
     assert all(q.get("why_not") or q["hits"] for q in answer["questions"])
-    assert run("stats", "--json", store=kept).json["superseded"] == 2
-
-
-def test_the_demo_fits_into_a_hundred_columns(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "100")
-
-    assert max(map(len, run("demo").out.splitlines())) <= 100
+    [by_meaning] = [q for q in answer["questions"] if "provider" in q["query"]]
+    [hit] = by_meaning["hits"]
+    assert "40 requests per second" in hit["memory"]["content"]
+    assert [*hit["placings"]] == ["dense"]
+    stats = run("stats", "--json", store=kept).json
+    assert stats["superseded"] == 2
+    assert stats["embedded"] == answer["memories"]
+    assert stats["embedded_by"] == answer["embedded_by"]
 
 
 def test_a_misspelt_variable_is_pointed_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,12 @@ def test_it_looks_deeper_than_the_pool_for_what_other_legs_may_have_found(
 
 def test_evidence_is_how_far_a_memory_stands_out() -> None:
     nearest = [Nearby(MemoryId("out"), 0.9), Nearby(MemoryId("mean"), 0.5)]
-    wide = candidates(DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.1, population=100_000))
-    tight = candidates(DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.05, population=100_000))
+    wide = candidates(
+        DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.1, population=100_000)
+    )
+    tight = candidates(
+        DenseAnswer(nearest, searched=100_000, mean=0.5, deviation=0.05, population=100_000)
+    )
     assert wide[0].evidence == pytest.approx(4 / CERTAIN, rel=1e-3)
     assert tight[0].evidence == pytest.approx(8 / CERTAIN, rel=1e-3)
     assert tight[0].confidence == 1.0
@@ -68,7 +72,9 @@ def test_evidence_is_how_far_a_memory_stands_out() -> None:
 
 def test_the_deviation_of_few_memories_is_not_trusted_alone() -> None:
     """One memory deviates from nothing; that does not make it infinitely certain."""
-    alone = DenseAnswer([Nearby(MemoryId("only"), 0.8)], searched=1, mean=0.8, deviation=0.0, population=1)
+    alone = DenseAnswer(
+        [Nearby(MemoryId("only"), 0.8)], searched=1, mean=0.8, deviation=0.0, population=1
+    )
     assert candidates(alone)[0].evidence == 0.0
     two = DenseAnswer(
         [Nearby(MemoryId("a"), 0.81), Nearby(MemoryId("b"), 0.79)],

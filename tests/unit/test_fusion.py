@@ -172,6 +172,24 @@ def test_a_leg_with_little_evidence_adds_little_however_well_its_ranking_looks()
     assert tied[0].score == tied[1].score
 
 
+@pytest.mark.parametrize("fusion", [Calibrated(), ConvexCombination()])
+def test_scores_count_from_the_floor_of_their_leg(fusion: Fusion) -> None:
+    """Cosines lie close together: from zero, a prior would decide instead of them."""
+    dense = Ranking(
+        leg="dense",
+        floor=0.7,
+        candidates=(
+            Candidate(IDS[3], 0.9, 1.0, 1.0),
+            Candidate(IDS[2], 0.8, 0.5, 0.5),
+            Candidate(IDS[1], 0.6, 0.0, 0.0),
+            Candidate(IDS[0], 0.5, 0.0, 0.0),
+        ),
+    )
+    fused = fusion([dense])
+    assert [each.id for each in fused] == [IDS[3], IDS[2], IDS[1], IDS[0]]
+    assert [each.score for each in fused] == pytest.approx([1.0, 0.5, 0.0, 0.0], abs=1e-6)
+
+
 def test_legs_that_agree_add_up() -> None:
     lexical = Ranking(leg="lexical", candidates=(Candidate(IDS[0], 5.0, 0.6, 0.5),))
     dense = Ranking(

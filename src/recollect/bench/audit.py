@@ -83,9 +83,11 @@ def _provenance(answer: Recollection) -> Iterator[str]:
 def _fusion(answer: Recollection, settings: Settings) -> Iterator[str]:
     """What a memory's places in the legs come to, and nothing besides."""
     best = _best(answer.trace.fused)
+    floors = {leg.leg: leg.floor for leg in answer.trace.legs}
     for candidate in answer.trace.fused:
         parts = [
-            settings.leg_weights.get(leg, 1.0) * _worth(placing, best[leg], len(best), settings)
+            settings.leg_weights.get(leg, 1.0)
+            * _worth(placing, best[leg], floors[leg], len(best), settings)
             for leg, placing in candidate.placings.items()
         ]
         if not math.isclose(candidate.score, math.fsum(parts), rel_tol=_CLOSE, abs_tol=_CLOSE):
@@ -98,7 +100,7 @@ def _best(fused: Iterable[Fused]) -> dict[str, Placing]:
     best: dict[str, Placing] = {}
     for candidate in fused:
         for leg, (_, score, confidence, evidence) in candidate.placings.items():
-            known = best.get(leg, Placing(1, 0.0, 0.0, 0.0))
+            known = best.get(leg, Placing(1, score, 0.0, 0.0))
             best[leg] = Placing(
                 1,
                 max(score, known.score),
@@ -108,9 +110,10 @@ def _best(fused: Iterable[Fused]) -> dict[str, Placing]:
     return best
 
 
-def _worth(placing: Placing, best: Placing, legs: int, settings: Settings) -> float:
+def _worth(placing: Placing, best: Placing, floor: float, legs: int, settings: Settings) -> float:
     """What a place in a leg adds, before the leg's weight."""
-    share = max(0.0, placing.score) / (best.score or 1.0)
+    above = best.score - floor
+    share = max(0.0, placing.score - floor) / (above if above > 0 else 1.0)
     match settings.fusion:
         case "rrf":
             return 1 / (settings.rrf_k + placing.rank)

@@ -50,9 +50,7 @@ class EmbeddersOfRun:
         self._made.clear()
 
 
-def kept(
-    embedder: Embedder, *, queries: bool = False, file: Path | None = None
-) -> CachedEmbedder:
+def kept(embedder: Embedder, *, queries: bool = False, file: Path | None = None) -> CachedEmbedder:
     """The same embedder, asked only for what no run ever embedded with it."""
     cache = EmbeddingCache(file or default_cache(), most_bytes=_MOST_BYTES)
     return CachedEmbedder(embedder, cache, queries=queries)

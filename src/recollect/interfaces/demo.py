@@ -16,7 +16,7 @@ from rich.text import Text
 from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.interfaces import machine, render, render_trace
+from recollect.interfaces import machine, progress, render, render_trace
 from recollect.interfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED, Question
 from recollect.requests import QueryFields
 from recollect.types import Link, MemoryId
@@ -31,12 +31,18 @@ class Shown:
 
 
 def perform(keep: str | None) -> Shown:
-    """Store, link, ask and explain, in a file of its own."""
+    """Store, link, embed, ask and explain, in a file of its own."""
     now = datetime.now(UTC)
-    with _place(keep) as path, Recollect.build(Settings(store=path)) as app:
+    with _place(keep) as path, Recollect.build(Settings(store=path, worker="off")) as app:
         ids = _remember(app, now)
-        data: machine.Data = {"store": keep, "memories": len(ids), "questions": []}
-        lines: list[RenderableType] = [_opening(len(ids))]
+        model = _embed(app, len(ids))
+        data: machine.Data = {
+            "store": keep,
+            "memories": len(ids),
+            "embedded_by": model,
+            "questions": [],
+        }
+        lines: list[RenderableType] = [_opening(len(ids), model)]
         for question in QUESTIONS:
             answer, shown = _ask(app, question, ids, now)
             data["questions"].append({"query": question.text, **answer})
@@ -77,6 +83,17 @@ def _remember(app: Recollect, now: datetime) -> dict[str, MemoryId]:
     return ids
 
 
+def _embed(app: Recollect, count: int) -> str:
+    """Have the memories embedded, as a worker does in the background; which model did it.
+
+    Raises:
+        EmbedderFailure: the encoder that comes with Recollect does not work.
+    """
+    with progress.counting("embedding", count, "memories") as advance:
+        status = app.wait_for_work(progress=advance)
+    return status.active.space.model if status.active else ""
+
+
 def _ask(
     app: Recollect, question: Question, ids: dict[str, MemoryId], now: datetime
 ) -> tuple[machine.Data, list[RenderableType]]:
@@ -101,8 +118,12 @@ def _ask(
     return machine.recollection(answer, with_trace=True), lines
 
 
-def _opening(count: int) -> Text:
-    return Text(f"A coding agent has remembered {count} things over half a year.")
+def _opening(count: int, model: str) -> Text:
+    return Text(
+        f"A coding agent has remembered {count} things over half a year. They were just embedded "
+        f"by {model}, which comes with Recollect, and are now found by their words and by their "
+        "meaning: no key, no network."
+    )
 
 
 def _closing(keep: str | None) -> Text:

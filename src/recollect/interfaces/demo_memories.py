@@ -211,11 +211,16 @@ LINKS = (
 QUESTIONS = (
     Question(
         teaches="An identifier finds its memory, and brings what resolved it.",
-        text="E4017",
+        text="error E4017",
         limit=1,
     ),
     Question(
-        teaches="Other forms of a word count: deployments finds deploy.",
+        teaches="A question finds what it means, though the two have no word in common.",
+        text="how often may we call the provider?",
+        limit=1,
+    ),
+    Question(
+        teaches="Where words and meaning agree, they add up: deployments finds deploy.",
         text="how are deployments done?",
     ),
     Question(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -29,6 +30,7 @@ from recollect.trace import (
     LegStanding,
     Recollection,
     RerankReport,
+    Superseded,
     Trace,
     WhyNot,
 )
@@ -60,14 +62,20 @@ def brief(value: Recollection) -> Text:
     """The trace of an answer in one line."""
     legs = [f"{leg.leg} leg {leg.found} in {leg.milliseconds:.1f} ms" for leg in value.trace.legs]
     rerank = value.trace.rerank
-    dropped = [item for item in value.trace.dropped if not isinstance(item.reason, BelowLimit)]
-    below = len(value.trace.dropped) - len(dropped)
-    reasons = [f"{item.id} {item.reason}" for item in dropped]
+    # The dense leg finds nearly everything, so what is ordinary is counted, not named.
+    kinds = Counter(type(item.reason) for item in value.trace.dropped)
+    below, superseded = kinds[BelowLimit], kinds[Superseded]
+    reasons = [
+        f"{item.id} {item.reason}"
+        for item in value.trace.dropped
+        if not isinstance(item.reason, BelowLimit | Superseded)
+    ]
     return parts(
         *legs,
         f"{rerank.sent} reranked in {rerank.milliseconds:.1f} ms" if rerank else "",
         f"{len(value.hits)} given",
         f"{below} below the limit" if below else "",
+        f"{superseded} superseded" if superseded else "",
         *reasons,
     )
 

@@ -74,8 +74,11 @@ class DenseLeg:
                 "embedding_ms": (embedded - began) * 1e3,
             },
             partial=_unembedded(active.waiting),
+            floor=answer.mean,
         )
-        return Ranking(leg=self.name, candidates=tuple(candidates(answer))), report
+        return Ranking(
+            leg=self.name, candidates=tuple(candidates(answer)), floor=answer.mean
+        ), report
 
     def repeated(self) -> DenseLeg:
         """The same for recalls that are tried again and again: it embeds a text once."""

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from recollect.types import Fused, MemoryId, Placing, Ranking
 
+_HARDLY = 1e-9  # at its floor a leg says nothing any more but the order
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated:
@@ -41,10 +43,10 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConvexCombination:
-    """The weighted sum of the legs' scores, each divided by its leg's best (Bruch et al. 2023).
+    """The weighted sum of the legs' scores, each as a share of its leg's best (Bruch et al. 2023).
 
-    Zero is the theoretical minimum of every leg, so a leg's scores keep their proportions: a memory
-    half as good as the best counts half. With one leg the order is that leg's order.
+    A leg's scores count from its floor, which takes the place of a theoretical minimum: a memory
+    half as far above it as the best counts half. With one leg the order is that leg's order.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
@@ -82,10 +84,15 @@ class ReciprocalRank:
 
 
 def _proportions(ranking: Ranking, weight: float) -> list[float]:
-    """Each candidate's score as a share of the best, times the weight of the leg."""
-    scores = [max(0.0, candidate.score) for candidate in ranking.candidates]
-    best = max(scores, default=0.0) or 1.0
-    return [score / best * weight for score in scores]
+    """How far each candidate is above the floor, as a share of the best, times the leg's weight."""
+    above = [candidate.score - ranking.floor for candidate in ranking.candidates]
+    best = max(above, default=0.0)
+    if best <= 0.0:
+        best = 1.0
+    return [
+        weight * (each / best if each > 0.0 else _HARDLY / rank)
+        for rank, each in enumerate(above, start=1)
+    ]
 
 
 def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]) -> list[Fused]:
