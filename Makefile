@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-peers bench-latency bench-embedding bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -49,15 +49,17 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
 
-bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004 and 0010)
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/lexical.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/ranking.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/lexical.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/ranking.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/semantic.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/embedding.toml --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/locomo-facts %/locomo-turns,$(SETS)))
 
 bench-ablation: $(READY) ## What the fixed parts of the lexical leg are worth (ADR 0004 and 0005)
 	$(BIN)/python benchmarks/ablation.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
@@ -78,6 +80,9 @@ bench-embedding: $(READY) ## Embedding against the bare ONNX Runtime, and what a
 
 bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 100,000 memories
 	$(BIN)/python benchmarks/latency.py $(KEEP)
+
+bench-hybrid: $(READY) ## Recall by words and meaning against its bare parts, and what 100,000 memories take
+	$(BIN)/python benchmarks/hybrid.py $(KEEP)
 
 bench-first-recall: $(READY) ## The first recall of a new process, with its own model and with a borrowed one
 	$(BIN)/python benchmarks/first_recall.py $(KEEP)

@@ -195,11 +195,11 @@ def test_a_purge_leaves_no_byte_of_the_text(path: Path, earlier_purge: bool) -> 
             memory.delete(first.id)
             memory.purge(memory.plan_purge([first.id]))
         secret = memory.store(
-            "the password of Zanzibarquux is old", keywords=["quokkafield"], tags=["narwhaltag"]
+            "the harbour of Zanzibarquux is old", keywords=["quokkafield"], tags=["narwhaltag"]
         ).memory
         for n in range(150):
             memory.store(f"item{n} of other things and word{n * 7919}")
-        memory.update(secret.id, content="the password of Zanzibarquux is xylophonicwombat")
+        memory.update(secret.id, content="the harbour of Zanzibarquux is xylophonicwombat")
         for n in range(150):
             other.store(f"more{n} of other things and term{n * 7907}")
         assert other.recall("zanzibarquux").hits

@@ -29,8 +29,8 @@ from bench_sets import (
     words,
     write_set,
 )
-from recollect import app as wiring
 from recollect import config, errors
+from recollect.app import wiring
 from recollect.bench import metrics
 from recollect.bench.compare import compare
 from recollect.bench.inference import Verdict
