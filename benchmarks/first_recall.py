@@ -29,7 +29,7 @@ from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.embed import remote
 
-SIZE = 5_452
+SIZE = 500
 ROUNDS = 15
 COMMAND = (sys.executable, "-m", "recollect", "--store")
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -167,9 +166,9 @@ def _say_resident(path: Path) -> int:
         for _ in range(20):
             recollect.recall(writer.question(writer.memory()))
         status = Path("/proc/self/status").read_text(encoding="ascii")
-    [resident] = [line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(float(resident) / 1024, peak / 1024)
+    # Not getrusage: what it says of a process includes the one that started it.
+    said = dict(line.split(":", 1) for line in status.splitlines())
+    print(*(int(said[name].split()[0]) / 1024 for name in ("VmRSS", "VmHWM")))
     return 0
 
 
