@@ -123,9 +123,9 @@ def test_the_worker_leaves_when_there_is_nothing_to_do(
 ) -> None:
     monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "0.1")
     remember("Something.")
+    wait_until(lambda: embedded(run) == 1)
     wait_until(lambda: not workers(place))
 
-    assert embedded(run) == 1
     assert not socket_of(place).exists()
     assert not Post.of(place).is_taken
     assert stat.S_IMODE(Post.of(place).path.stat().st_mode) == 0o600
