@@ -69,7 +69,7 @@ def ask(data: EvaluationSet, stored: StoredCorpus, embedder: Embedder) -> Rows:
     product = Product(stored, {}, EmbeddersOfArm(embedder))
     product.embed()
     rows = [
-        runner._row(query, product.ask(query), data.top_grade)
+        runner.row_of(query, product.ask(query), data.top_grade)
         for query in data.of_split(tunable_split(data))
     ]
     broken = [*product.faults, *(reason for row in rows for reason in row.degraded)]
@@ -109,7 +109,7 @@ def _cells(
         for stratum in family
         for arm, after in others
     }
-    corrected = compare._together([*found.values()], inference.MINIMUM_QUERIES)
+    corrected = compare.together([*found.values()], inference.MINIMUM_QUERIES)
     cells = {(stratum, first): f"{_mean(before[stratum], metric):10.4f}" for stratum in family}
     for (place, each), p in zip(found.items(), corrected, strict=True):
         change = f"{each.mean:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"

@@ -22,7 +22,7 @@ from recollect.embed.local import LocalEmbedder
 from recollect.embed.paired import PairedEmbedder
 from recollect.protocols import Embedder
 
-SHIPPED = choose._SHARE
+SHIPPED = choose.SHARE
 SHARES = (SHIPPED, *sorted({0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0} - {SHIPPED}))
 
 

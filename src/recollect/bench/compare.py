@@ -63,7 +63,7 @@ def compare(
     chosen = _metrics(before, metrics)
     pairs = [(stratum, metric) for stratum in first for metric in chosen]
     found = [_difference(first[stratum], second[stratum], metric) for stratum, metric in pairs]
-    corrected = [found[0].p, *_together(found[1:], minimum)]
+    corrected = [found[0].p, *together(found[1:], minimum)]
     return Comparison(
         minimum=minimum,
         rows=tuple(
@@ -79,7 +79,7 @@ def compare(
     )
 
 
-def _together(found: Sequence[Difference], minimum: int) -> list[float]:
+def together(found: Sequence[Difference], minimum: int) -> list[float]:
     """p-values corrected for each other."""
     enough = [item.queries >= minimum for item in found]
     # What is too small to conclude from is no comparison, and costs the others nothing.

@@ -147,7 +147,7 @@ def _measure(
     leg_times: dict[str, list[float]] = {}
     for query in queries:
         answer = measured.ask(query)
-        rows.append(_row(query, answer, plan.data.top_grade))
+        rows.append(row_of(query, answer, plan.data.top_grade))
         for leg, milliseconds in answer.leg_milliseconds.items():
             leg_times.setdefault(leg, []).append(milliseconds)
         progress(1)
@@ -178,7 +178,8 @@ def _measure(
     )
 
 
-def _row(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
+def row_of(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
+    """What is written down of an answer."""
     relevant = query.relevant
     return QueryRow(
         query_id=query.id,

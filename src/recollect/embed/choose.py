@@ -23,7 +23,7 @@ DEFAULT = "minilm+e5-small"
 LOCAL = ("minilm", "e5-small", "minilm+e5-small")
 #: What the first of the pair counts. The cosines of MiniLM spread about four times as widely as
 #: those of e5-small, so that this little is two fifths of the evidence: docs/adr/0016.
-_SHARE = 0.15
+SHARE = 0.15
 HASH = "hash"
 LIBRARIES = ("fastembed", "sentence-transformers")
 PROVIDERS = ("openai", "voyage", "cohere")
@@ -138,7 +138,7 @@ def _local(model: str | Path, text: str) -> Embedder:
     from recollect.embed.paired import PairedEmbedder  # noqa: PLC0415
 
     first, second = (LocalEmbedder.open(name, text=text) for name in model.split("+"))
-    return PairedEmbedder(first, second, share=_SHARE)
+    return PairedEmbedder(first, second, share=SHARE)
 
 
 def _of_space(space: Space, options: Options) -> Options:
