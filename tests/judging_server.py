@@ -1,4 +1,4 @@
-"""A real server in a thread that speaks the chat protocol: one model writes questions, one grades."""
+"""A real server in a thread that speaks the chat protocol: it writes questions, and grades."""
 
 from __future__ import annotations
 
