@@ -25,6 +25,8 @@
     ├── NotFound                    no such memory, link or file in this scope
     │   ├── MemoryNotFound
     │   ├── LinkNotFound
+    │   ├── ConceptNotFound
+    │   ├── RelationNotFound
     │   └── FileMissing
     ├── Conflict                    the request contradicts what is stored
     │   ├── AmbiguousId
@@ -37,6 +39,7 @@
     │   ├── NotDeleted
     │   ├── AlreadyDeleted
     │   ├── NotSensitive
+    │   ├── AlreadyMerged           a concept that is taken for another one already
     │   ├── KeyRetired              a secret sealed under a key that was rotated away
     │   └── IncomparableResults     two runs that did not measure the same thing
     ├── StoreFailure                the store cannot do its work
@@ -52,7 +55,9 @@
     │   ├── VaultKeyUnavailable     the key cannot be fetched
     │   └── SealBroken              not what was sealed, or not for this
     ├── ModelFailure                a model does not answer, or not as it should
-    │   ├── EmbedderFailure
+    │   ├── WorkFailure             in the background
+    │   │   ├── EmbedderFailure
+    │   │   └── ExtractorFailure
     │   └── RerankerFailure
     └── DownloadFailed
 
@@ -228,6 +233,18 @@ class LinkNotFound(NotFound):
     hint = "`recollect why ID` and `recollect get ID` show the links of a memory."
 
 
+class ConceptNotFound(NotFound):
+    """No memory of this scope mentions such a concept."""
+
+    hint = "Look for its name with `recollect graph hubs --containing PART`."
+
+
+class RelationNotFound(NotFound):
+    """No relation of this scope has this number."""
+
+    hint = "Look it up with `recollect graph neighbours CONCEPT`."
+
+
 class FileMissing(NotFound):
     """The file does not exist."""
 
@@ -296,6 +313,12 @@ class NotSensitive(Conflict):
     """The memory is not sensitive: it holds no secret to get."""
 
     hint = "`recollect get ID` shows it; `recollect update ID --sensitive` makes it sensitive."
+
+
+class AlreadyMerged(Conflict):
+    """A concept is taken for another one already."""
+
+    hint = "Undo that first with `recollect graph unmerge NAME`."
 
 
 class KeyRetired(Conflict):
@@ -392,10 +415,8 @@ class ModelFailure(RecollectError):
     hint = "Check the `llm_url`, `llm_model` and `llm_key` settings, and that the server is up."
 
 
-class EmbedderFailure(ModelFailure):
-    """The embedder does not answer, or not as it should."""
-
-    hint = "`recollect doctor` says how the embedder does; recall goes on by words meanwhile."
+class WorkFailure(ModelFailure):
+    """A model could not do a piece of background work."""
 
     def __init__(
         self,
@@ -410,6 +431,18 @@ class EmbedderFailure(ModelFailure):
         self.permanent = permanent  #: trying the same again is of no use
         self.retry_after = retry_after  #: seconds that the server asked for
         self.refused = tuple(refused)  #: positions of the texts at fault, where they are known
+
+
+class EmbedderFailure(WorkFailure):
+    """The embedder does not answer, or not as it should."""
+
+    hint = "`recollect doctor` says how the embedder does; recall goes on by words meanwhile."
+
+
+class ExtractorFailure(WorkFailure):
+    """The extractor of the concept graph does not answer, or not as it should."""
+
+    hint = "`recollect doctor` says how the extractor does; recall goes on without new edges."
 
 
 class RerankerFailure(ModelFailure):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
 from recollect.protocols.recall import Fusion, Leg
@@ -29,8 +30,12 @@ __all__ = [
     "Current",
     "DenseAnswer",
     "Embedder",
+    "Extractor",
     "Finding",
     "Fusion",
+    "Graph",
+    "GraphCounts",
+    "GraphSearch",
     "History",
     "Job",
     "KnownSpace",

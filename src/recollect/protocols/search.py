@@ -122,3 +122,8 @@ class Spaces(Protocol):
         Like the other legs' searches it admits superseded and expired memories: recall judges
         those itself.
         """
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from recollect.protocols.graph import Graph
 from recollect.protocols.memories import Links, Memories
 from recollect.protocols.search import LexicalSearch, Spaces
 from recollect.protocols.secrets import Secrets
@@ -20,7 +21,7 @@ class Finding:
     detail: str
 
 
-class Store(Memories, Links, LexicalSearch, Spaces, Work, Secrets, Protocol):
+class Store(Memories, Links, LexicalSearch, Spaces, Work, Secrets, Graph, Protocol):
     """All that a store does."""
 
     def check(self) -> list[Finding]:
