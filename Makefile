@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -69,6 +69,9 @@ bench-pairing: $(READY) ## What each share of the two encoders is worth (ADR 001
 
 bench-neighbours: $(READY) ## Whether the neighbours of a memory in its session help to find it
 	$(BIN)/python benchmarks/neighbours.py --strata --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/locomo-facts %/locomo-turns,$(SETS)))
+
+bench-canonical: $(READY) ## Which names are one concept: rules and embedder on labelled pairs
+	$(BIN)/python benchmarks/canonical.py
 
 bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
 	benchmarks/peers/setup all

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from recollect.embed.embedders import Embedders
-from recollect.protocols import Embedder, WorkState
+from recollect.graph.configured import ConfiguredExtractor
+from recollect.protocols import Embedder, Extractor, Store, WorkState
 from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory, Scope, UserId
-from recollect.work import embed
+from recollect.types import Filter, Memory, Scope, UserId
+from recollect.work import embed, extract
 from recollect.work.embed import Embedding
+from recollect.work.extract import Extracting
+from recollect.work.joining import Certain
 from recollect.work.loop import Worker
 
 ADA = Scope(user=UserId("ada"))
@@ -17,7 +20,7 @@ class Workplace:
     """A store in memory and workers for it."""
 
     def __init__(self, clock: FixedClock) -> None:
-        self.store = MemoryStore()
+        self.store: Store = MemoryStore()
         self.clock = clock
 
     def worker(self, configured: Embedder | None, *others: Embedder, batch: int = 128) -> Worker:
@@ -33,6 +36,22 @@ class Workplace:
         )
         return Worker(self.store, {embed.KIND: handler}, clock=self.clock)
 
+    def reader(
+        self,
+        extractor: Extractor | None,
+        *,
+        certain: Certain | None = None,
+    ) -> Worker:
+        """A worker that reads for the graph."""
+        handler = Extracting(
+            store=self.store,
+            extractor=ConfiguredExtractor(lambda: extractor),
+            clock=self.clock,
+            certain=certain,
+            chance=lambda: 0.0,
+        )
+        return Worker(self.store, {extract.KIND: handler}, clock=self.clock)
+
     def keep(self, *memories: Memory) -> None:
         for memory in memories:
             self.store.put(ADA, memory)
@@ -43,3 +62,22 @@ class Workplace:
     @property
     def embedded(self) -> int:
         return sum(known.embedded for known in self.store.spaces())
+
+
+class ReadingPlace(Workplace):
+    """A store that is read for the graph."""
+
+    def __init__(self, store: Store, clock: FixedClock) -> None:
+        super().__init__(clock)
+        self.store = store
+
+    def edges(self, scope: Scope = ADA) -> set[tuple[str, str, str]]:
+        """Every mention: the content of the memory, the role and the concept."""
+        everything = Filter(scope=scope, now=self.clock())
+        found = [*self.store.all_mentions(everything)]
+        memories = self.store.get_many(scope, [mention.id for mention in found])
+        return {(memories[m.id].content, str(m.role), str(m.concept)) for m in found}
+
+    def names(self, content: str) -> set[str]:
+        """What a memory names that is about something else."""
+        return {name for said, role, name in self.edges() if said == content and role == "name"}

@@ -6,7 +6,6 @@ ever part of a message, a log or a repr.
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import math
 import random
@@ -19,8 +18,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote
 
+from recollect.addresses import address_of, is_loopback
 from recollect.errors import InvalidSetting
 
 if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
@@ -50,6 +50,10 @@ class Patience:
     jitter: float = 0.25  #: up to this share is added, lest many callers come back at once
 
 
+def _bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
 class CallFailed(Exception):
     """A server did not answer, or not in a way that can be used.
 
@@ -63,12 +67,14 @@ class CallFailed(Exception):
         status: int | None = None,
         retry_after: float | None = None,
         permanent: bool = False,
+        sent: bool = True,
     ) -> None:
         super().__init__(problem)
         self.problem = problem
         self.status = status  #: None when no answer came
         self.retry_after = retry_after  #: seconds that the server asked for
         self.permanent = permanent  #: the same call would fail again
+        self.sent = sent  #: whether the server may have got the request
 
 
 class Caller:
@@ -84,25 +90,31 @@ class Caller:
         per_minute: float | None = None,
         sleep: Callable[[float], None] = time.sleep,
         before_each: Callable[[], None] = lambda: None,
+        after_failure: Callable[[CallFailed], None] = lambda _: None,
+        headers: Callable[[str], Mapping[str, str]] = _bearer,
     ) -> None:
         """Nothing is sent or imported before the first call.
 
         Args:
             url: where the paths of the calls begin.
             setting: the family of settings (`llm` for `llm_url` and `llm_key`) that errors name.
-            key: sent as a bearer token.
+            key: sent as a bearer token, unless `headers` says otherwise.
             patience: how long to wait, where a call does not say.
             per_minute: most requests; further ones wait for their turn.
             sleep: how pauses are made.
             before_each: called before every request that is sent, retries too; may raise.
+            after_failure: told of each of them that failed, before another one is tried.
+            headers: that say who asks, by the key or the empty text.
         """
         self._setting = setting
-        self._address = _address(url, setting)
+        self._address = address_of(url, setting)
         self._key = key
         self._patience = patience or Patience()
         self._pace = _Pace(per_minute, sleep) if per_minute else None
         self._sleep = sleep
         self._before_each = before_each
+        self._after_failure = after_failure
+        self._identify = headers
         self._opening = threading.Lock()
         self._client: httpx.Client | None = None
         password = unquote(self._address.password or "")
@@ -121,7 +133,7 @@ class Caller:
     @property
     def is_local(self) -> bool:
         """Whether what is sent stays on this machine."""
-        return _is_loopback(self._address.hostname or "")
+        return is_loopback(self._address.hostname or "")
 
     def close(self) -> None:
         """Release the connections; a later call opens new ones."""
@@ -147,6 +159,7 @@ class Caller:
             try:
                 return self._attempt(path, body, patience, deadline)
             except CallFailed as failed:
+                self._after_failure(failed)
                 if failed.permanent:
                     raise
                 if tried == patience.tries:
@@ -186,11 +199,13 @@ class Caller:
                 if response.status_code != HTTPStatus.OK:
                     self._refuse(response, _read(response, _MOST_BYTES_OF_AN_ERROR, deadline))
                 content = _read(response, MOST_BYTES + 1, deadline)
-        except httpx.TimeoutException:
-            raise CallFailed("does not answer in time") from None
+        except httpx.TimeoutException as exc:
+            sent = not isinstance(exc, httpx.ConnectTimeout)
+            raise CallFailed("does not answer in time", sent=sent) from None
         except (httpx.RequestError, httpx.InvalidURL) as exc:
             said = self.without_secrets(str(exc)) or type(exc).__name__
-            raise CallFailed(f"cannot be talked to: {said}") from None
+            sent = not isinstance(exc, httpx.ConnectError | httpx.InvalidURL)
+            raise CallFailed(f"cannot be talked to: {said}", sent=sent) from None
         return self._decoded(content)
 
     def _opened(self) -> httpx.Client:
@@ -218,19 +233,16 @@ class Caller:
         return self._address._replace(netloc=netloc, path=base + path, fragment="").geturl()
 
     def _headers(self) -> dict[str, str]:
-        key = self._secret()
-        bearer = {"Authorization": f"Bearer {key}"} if key else {}
-        return {"Content-Type": "application/json", "Accept": "application/json"} | bearer
+        plain = {"Content-Type": "application/json", "Accept": "application/json"}
+        return {**plain, **self._identify(self._secret())}
 
     def _secret(self) -> str:
         if self._key is None:
             return ""
         key = (self._key() if callable(self._key) else self._key.get_secret_value()).strip()
         if not (key.isascii() and key.isprintable()):
-            raise InvalidSetting(
-                f"{self._setting}_key has characters that cannot be sent",
-                hint="Copy the key again; it is plain ASCII.",
-            )
+            problem = f"{self._setting}_key has characters that cannot be sent"
+            raise InvalidSetting(problem, hint="Copy the key again; it is plain ASCII.")
         if key:
             self._secrets.add(key)
         return key
@@ -240,11 +252,8 @@ class Caller:
         named = f"{status} {response.reason_phrase}".strip()
         if response.has_redirect_location:
             place = self.without_secrets(response.headers["Location"])[:_SHOWN]
-            raise CallFailed(
-                f"answered {named} and points to {place!r}, which is not followed",
-                status=status,
-                permanent=True,
-            )
+            problem = f"answered {named} and points to {place!r}, which is not followed"
+            raise CallFailed(problem, status=status, permanent=True)
         raise CallFailed(
             f"answered {named}: {self.excerpt(content.decode(errors='replace'))}",
             status=status,
@@ -279,34 +288,11 @@ class _Pace:
             now = time.monotonic()
             turn = max(now, self._next)
             if turn > deadline:
-                raise CallFailed(
-                    "is not asked: our own rate limit leaves no turn in time",
-                    retry_after=turn - now,
-                )
+                problem = "is not asked: our own rate limit leaves no turn in time"
+                raise CallFailed(problem, retry_after=turn - now, sent=False)
             self._next = turn + self._interval
         if turn > now:
             self._sleep(turn - now)
-
-
-def _address(url: str, setting: str) -> SplitResult:
-    try:
-        address = urlsplit(url.strip())
-        good = address.scheme in ("http", "https") and address.hostname and address.port != 0
-    except ValueError:  # a port that is none
-        good = False
-    if not good or re.search(r"\s", url.strip()):
-        raise InvalidSetting(
-            f"{setting}_url = {url.rpartition('@')[2]!r} is not an address",
-            hint="Give one such as http://localhost:11434/v1.",
-        )
-    return address
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _read(response: httpx.Response, most: int, deadline: float) -> bytes:
@@ -336,7 +322,8 @@ def _pause(failed: CallFailed, tried: int, patience: Patience, deadline: float) 
 
 
 def _given_up(failed: CallFailed, why: str) -> CallFailed:
-    return CallFailed(failed.problem + why, status=failed.status, retry_after=failed.retry_after)
+    told = failed.problem + why
+    return CallFailed(told, status=failed.status, retry_after=failed.retry_after, sent=failed.sent)
 
 
 def _wanted_pause(text: str) -> float | None:

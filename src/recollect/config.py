@@ -27,6 +27,7 @@ from pydantic import (
 
 from recollect import embedded_text, errors
 from recollect.embed import choose as embed
+from recollect.recall.graph import Spread
 from recollect.recall.lexical import LexicalWeights
 from recollect.rerank import choose as rerank
 from recollect.types import Trust
@@ -35,7 +36,7 @@ PREFIX = "RECOLLECT_"
 # A comma that stands in no bracket and no quote.
 _COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 #: Every leg that a recall can have.
-LEGS = ("lexical", "dense")
+LEGS = ("lexical", "dense", "graph")
 #: Where each provider's key is usually kept.
 PROVIDER_VARIABLES = {
     "openai": ("OPENAI_API_KEY",),
@@ -103,6 +104,9 @@ class Settings(BaseModel):
     )
     lexical: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default_factory=dict, description="By name: weights of the lexical leg to change."
+    )
+    graph: dict[str, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default_factory=dict, description="By name: weights of the graph leg to change."
     )
     importance_weight: float = Field(
         default=0.3, ge=0, le=1, description="How much importance counts in the ranking."
@@ -182,8 +186,14 @@ class Settings(BaseModel):
         default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
     )
 
+    extractor: Literal["rules", "spacy", "llm", "none"] = Field(
+        default="rules",
+        description="What reads memories for the concept graph; none: it is not built further.",
+    )
     worker: Literal["auto", "off"] = Field(
-        default="auto", description="Whether what is stored is embedded in the background at once."
+        default="auto",
+        description="Whether what is stored is embedded, and read for the graph, in the "
+        "background at once.",
     )
     worker_idle_seconds: float = Field(
         default=60.0,
@@ -222,7 +232,18 @@ class Settings(BaseModel):
         default=None, description="An OpenAI-compatible server, such as http://localhost:11434/v1."
     )
     llm_model: str | None = Field(
-        default=None, description="The model there that writes questions for `bench own`."
+        default=None,
+        description="The model there that writes questions for `bench own`, and reads memories "
+        "when `extractor` is llm.",
+    )
+    llm_dialect: Literal["openai", "anthropic", "ollama"] = Field(
+        default="openai", description="How the server is spoken to when `extractor` is llm."
+    )
+    llm_daily_tokens: int = Field(
+        default=100_000,
+        ge=0,
+        le=1_000_000_000,
+        description="Most tokens a day that reading memories may cost when `extractor` is llm.",
     )
     judge_model: str | None = Field(
         default=None, description="Another model there, which grades answers for `bench own`."
@@ -254,6 +275,7 @@ class Settings(BaseModel):
             ("leg_weights", LEGS, "a leg"),
             ("provider_keys", PROVIDER_VARIABLES, "a provider"),
             ("lexical", [field.name for field in fields(LexicalWeights)], "a lexical weight"),
+            ("graph", [field.name for field in fields(Spread)], "a weight of the graph leg"),
         ):
             unknown = {*getattr(self, table)} - {*known}
             if unknown:

@@ -426,11 +426,13 @@ class WorkFailure(ModelFailure):
         permanent: bool = False,
         retry_after: float | None = None,
         refused: Sequence[int] = (),
+        untried: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.permanent = permanent  #: trying the same again is of no use
         self.retry_after = retry_after  #: seconds that the server asked for
         self.refused = tuple(refused)  #: positions of the texts at fault, where they are known
+        self.untried = untried  #: nothing was asked of it, so this counts as no attempt
 
 
 class EmbedderFailure(WorkFailure):

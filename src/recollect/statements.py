@@ -1,4 +1,4 @@
-"""Reads the statements of a .sql file."""
+"""Reads the statements of .sql files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ _HEADING = re.compile(
 _INSERTION = re.compile(r"/\*(\w+)\*/")
 
 
-def statements_of(text: LiteralString) -> Mapping[str, LiteralString]:
-    """The statements of a file by name, with their fragments filled in.
+def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
+    """The statements of files by name, with their fragments filled in.
 
-    A heading begins each of them: `-- name: what it does`, or `-- fragment name`.
+    A heading begins each of them: `-- name: what it does`, or `-- fragment name`. A file may use
+    the fragments of those before it.
     """
-    headings = [*_HEADING.finditer(text)]
-    ends = [heading.start() for heading in headings[1:]] + [len(text)]
     fragments: dict[str, str] = {}
     statements: dict[str, LiteralString] = {}
-    for heading, end in zip(headings, ends, strict=True):
-        body = text[heading.end() : end].strip()
-        body = _INSERTION.sub(lambda insertion: fragments[insertion[1]], body)
-        if heading["fragment"]:
-            fragments[heading["fragment"]] = body
-        else:
-            statements[heading["name"]] = body.rstrip(";")
+    for text in texts:
+        headings = [*_HEADING.finditer(text)]
+        ends = [heading.start() for heading in headings[1:]] + [len(text)]
+        for heading, end in zip(headings, ends, strict=True):
+            body = text[heading.end() : end].strip()
+            body = _INSERTION.sub(lambda insertion: fragments[insertion[1]], body)
+            if heading["fragment"]:
+                fragments[heading["fragment"]] = body
+            else:
+                statements[heading["name"]] = body.rstrip(";")
     return statements

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from recollect.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State
+from recollect.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +158,8 @@ class Trace:
     dropped: tuple[Dropped, ...]
     milliseconds: Mapping[str, float]  #: by stage
     rerank: RerankReport | None = None  #: None when no reranker is set
+    #: By memory: how the concept graph led to it.
+    paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
 
     @property
     def answered(self) -> bool:

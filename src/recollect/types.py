@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -242,6 +242,15 @@ class Fused(NamedTuple):
     placings: Mapping[str, Placing]
 
 
+class Step(NamedTuple):
+    """One step through the concept graph, from a memory or the query to a memory."""
+
+    source: MemoryId | None  #: which memory mentions the concept; None for the query itself
+    concept: str  #: the name that both mention
+    role: str  #: what the target does with it: it is about it, or names it
+    target: MemoryId
+
+
 class Reranked(NamedTuple):
     """What a reranker made of a candidate."""
 
@@ -260,6 +269,11 @@ class Ranking:
     floor: float = 0.0  #: the score of a memory that has nothing to do with the query
     #: The memories that the leg had to read anyway, made only when they are needed.
     memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
+    #: What the leg says of memories that are not among its candidates, if it can.
+    judge: Callable[[Sequence[MemoryId]], Mapping[MemoryId, Candidate]] | None = None
+    #: By which way through the concept graph a memory was reached, the first step first.
+    paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+    follows: bool = False  #: whether it goes on from what other legs found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +299,7 @@ class Hit:
     replaces: tuple[MemoryId, ...] = ()  #: superseded memories it is served in place of
     attached: tuple[Memory, ...] = ()  #: what resolved it
     pointers: tuple[Pointer, ...] = ()
+    path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
 
     @property
     def confidence(self) -> float:

@@ -98,11 +98,12 @@ def test_however_many_commands_store_at_once_one_worker_is_started(
     assert len(workers(place)) == 1
 
 
-@pytest.mark.parametrize(("name", "value"), [("WORKER", "off"), ("EMBEDDER", "none")])
+@pytest.mark.parametrize("settings", [{"WORKER": "off"}, {"EMBEDDER": "none", "EXTRACTOR": "none"}])
 def test_no_worker_is_started_where_none_is_wanted(
-    remember: Run, place: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+    remember: Run, place: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
 ) -> None:
-    monkeypatch.setenv(f"RECOLLECT_{name}", value)
+    for name, value in settings.items():
+        monkeypatch.setenv(f"RECOLLECT_{name}", value)
 
     remember("Something.")
 

@@ -30,7 +30,7 @@ def test_work_embeds_what_waits(run: Run, remember: Run) -> None:
     remember("Something else.")
 
     assert run("stats", "--json").json["embedded"] == 0
-    assert "Embedded 2 memories." in run("work").out
+    assert "Embedded 2 memories. Read 2 for the graph." in run("work").out
     answer = run("work", "--json").json
     assert (answer["finished"], answer["postponed"], answer["given_up"]) == (0, 0, 0)
     [space] = answer["spaces"]
@@ -53,7 +53,8 @@ def test_work_shows_how_things_stand_and_changes_nothing(run: Run, remember: Run
     assert "active" in shown.out
     assert "not running" in shown.out
     assert answer["worker_running"] is False
-    assert [count["jobs"] for count in answer["queue"]] == [1]
+    waiting = {count["kind"]: count["jobs"] for count in answer["queue"]}
+    assert waiting == {"embed": 1, "extract": 1}
     assert answer["next_due"] is not None
 
 
@@ -217,5 +218,5 @@ def test_a_worker_that_watches_ends_cleanly_when_it_is_told_to(
     assert "another worker is at work" in refused.err
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert json.loads(out)["finished"] == 2
+    assert json.loads(out)["by_kind"] == {"embed": 2, "extract": 2}
     assert not place.with_name(place.name + ".sock").exists()

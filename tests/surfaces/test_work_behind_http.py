@@ -79,7 +79,7 @@ def test_a_wrong_key_costs_no_memory_its_embedding(
 
     ran = run("work", "--once", "--json").json
 
-    assert (ran["finished"], ran["postponed"], ran["given_up"]) == (0, 5, 0)
+    assert (ran["by_kind"], ran["postponed"], ran["given_up"]) == ({"extract": 5}, 5, 0)
     assert "401" in ran["last_error"]
 
 

@@ -320,3 +320,29 @@ def test_a_query_in_the_address_stays_behind_the_path(
     call(f"{server.url}/?api-version=1").post("/embeddings", BODY)
 
     assert server.seen[0].path == "/v1/embeddings?api-version=1"
+
+
+def test_every_try_that_fails_is_told_and_whether_the_server_may_have_got_it(
+    server: EmbeddingServer, call: Callable[..., Caller]
+) -> None:
+    told: list[tuple[int | None, bool]] = []
+    options: dict[str, Any] = {
+        "sleep": lambda _: None,
+        "after_failure": lambda failed: told.append((failed.status, failed.sent)),
+    }
+    server.script = [fails(500), hangs_up]
+
+    post(call(server.url, **options))
+    failure(call("http://127.0.0.1:9", **options), Patience(tries=1))  # where nobody listens
+
+    assert told == [(500, True), (None, True), (None, False)]
+
+
+def test_a_key_may_be_sent_in_another_way_and_is_hidden_all_the_same(
+    server: EmbeddingServer, call: Callable[..., Caller]
+) -> None:
+    server.script = [fails(400, f"what is {KEY}?")]
+    caller = call(server.url, key=SecretStr(KEY), headers=lambda key: {"x-api-key": key})
+
+    assert "what is ***?" in failure(caller).problem
+    assert server.seen[0].key is None

@@ -187,7 +187,7 @@ def test_every_statement_is_loaded_with_its_fragments_filled_in() -> None:
 
 
 def test_every_statement_has_a_description() -> None:
-    text = queries.read("sqlite", "queries.sql")
+    text = "\n".join(queries.read("sqlite", name) for name in queries.FILES)
     described = [line for line in text.splitlines() if line.startswith("-- ") and ": " in line]
     for name in queries.load("sqlite"):
         assert any(line.startswith(f"-- {name}: ") for line in described), name

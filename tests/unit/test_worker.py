@@ -14,7 +14,7 @@ from recollect.protocols import Job, SpaceState, WorkState
 from recollect.testing import FixedClock
 from recollect.types import Memory
 from recollect.work import embed
-from recollect.work.embed import pause_before_retry
+from recollect.work.attempts import MOST_ATTEMPTS, pause_before_retry
 from workplace import Workplace
 
 Make = Callable[..., Memory]
@@ -126,7 +126,7 @@ def test_a_job_that_keeps_failing_is_given_up_with_its_error_and_can_be_revived(
         worker.once()
         clock.advance(hours=7)
 
-    assert tries == embed.MOST_ATTEMPTS
+    assert tries == MOST_ATTEMPTS
     assert place.store.work_counts(clock())[0].last_error == "the server is away"
     embedder.trouble = lambda _: None
     assert place.store.revive(embed.KIND) == 1
@@ -200,7 +200,7 @@ def test_a_memory_that_ends_its_worker_again_and_again_is_given_up(
     """An attempt that is never given back has taken its process with it."""
     place.keep(make("deadly"), make("harmless"))
     place.store.use_space(WordEmbedder().space)
-    for _ in range(embed.MOST_ATTEMPTS):
+    for _ in range(MOST_ATTEMPTS):
         place.store.claim([embed.KIND], 1, clock(), clock() + timedelta(seconds=1))
         clock.advance(seconds=2)
 

@@ -14,6 +14,7 @@ from recollect.protocols import Job, WorkState
 from recollect.testing import FixedClock
 from recollect.types import Memory
 from recollect.work import embed
+from recollect.work.attempts import MOST_ATTEMPTS
 from workplace import Workplace
 
 Make = Callable[..., Memory]
@@ -38,7 +39,7 @@ def test_a_worker_that_is_told_to_stop_gives_back_what_it_has_not_begun(
 
 def test_being_told_to_stop_is_no_failed_attempt(place: Workplace, make: Make) -> None:
     place.keep(*[make(f"{n} " + "x" * embed.SLICE) for n in range(2)])
-    for _ in range(embed.MOST_ATTEMPTS + 1):
+    for _ in range(MOST_ATTEMPTS + 1):
         worker = place.worker(WordEmbedder())
         worker.begin()
         handler = worker._handlers[embed.KIND]

@@ -11,6 +11,7 @@ from typing import Any, Self, Unpack
 
 from recollect import ids, requests
 from recollect.app import wiring
+from recollect.app.graph import GraphVerbs
 from recollect.app.secrets import SecretVerbs
 from recollect.app.working import WorkVerbs
 from recollect.capture import QueryLog
@@ -18,7 +19,9 @@ from recollect.config import Configuration, Settings, cache_folder
 from recollect.embed import remote
 from recollect.embed.embedders import ActiveSpace, Embedders
 from recollect.errors import InvalidLink
+from recollect.graph.configured import ConfiguredExtractor
 from recollect.protocols import (
+    Extractor,
     Finding,
     History,
     Page,
@@ -59,7 +62,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Recollect(WorkVerbs, SecretVerbs):
+class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
     """A memory: store what was learned, recall what matters.
 
     Ids may be given by any unambiguous beginning. Every verb raises a `RecollectError` with a code
@@ -75,13 +78,15 @@ class Recollect(WorkVerbs, SecretVerbs):
         new_id: Callable[[], MemoryId] = ids.new_id,
         capture: QueryLog | None = None,
         embedders: Embedders | None = None,
+        extractor: Extractor | None = None,
         background: bool = False,
         borrow: bool = False,
     ) -> None:
         """Take a store into use.
 
-        With `background`, a thread embeds what is stored here. With `borrow`, the vectors of
-        queries come from the store's background worker if it runs: for a process that soon ends.
+        With `background`, a thread embeds what is stored here, and reads it for the graph. With
+        `borrow`, the vectors of queries come from the store's background worker if it runs: for a
+        process that soon ends.
         """
         self.settings = settings = settings or Settings()
         self.scope = Scope(user=UserId(settings.user))
@@ -97,7 +102,11 @@ class Recollect(WorkVerbs, SecretVerbs):
             off=settings.embedder == "none",
             borrow_at=self.socket_places if borrow else (),
         )
-        self._background = Background(store, self._embedders, clock, automatic=background)
+        self._extractor = (
+            ConfiguredExtractor(lambda: extractor) if extractor else wiring.extractor_of(settings)
+        )
+        handlers = wiring.handlers_of(store, self._embedders, self._extractor, clock)
+        self._background = Background(store, handlers, clock, automatic=background)
         self.vault = wiring.open_vault(settings, lambda: not store.sealed_under())
         self._reveal = Reveal(store=store, vault=self.vault, clock=clock)
         self._remember = Remember(
@@ -117,7 +126,8 @@ class Recollect(WorkVerbs, SecretVerbs):
     def open(cls, store: Path | str | None = None, **settings: Any) -> Self:  # noqa: ANN401
         """Open the memories of a file, by default the one that the settings name.
 
-        What is stored is embedded on a thread of this process, unless `worker` is off.
+        What is stored is embedded, and read for the graph, on a thread of this process, unless
+        `worker` is off.
         """
         chosen = Configuration.load({"store": store, **settings}).settings
         return cls.build(chosen, background=chosen.worker == "auto")
@@ -138,10 +148,11 @@ class Recollect(WorkVerbs, SecretVerbs):
         return cls(store, settings, capture=capture, background=background, borrow=borrow)
 
     def close(self) -> None:
-        """Release the file; what waits to be embedded stays in its queue."""
+        """Release the file; what waits to be done in the background stays in its queue."""
         self._background.close()
         self._executor.shutdown()
         self._embedders.close()
+        self._extractor.close()
         if self._reranker:
             self._reranker.close()
         self._store.close()
@@ -169,7 +180,8 @@ class Recollect(WorkVerbs, SecretVerbs):
     ) -> Outcome:
         """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same.
 
-        With `wait` it is embedded, as is all that waited before it, or that has failed.
+        With `wait` it is embedded and read for the graph, as is all that waited before it, or that
+        has failed.
         """
         replaced = [self.get(id_) for id_ in supersedes]
         draft = requests.draft(content, fields, self.settings)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from datetime import datetime
+from functools import partial
 
 from pydantic import SecretStr
 
+from recollect.concepts import Mention, Merge
 from recollect.config import Settings, cache_folder
 from recollect.embed.choose import Options, remake
 from recollect.embed.choose import choose as choose_embedder
 from recollect.embed.embedders import ActiveSpace, Embedders
-from recollect.protocols import Fusion, Leg, Store
+from recollect.graph.configured import ConfiguredExtractor
+from recollect.protocols import Extractor, Following, Fusion, Leg, Store
 from recollect.recall.adjust import Adjustments
 from recollect.recall.dense import DenseLeg
 from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from recollect.recall.graph import GraphLeg, Spread
 from recollect.recall.lexical import LexicalLeg, LexicalWeights
 from recollect.recall.pipeline import Recall
 from recollect.recall.rerank import Rerank
 from recollect.recall.select import Selection
 from recollect.rerank.choose import Address, OwnedReranker
 from recollect.rerank.choose import choose as choose_reranker
+from recollect.types import Scope
 from recollect.vault.choose import choose as choose_keys
 from recollect.vault.seal import SealingVault
+from recollect.work import embed, extract
+from recollect.work.loop import Handler
 
 
 def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
@@ -31,6 +39,12 @@ def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, .
         LexicalLeg(store, LexicalWeights(**settings.lexical)),
         *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
     )
+    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
+
+
+def _following(store: Store, settings: Settings) -> tuple[Following, ...]:
+    """The legs that go on from what the others found, those of them that are on."""
+    every: tuple[Following, ...] = (GraphLeg(store, Spread(**settings.graph)),)
     return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
 
 
@@ -60,6 +74,46 @@ def embedders_of(settings: Settings) -> Embedders:
         lambda: choose_embedder(settings.embedder, options),
         lambda space: remake(space, settings.embedder, options),
     )
+
+
+def extractor_of(settings: Settings) -> ConfiguredExtractor:
+    """The extractor that settings name; it is made when it is first asked for."""
+
+    def choose() -> Extractor | None:
+        from recollect.graph.choose import LlmOptions, choose_extractor  # noqa: PLC0415  (slow)
+
+        llm = LlmOptions(
+            url=settings.llm_url,
+            key=settings.llm_key,
+            model=settings.llm_model,
+            dialect=settings.llm_dialect,
+            cache=cache_folder(),
+            daily_tokens=settings.llm_daily_tokens,
+        )
+        return choose_extractor(settings.extractor, llm)
+
+    return ConfiguredExtractor(choose)
+
+
+def handlers_of(
+    store: Store,
+    embedders: Embedders,
+    extractor: ConfiguredExtractor,
+    clock: Callable[[], datetime],
+) -> dict[str, Handler]:
+    """Who does each kind of background work."""
+
+    def certain(new: Sequence[Mention], scope: Scope) -> Sequence[Merge]:
+        from recollect.graph.canonical import Canonicaliser  # noqa: PLC0415  (only workers)
+
+        return Canonicaliser().certain(new, partial(store.concepts, scope), clock())
+
+    return {
+        embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
+        extract.KIND: extract.Extracting(
+            store=store, extractor=extractor, clock=clock, certain=certain
+        ),
+    }
 
 
 def reranker_of(settings: Settings) -> OwnedReranker | None:
@@ -124,4 +178,5 @@ def recall_of(
         ),
         executor=executor,
         rerank=_rerank(reranker, settings),
+        following=_following(store, settings),
     )

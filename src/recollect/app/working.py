@@ -5,27 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from recollect.app import reading
+from recollect.app.reading import ReadingPlan
 from recollect.embed.embedders import ActiveSpace, Embedders
-from recollect.protocols import Embedder, Store
+from recollect.errors import InvalidSetting
+from recollect.graph.configured import ConfiguredExtractor
+from recollect.protocols import Embedder, Extractor, Store
+from recollect.types import Scope
 from recollect.work.background import Background
 from recollect.work.done import WorkDone
-from recollect.work.embed import KIND as EMBED
+from recollect.work.kinds import KINDS
 from recollect.work.loop import Progress, Worker
 from recollect.work.status import WorkStatus
 
 
 class WorkVerbs:
-    """What a Recollect does about memories that are not embedded yet."""
+    """What a Recollect does about memories that are not embedded or not read yet."""
 
     _store: Store
     _clock: Callable[[], datetime]
     _embedders: Embedders
+    _extractor: ConfiguredExtractor
+    scope: Scope
     _background: Background
     active_space: ActiveSpace
 
-    def worker(self) -> Worker:
-        """A worker for the whole store; as it begins, the configured embedder's space is filled."""
-        return self._background.worker()
+    def worker(self, *kinds: str) -> Worker:
+        """A worker for the whole store, perhaps for some kinds of work alone.
+
+        As it begins, the configured embedder's space is the one to fill, and the configured
+        extractor the one that reads.
+        """
+        return self._background.worker(*kinds)
 
     def work(self, progress: Progress | None = None) -> WorkDone:
         """Do here and now what is due in the background."""
@@ -45,17 +56,18 @@ class WorkVerbs:
         return self.work_status()
 
     def work_status(self) -> WorkStatus:
-        """The vector spaces of the store and what is in its queue."""
+        """The vector spaces of the store, who reads it, and what is in its queue."""
         now = self._clock()
         return WorkStatus(
             spaces=self._store.spaces(),
             queue=self._store.work_counts(now),
             next_due=self._store.next_due(now),
+            extractor=self._store.extractor(),
         )
 
     def retry_dead(self) -> int:
         """Have what was given up tried again; how many jobs that is."""
-        return self._store.revive(EMBED)
+        return sum(map(self._store.revive, KINDS))
 
     def drop_retired(self) -> int:
         """Remove the embeddings of spaces that answer no more; how many there were."""
@@ -70,3 +82,41 @@ class WorkVerbs:
             RecollectError: it cannot be made.
         """
         return self._embedders.configured()
+
+    def extractor(self) -> Extractor | None:
+        """The configured extractor; None when the graph is not built further.
+
+        Raises:
+            RecollectError: it cannot be made.
+        """
+        return self._extractor.configured()
+
+    def read_again(self) -> int:
+        """Have every memory read anew for the graph, while the edges that there are serve.
+
+        Raises:
+            InvalidSetting: there is no extractor.
+        """
+        return self._store.use_extractor(self.reader().key, again=True)
+
+    def reading_plan(self, *, again: bool = False) -> ReadingPlan:
+        """What reading the memories of this user for the graph would take; nothing is read.
+
+        Raises:
+            InvalidSetting: there is no extractor.
+        """
+        return reading.plan(self._store, self.scope, self.reader(), self._clock(), again=again)
+
+    def reader(self) -> Extractor:
+        """The configured extractor.
+
+        Raises:
+            InvalidSetting: there is none.
+        """
+        found = self.extractor()
+        if found is None:
+            raise InvalidSetting(
+                "extractor = 'none': no memory is read for the graph",
+                hint="Set `extractor` to rules, which needs no model.",
+            )
+        return found

@@ -7,16 +7,12 @@ it costs the cache, never an embedding.
 from __future__ import annotations
 
 import hashlib
-import logging
-import os
-import sqlite3
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from recollect.cache_file import CacheFile, Layout
 from recollect.errors import EmbedderFailure
 from recollect.protocols import Embedder
 from recollect.statements import statements_of
@@ -27,28 +23,20 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 512 * 1024 * 1024  # of a file: a hundred thousand vectors of 1,024 dimensions
 _AT_ONCE = 256  # texts between two commits: what an interrupted run loses
-_BUSY_SECONDS = 5.0  # another process writes for milliseconds
-_VERSION = 1
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _SQL = statements_of(files("recollect.embed").joinpath("sql", "cache.sql").read_text("utf-8"))
-_log = logging.getLogger(__name__)
+_LAYOUT = Layout(
+    what="embeddings",
+    statements=_SQL,
+    version=1,
+    making=("drop_embeddings", "create_embeddings", "drop_learnt", "create_learnt"),
+)
 
 
 class EmbeddingCache:
-    """The file. Any number of threads and processes may use it at the same time.
-
-    When it is damaged a new one is begun; when it cannot be used at all, nothing is found in it and
-    nothing kept. Either is told to the log, and `trouble` says it.
-    """
+    """The file. Any number of threads and processes may use it at the same time."""
 
     def __init__(self, file: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        self.trouble: str | None = None  #: what was wrong with the file
-        self._file = file
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._connection: sqlite3.Connection | None = None
-        self._usable = True
+        self._file = CacheFile(file, _LAYOUT, most_bytes=most_bytes)
 
     def __enter__(self) -> Self:
         return self
@@ -58,35 +46,24 @@ class EmbeddingCache:
 
     def close(self) -> None:
         """Let go of the file."""
-        with self._lock:
-            self._let_go()
+        self._file.close()
+
+    @property
+    def trouble(self) -> str | None:
+        """What was wrong with the file."""
+        return self._file.trouble
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The vectors of those keys that are known."""
-        found: dict[bytes, bytes] = {}
-        with self._using() as connection:
-            if connection is not None:
-                for key in keys:
-                    row = connection.execute(_SQL["find"], {"key": key}).fetchone()
-                    if row is not None:
-                        found[key] = row[0]
-        return found
+        return self._file.find(keys)
 
     def keep(self, vectors: Mapping[bytes, bytes]) -> None:
         """Keep vectors by their keys; the oldest make room for them."""
-        rows = [{"key": key, "vector": vector} for key, vector in vectors.items()]
-        with self._using() as connection:
-            if connection is None:
-                return
-            with connection:  # one transaction
-                connection.executemany(_SQL["keep"], rows)
-                while connection.execute(_SQL["size"]).fetchone()[0] > self._most_bytes:
-                    if not connection.execute(_SQL["evict"]).rowcount:
-                        break
+        self._file.keep(vectors)
 
     def dimensions(self, model: str) -> int | None:
         """How many dimensions a model was found to have."""
-        with self._using() as connection:
+        with self._file.using() as connection:
             if connection is not None:
                 row = connection.execute(_SQL["find_dimensions"], {"model": model}).fetchone()
                 return int(row[0]) if row is not None else None
@@ -94,57 +71,12 @@ class EmbeddingCache:
 
     def keep_dimensions(self, model: str, dimensions: int) -> None:
         """Remember how many dimensions a model has."""
-        with self._using() as connection:
+        with self._file.using() as connection:
             if connection is not None:
                 with connection:
                     connection.execute(
                         _SQL["keep_dimensions"], {"model": model, "dimensions": dimensions}
                     )
-
-    @contextmanager
-    def _using(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection; None when the file cannot be used. What goes wrong ends here."""
-        with self._lock:
-            try:
-                yield self._opened()
-            except sqlite3.DatabaseError as exc:
-                self._let_go()
-                anew = exc.sqlite_errorcode in _DAMAGED and self._begin_anew(exc)
-                if not anew and exc.sqlite_errorcode not in _PASSING:
-                    self._give_up(exc)
-
-    def _opened(self) -> sqlite3.Connection | None:
-        if self._connection is None and self._usable:
-            try:
-                self._connection = _open(self._file)
-            except sqlite3.DatabaseError as exc:
-                if exc.sqlite_errorcode not in _DAMAGED or not self._begin_anew(exc):
-                    raise
-                self._connection = _open(self._file)
-            except OSError as exc:
-                self._give_up(exc)
-        return self._connection
-
-    def _begin_anew(self, exc: Exception) -> bool:
-        """Remove a damaged file; the next use makes a new one."""
-        self.trouble = f"{str(self._file)!r} was damaged ({exc}); a new cache is begun"
-        _log.warning("%s", self.trouble)
-        try:
-            self._file.unlink(missing_ok=True)
-        except OSError:
-            return False
-        return True
-
-    def _give_up(self, exc: Exception) -> None:
-        """Go on without; what is embedded is embedded all the same."""
-        self._usable = False
-        self.trouble = f"embeddings are not cached: {str(self._file)!r} cannot be used ({exc})"
-        _log.warning("%s", self.trouble)
-
-    def _let_go(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-        self._connection = None
 
 
 class CachedEmbedder:
@@ -265,28 +197,3 @@ class CachedEmbedder:
 
 def _key(space: Space, role: str, text: str) -> bytes:
     return hashlib.sha256(f"{space.key}\0{role}\0{text}".encode(errors="surrogatepass")).digest()
-
-
-def _open(file: Path) -> sqlite3.Connection:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    # Vectors tell something about the texts: nobody else's business.
-    os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, check_same_thread=False)
-    try:
-        connection.execute(_SQL["hurry"])
-        if connection.execute(_SQL["version"]).fetchone()[0] != _VERSION:
-            _create(connection)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless another process was faster."""
-    connection.execute("BEGIN IMMEDIATE")
-    with connection:
-        if connection.execute(_SQL["version"]).fetchone()[0] != _VERSION:
-            for name in ("drop_embeddings", "create_embeddings", "drop_learnt", "create_learnt"):
-                connection.execute(_SQL[name])
-            connection.execute(_SQL["mark"])

@@ -23,7 +23,7 @@ _WAKING = 0.05  # seconds that a command has for waking it; it looks by itself s
 
 def ensure(settings: Settings, config: Path | None) -> None:
     """See to it that somebody works on a store: wake its worker, or start one."""
-    if settings.worker == "off" or settings.embedder == "none":
+    if settings.worker == "off" or settings.embedder == settings.extractor == "none":
         return
     store = settings.store.expanduser()
     given = {"store": str(store.absolute())}

@@ -84,12 +84,12 @@ def _remember(app: Recollect, now: datetime) -> dict[str, MemoryId]:
 
 
 def _embed(app: Recollect, count: int) -> str:
-    """Have the memories embedded, as a worker does in the background; which model did it.
+    """Have the memories embedded and read, as a worker does in the background; by which model.
 
     Raises:
         EmbedderFailure: the encoder that comes with Recollect does not work.
     """
-    with progress.counting("embedding", count, "memories") as advance:
+    with progress.counting("embedding and reading", 2 * count, "memories") as advance:
         status = app.wait_for_work(progress=advance)
     return status.active.space.model if status.active else ""
 

@@ -1,4 +1,4 @@
-"""What `doctor` looks at for semantic recall: the embedder, the embeddings, background work."""
+"""What `doctor` looks at in the background: the embedder, the embeddings, the work that waits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from recollect.app import Recollect, embedders_of
 from recollect.config import Settings
 from recollect.errors import EmbedderFailure, RecollectError
+from recollect.interfaces import examine_graph
 from recollect.interfaces.checks import Check
 from recollect.protocols import Embedder, KnownSpace
 from recollect.work.post import Post
@@ -39,19 +40,24 @@ def embedder(settings: Settings) -> Check:
 
 
 def work(app: Recollect, store: Path) -> Iterator[Check]:
-    """How far the embeddings are, and whether somebody works on them."""
+    """How far the embeddings and the graph are, and whether somebody works on them."""
     status = app.work_status()
-    if status.active is None:
-        if app.settings.embedder != "none":
-            detail = "none yet: `recollect work` begins, as does the next `recollect store`"
-            yield Check(name="embeddings", good=True, detail=detail)
-        return
-    if app.settings.embedder == "none":
+    yield from _embeddings(app, status)
+    yield examine_graph.graph(app, status)
+    if status.active or status.extractor:
+        yield _background(app, status, Post.of(store))
+
+
+def _embeddings(app: Recollect, status: WorkStatus) -> Iterator[Check]:
+    off = app.settings.embedder == "none"
+    if status.active and not off:
+        yield _answering(app, status, status.active)
+    elif status.active:
         detail = f"not asked: {_named(status.active)} is kept for when `embedder` is set again"
         yield Check(name="embeddings", good=True, detail=detail)
-        return
-    yield _embeddings(app, status, status.active)
-    yield _background(app, status, Post.of(store))
+    elif not off:
+        detail = "none yet: `recollect work` begins, as does the next `recollect store`"
+        yield Check(name="embeddings", good=True, detail=detail)
 
 
 def _described(found: Embedder) -> str:
@@ -60,7 +66,7 @@ def _described(found: Embedder) -> str:
     return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
 
 
-def _embeddings(app: Recollect, status: WorkStatus, active: KnownSpace) -> Check:
+def _answering(app: Recollect, status: WorkStatus, active: KnownSpace) -> Check:
     detail = f"{_named(active)} answers"
     if status.filling is not None:
         detail += f" until all is embedded by {_named(status.filling)}"
@@ -95,10 +101,16 @@ def _background(app: Recollect, status: WorkStatus, post: Post) -> Check:
         return Check(
             name="background",
             good=False,
-            detail=f"{status.waiting:,} jobs wait: {(status.last_error or complaints)[-200:]}",
+            detail=f"{_waiting(status)}: {(status.last_error or complaints)[-200:]}",
             remedy="`recollect work` tries them now and says what is wrong.",
         )
     worker = "a worker is running" if at_work else f"no worker is running ({app.settings.worker})"
     remedy = "`recollect work` does them." if status.waiting and not at_work else ""
-    detail = f"{status.waiting:,} jobs wait, {worker}"
+    detail = f"{_waiting(status)}, {worker}"
     return Check(name="background", good=True, detail=detail, remedy=remedy)
+
+
+def _waiting(status: WorkStatus) -> str:
+    counts = {"to embed": status.to_embed, "to read for the graph": status.to_read}
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"{status.waiting:,} jobs wait{f' ({told})' if told else ''}"

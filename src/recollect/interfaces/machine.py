@@ -9,12 +9,13 @@ from typing import Any
 
 from recollect.errors import RecollectError
 from recollect.interfaces.records import LinkRecord, MemoryRecord
-from recollect.protocols import Statistics
+from recollect.protocols import GraphCounts, Statistics
 from recollect.recall.history import Timeline, Why
 from recollect.remember.pipeline import PurgePlan
 from recollect.trace import Dropped, Recollection, Trace, WhyNot
 from recollect.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State
 from recollect.work.done import WorkDone
+from recollect.work.kinds import EMBED, EXTRACT
 from recollect.work.status import WorkStatus
 
 Data = dict[str, Any]
@@ -173,8 +174,21 @@ def embeddings(value: WorkStatus | None) -> Data:
     return {
         "embedded": active.embedded if active else 0,
         "embedded_by": active.space.model if active else None,
-        "waiting": value.waiting if value else 0,
-        "given_up": value.dead if value else 0,
+        "waiting": value.of_kind(EMBED).waiting if value else 0,
+        "given_up": value.of_kind(EMBED).dead if value else 0,
+    }
+
+
+def graph(value: WorkStatus | None, counts: GraphCounts | None) -> Data:
+    """How much of the graph there is, and how many memories are to be read for it."""
+    return {
+        "graph": {
+            "extractor": value.extractor or None if value else None,
+            "concepts": counts.concepts if counts else 0,
+            "relations": counts.relations if counts else 0,
+            "waiting": value.of_kind(EXTRACT).waiting if value else 0,
+            "given_up": value.of_kind(EXTRACT).dead if value else 0,
+        }
     }
 
 
@@ -193,6 +207,7 @@ def work_status(value: WorkStatus) -> Data:
             }
             for known in value.spaces
         ],
+        "extractor": value.extractor or None,
         "queue": [count._asdict() for count in value.queue],
         "next_due": value.next_due,
     }
@@ -200,7 +215,7 @@ def work_status(value: WorkStatus) -> Data:
 
 def work_done(done: WorkDone, left: WorkStatus) -> Data:
     """What a worker did, and how things stand now."""
-    return done._asdict() | work_status(left)
+    return done._asdict() | {"by_kind": dict(done.by_kind)} | work_status(left)
 
 
 def _placings(placings: Mapping[str, Placing]) -> Data:

@@ -14,12 +14,10 @@ from rich.tree import Tree
 
 from recollect.config import Origin
 from recollect.interfaces.checks import Check
-from recollect.protocols import Statistics
 from recollect.recall.attach import one_line
 from recollect.recall.history import Step, Timeline, Why
 from recollect.remember.pipeline import PurgePlan
 from recollect.types import Hit, Link, LinkKind, Memory, MemoryId, Pointer, State, Trust
-from recollect.work.status import WorkStatus
 
 ID = "cyan"
 QUIET = "dim"
@@ -120,7 +118,11 @@ def memories(values: Sequence[Memory], states: Mapping[MemoryId, State]) -> Rend
 
 
 def memory(
-    value: Memory, state: State, links: Sequence[Link], lines: Mapping[MemoryId, str]
+    value: Memory,
+    state: State,
+    links: Sequence[Link],
+    lines: Mapping[MemoryId, str],
+    more: Iterable[tuple[str, Text]] = (),
 ) -> RenderableType:
     """A memory with all its fields and links; `lines` has one line of each linked memory."""
     origin = value.provenance
@@ -148,6 +150,8 @@ def memory(
             table.add_row(Text(name, style=QUIET), data(text))
     for link in links:
         table.add_row(Text("link", style=QUIET), _link_line(value.id, link, lines))
+    for name, shown_as in more:
+        table.add_row(Text(name, style=QUIET), shown_as)
     return Group(Text(value.id, style=ID), data(value.content), Text(""), table)
 
 
@@ -233,8 +237,8 @@ def _pointer(value: Pointer) -> Text:
 # ---- history -----------------------------------------------------------------------------------
 
 
-def why(value: Why) -> RenderableType:
-    """What led to a memory, as a tree."""
+def why(value: Why, more: Iterable[tuple[str, Text]] = ()) -> RenderableType:
+    """What led to a memory, as a tree; `more` is what else is known of the memory itself."""
     tree = Tree(_leaf(value.memory), guide_style=QUIET)
     nodes = {value.memory.id: tree}
     for newer in value.superseded_by:
@@ -245,6 +249,8 @@ def why(value: Why) -> RenderableType:
     for step in value.steps:
         parent, word = _step(step)
         nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word))
+    for name, known in more:
+        tree.add(Text(f"{name} ", style=QUIET).append_text(known))
     return tree
 
 
@@ -284,41 +290,6 @@ def _moment(table: Table, memory: Memory, style: str = "") -> None:
 
 
 # ---- the store ---------------------------------------------------------------------------------
-
-
-def statistics(value: Statistics, path: str, size: int, work: WorkStatus) -> RenderableType:
-    """Counts of what is stored."""
-    table = grid("-", "")
-    rows = {
-        "store": f"{path} ({size / 2**20:,.1f} MiB)",
-        "live": f"{value.live:,}",
-        "superseded": f"{value.superseded:,}",
-        "expired": f"{value.expired:,}",
-        "deleted": f"{value.deleted:,}",
-        "earlier versions": f"{value.earlier_versions:,}",
-        "links": f"{value.links:,}",
-        "embedded": _embedded(work),
-        "categories": _counted(value.categories),
-        "tags": _counted(value.tags),
-        "oldest": minute(value.oldest),
-        "newest": minute(value.newest),
-    }
-    for name, text in rows.items():
-        if text:
-            table.add_row(Text(name, style=QUIET), data(text))
-    return table
-
-
-def _embedded(work: WorkStatus) -> str:
-    if work.active is None:
-        return ""
-    also = {"waiting": work.waiting, "given up": work.dead}
-    more = "".join(f", {count:,} {what}" for what, count in also.items() if count)
-    return f"{work.active.embedded:,} by {work.active.space.model}{more}"
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
 
 
 def plan(value: PurgePlan) -> RenderableType:

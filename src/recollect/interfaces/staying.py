@@ -1,4 +1,4 @@
-"""A worker that stays: it embeds what is stored, and lends its loaded model to other processes."""
+"""A worker that stays: it does what waits, and lends its loaded model to other processes."""
 
 from __future__ import annotations
 

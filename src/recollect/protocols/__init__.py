@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
-from recollect.protocols.recall import Fusion, Leg
+from recollect.protocols.recall import Following, Fusion, Leg
 from recollect.protocols.search import (
     DenseAnswer,
     KnownSpace,
@@ -32,6 +32,7 @@ __all__ = [
     "Embedder",
     "Extractor",
     "Finding",
+    "Following",
     "Fusion",
     "Graph",
     "GraphCounts",

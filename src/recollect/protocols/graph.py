@@ -115,11 +115,12 @@ class Graph(GraphSearch, Protocol):
     transaction. A version that says the same as the one before takes its mentions over.
     """
 
-    def use_extractor(self, key: str) -> int:
+    def use_extractor(self, key: str, *, again: bool = False) -> int:
         """Make sure that every version is read by this extractor; how many are to be read.
 
-        Those that another extractor read keep what it found until this one has read them. With an
-        empty key nothing more is read, and what was found stays.
+        Those that another extractor read keep what it found until this one has read them; with
+        `again` so do those that this one read. With an empty key nothing more is read, and what
+        was found stays.
         """
 
     def extractor(self) -> str:

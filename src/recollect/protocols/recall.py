@@ -20,6 +20,19 @@ class Leg(Protocol):
         """The leg's ranking of at most `query.pool` memories, and how it did."""
 
 
+class Following(Protocol):
+    """A leg that goes on from what the other legs found."""
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+
+    def __call__(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+    ) -> tuple[Ranking, LegReport]:
+        """The memories that it leads to, and how it did."""
+
+
 class Fusion(Protocol):
     """Merges the legs' rankings into one; its repr is its recipe."""
 

@@ -18,7 +18,7 @@ class Job(NamedTuple):
 
     number: int
     kind: str  #: such as "embed"
-    target: str  #: for "embed" the key of the space
+    target: str  #: for "embed" the key of the space, for "extract" that of the extractor
     owner: UserId
     memory: Memory  #: the version that the work is about
     attempts: int  #: how often it was tried before
@@ -75,5 +75,5 @@ class Work(Protocol):
     def work_counts(self, now: datetime) -> list[WorkCount]:
         """What is in the queue."""
 
-    def next_due(self, now: datetime) -> datetime | None:
-        """When the next job can be claimed; None when nothing waits."""
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.protocols import Current, DenseAnswer, Spaces, Unavailable
+from recollect.protocols import Current, DenseAnswer, Nearby, Spaces, Unavailable
 from recollect.trace import LegReport
-from recollect.types import Candidate, Query, Ranking
+from recollect.types import Candidate, MemoryId, Query, Ranking, Space
 
 if TYPE_CHECKING:
     from recollect.protocols import Vector
@@ -76,13 +76,30 @@ class DenseLeg:
             partial=_unembedded(active.waiting),
             floor=answer.mean,
         )
-        return Ranking(
-            leg=self.name, candidates=tuple(candidates(answer)), floor=answer.mean
-        ), report
+        ranking = Ranking(
+            leg=self.name,
+            candidates=tuple(candidates(answer)),
+            floor=answer.mean,
+            judge=lambda ids: self._judged(query, space, vector, answer, ids),
+        )
+        return ranking, report
 
     def repeated(self) -> DenseLeg:
         """The same for recalls that are tried again and again: it embeds a text once."""
         return replace(self, _known={})
+
+    def _judged(
+        self,
+        query: Query,
+        space: Space,
+        vector: Vector,
+        answer: DenseAnswer,
+        ids: Sequence[MemoryId],
+    ) -> dict[MemoryId, Candidate]:
+        """What these memories' nearness is worth, beside that of the nearest."""
+        cosines = self.search.cosines(query.filter, space, vector, ids)
+        others = [Nearby(id_, cosine) for id_, cosine in cosines.items()]
+        return {each.id: each for each in candidates(answer._replace(nearest=others))}
 
     def _embedded(self, active: Current, text: str) -> Vector:
         """The vector of a query."""

@@ -30,8 +30,13 @@ class Calibrated:
 
     def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
         """Every candidate of every leg, best first."""
-        alone = sum(bool(ranking.candidates) for ranking in rankings) == 1
-        return _merge(rankings, [self._worth(ranking, alone=alone) for ranking in rankings])
+        # What follows from the others' finds does not make one of them less alone.
+        speaking = [x for x in rankings if x.candidates and not x.follows]
+        alone = len(speaking) == 1
+        return _merge(
+            rankings,
+            [self._worth(each, alone=alone and not each.follows) for each in rankings],
+        )
 
     def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:
         weight = self.weights.get(ranking.leg, 1.0)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import math
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
 
 from recollect.errors import RecollectError
-from recollect.protocols import Fusion, Leg, Store
+from recollect.protocols import Following, Fusion, Leg, Store
 from recollect.recall.adjust import Adjustments
 from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
@@ -29,7 +29,7 @@ from recollect.trace import (
     RerankReport,
     Trace,
 )
-from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking
+from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking, Step
 
 logger = logging.getLogger(__name__)
 
@@ -45,6 +45,7 @@ class Recall:
     selection: Selection
     executor: Executor = field(repr=False)
     rerank: Rerank | None = None
+    following: tuple[Following, ...] = ()  #: legs that go on from what the others found
 
     def __call__(self, query: Query) -> Recollection:
         """The memories that matter, best first, with the trace of how they were found."""
@@ -52,15 +53,20 @@ class Recall:
         watch = _Stopwatch()
         answers = self._ask(query)
         watch.lap("legs")
-        rankings = [ranking for ranking, _ in answers]
-        fused = self.fusion(rankings)
+        fused = self.fusion([ranking for ranking, _ in answers])
         watch.lap("fuse")
+        for leg in self.following:
+            answers.append(follow(leg, query, [ranking for ranking, _ in answers], fused))
+            fused = self.fusion([ranking for ranking, _ in answers])
+            watch.lap(leg.name)
+        rankings = [ranking for ranking, _ in answers]
         linked = self.store.has_links(query.filter.scope)
         choice = self._choose(query, rankings, fused, linked=linked)
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
-        hits = self._hits(query, choice, linked=linked)
+        paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
+        hits = self._hits(query, choice, paths, linked=linked)
         watch.lap("links")
         return Recollection(
             query=query,
@@ -75,6 +81,7 @@ class Recall:
                 dropped=tuple(choice.dropped),
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
+                paths=paths,
             ),
         )
 
@@ -159,7 +166,14 @@ class Recall:
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return judged
 
-    def _hits(self, query: Query, choice: _Choice, *, linked: bool) -> list[Hit]:
+    def _hits(
+        self,
+        query: Query,
+        choice: _Choice,
+        paths: Mapping[MemoryId, tuple[Step, ...]],
+        *,
+        linked: bool,
+    ) -> list[Hit]:
         memories, replaced = choice.standing.memories, choice.standing.replaced
         chosen = present(choice.chosen, memories, query.sort_by)
         left = query.budget_bytes
@@ -181,6 +195,7 @@ class Recall:
                     replaces=replaced.get(candidate.id, ()),
                     attached=added.attached,
                     pointers=added.pointers,
+                    path=paths.get(candidate.id, ()),
                 )
             )
         return hits
@@ -198,18 +213,29 @@ class _Choice(NamedTuple):
 
 def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
     """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more."""
+    return _attempt(leg.name, lambda: leg(query))
+
+
+def follow(
+    leg: Following, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+) -> tuple[Ranking, LegReport]:
+    """The same for a leg that goes on from what the others found."""
+    return _attempt(leg.name, lambda: leg(query, rankings, fused))
+
+
+def _attempt(name: str, ask: Callable[[], tuple[Ranking, LegReport]]) -> tuple[Ranking, LegReport]:
     began = perf_counter()
     try:
-        return leg(query)
+        return ask()
     except Exception as exc:
         known = isinstance(exc, RecollectError)
-        logger.warning("leg failed", exc_info=not known, extra={"action": "leg", "leg": leg.name})
+        logger.warning("leg failed", exc_info=not known, extra={"action": "leg", "leg": name})
         error = (
             f"{exc.code}: {exc.message}" if isinstance(exc, RecollectError) else type(exc).__name__
         )
         elapsed = (perf_counter() - began) * 1e3
-        report = LegReport(leg=leg.name, found=0, milliseconds=elapsed, error=error)
-        return Ranking(leg=leg.name, candidates=()), report
+        report = LegReport(leg=name, found=0, milliseconds=elapsed, error=error)
+        return Ranking(leg=name, candidates=()), report
 
 
 class _Stopwatch:

@@ -8,15 +8,16 @@ numbers that were sent; one that names another, or leaves one out, is refused as
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Sequence
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, Field, ValidationError
 
-from recollect.calls import Caller, CallFailed, Patience
+from recollect.calls import CallFailed, Patience
+from recollect.chat.client import ChatClient, NotAChat
+from recollect.chat.dialects import OPENAI, Question
+from recollect.chat.reading import json_object
 from recollect.errors import RerankerFailure
 from recollect.protocols import Passage
 
@@ -37,8 +38,6 @@ _MOST_CHARACTERS = 2_000  # of a memory: more than nearly all have, and an end t
 _MOST_TOKENS = 2_000  # of an answer: ours are short, but some models think aloud first
 _TRIES = 3
 _FIRST_PAUSE = 0.1  # seconds: somebody waits for the answer
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 
 class _Scored(BaseModel):
@@ -54,14 +53,12 @@ class LlmReranker:
     """Asks a chat model for a score of each passage."""
 
     def __init__(self, url: str, model: str, *, key: Key = None, setting: str = "reranker") -> None:
-        self._model = model
-        self._caller = Caller(url, setting=setting, key=key)
-        self._wishing = True  # until the server refuses a request for what it cannot do
+        self._chat = ChatClient(OPENAI, url, model, key=key, setting=setting)
 
     @property
     def name(self) -> str:
         """How it is called in traces."""
-        return f"llm:{self._model}"
+        return f"llm:{self._chat.model}"
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
         """The model's score from 0 to 10 for each passage.
@@ -73,52 +70,39 @@ class LlmReranker:
         texts = [passage.text[:_MOST_CHARACTERS] for passage in passages]
         memories = [{"id": number, "text": text} for number, text in enumerate(texts, start=1)]
         asked = json.dumps({"query": query, "memories": memories}, ensure_ascii=False)
-        request = {
-            "model": self._model,
-            "messages": [
-                {"role": "system", "content": SYSTEM},
-                {"role": "user", "content": asked},
-            ],
-        }
-        return self._in_order(self._read(self._ask(request, until)), len(passages))
+        return self._in_order(self._read(self._ask(asked, until)), len(passages))
 
     def close(self) -> None:
         """Release the connections."""
-        self._caller.close()
+        self._chat.close()
 
-    def _ask(self, request: dict[str, Any], until: float) -> Any:  # noqa: ANN401  whatever JSON holds
-        """What the server answers, asked again plainly if it refuses what helps a model."""
+    def _ask(self, text: str, until: float) -> str:
+        """What the model says."""
+
+        def patience() -> Patience:
+            left = max(0.001, until - time.monotonic())
+            return Patience(
+                connect=left, answer=left, total=left, tries=_TRIES, first_pause=_FIRST_PAUSE
+            )
+
+        question = Question(SYSTEM, text, "scores", _Scores.model_json_schema(), _MOST_TOKENS)
         try:
-            return self._post(request | _WISHES if self._wishing else request, until)
-        except CallFailed as exc:
-            if not self._wishing or exc.status not in _REFUSALS:
-                raise self._failure(exc.problem) from None
-        self._wishing = False
-        try:
-            return self._post(request, until)
+            return self._chat.ask(question, patience=patience).text
         except CallFailed as exc:
             raise self._failure(exc.problem) from None
+        except NotAChat as exc:
+            raise self._failure(f"did not answer with scores: it {exc.problem}") from None
 
-    def _post(self, request: dict[str, Any], until: float) -> Any:  # noqa: ANN401
-        left = max(0.001, until - time.monotonic())
-        patience = Patience(
-            connect=left, answer=left, total=left, tries=_TRIES, first_pause=_FIRST_PAUSE
-        )
-        return self._caller.post("/chat/completions", request, patience=patience)
-
-    def _read(self, answer: Any) -> list[_Scored]:  # noqa: ANN401
+    def _read(self, said: str) -> list[_Scored]:
         """The scores in an answer, which may be wrapped in thoughts and fences."""
         try:
-            content = answer["choices"][0]["message"]["content"]
-            text = _THOUGHTS.sub("", content)
-            found = json.loads(text[text.index("{") : text.rindex("}") + 1])
-            return _Scores.model_validate(found).scores
+            return _Scores.model_validate(json_object(said)).scores
         except ValidationError as exc:
             problem = exc.errors(include_url=False)[0]
             where = ".".join(map(str, problem["loc"]))
             raise self._failure(f"answered {where} wrongly: {problem['msg']}") from None
-        except (LookupError, TypeError, ValueError, RecursionError):
-            said = self._caller.excerpt(answer)
+        except ValueError:
+            said = self._chat.excerpt(said)
             raise self._failure(f"did not answer with scores: {said}") from None
 
     def _in_order(self, rows: Sequence[_Scored], wanted: int) -> list[float]:
@@ -132,15 +116,4 @@ class LlmReranker:
         return [by_number[number] for number in range(1, wanted + 1)]
 
     def _failure(self, problem: str) -> RerankerFailure:
-        return RerankerFailure(f"{self._model} at {self._caller.where} {problem}")
-
-
-#: What helps a model to answer well, and not every server accepts.
-_WISHES = {
-    "temperature": 0,
-    "max_tokens": _MOST_TOKENS,
-    "response_format": {
-        "type": "json_schema",
-        "json_schema": {"name": "scores", "schema": _Scores.model_json_schema()},
-    },
-}
+        return RerankerFailure(f"{self._chat.model} at {self._chat.where} {problem}")

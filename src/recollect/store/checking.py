@@ -14,6 +14,8 @@ _COUNTED = (
     ("versions", "count_presents", "memories without one present version"),
     ("vectors", "count_stray", "vectors without their memory, their space or their values"),
     ("meaning", "count_unembedded", "memories that will never be found by meaning"),
+    ("graph", "count_graph_faults", "parts of the graph that are wrong"),
+    ("concepts", "count_unread", "memories that will never be read for concepts"),
 )
 
 

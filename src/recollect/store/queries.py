@@ -8,6 +8,9 @@ from typing import LiteralString
 
 from recollect.statements import statements_of
 
+#: The files of a dialect that hold statements; each may use the fragments of those before it.
+FILES = ("queries.sql", "graph.sql")
+
 
 def read(dialect: str, name: str) -> LiteralString:
     """The text of one .sql file. It ships with the package, so it is as literal as code."""
@@ -17,7 +20,7 @@ def read(dialect: str, name: str) -> LiteralString:
 
 def load(dialect: str) -> Mapping[str, LiteralString]:
     """The named statements of a dialect."""
-    return statements_of(read(dialect, "queries.sql"))
+    return statements_of(*(read(dialect, name) for name in FILES))
 
 
 #: The statements of the SQLite store.

@@ -28,12 +28,12 @@ class WorkInFile(SqliteFile):
 
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
-        moment = {"now": rows.from_time(now)}
-        if not self._read("anything_due", moment):  # the usual answer needs no turn at writing
+        asked = {"now": rows.from_time(now), "kinds": json.dumps([*kinds])}
+        if not self._read("anything_due", asked):  # the usual answer needs no turn at writing
             return []
-        taking = {"until": rows.from_time(until), "limit": limit, "kinds": json.dumps([*kinds])}
+        taking = {"until": rows.from_time(until), "limit": limit}
         with self._write() as connection:
-            taken = connection.execute(SQL["claim"], moment | taking).fetchall()
+            taken = connection.execute(SQL["claim"], asked | taking).fetchall()
             numbers = json.dumps([number for [number] in taken])
             found = connection.execute(SQL["jobs"], {"numbers": numbers}).fetchall()
         return [_to_job(row) for row in found]
@@ -93,9 +93,10 @@ class WorkInFile(SqliteFile):
             for kind, target, state, jobs, error, _ in found
         ]
 
-    def next_due(self, now: datetime) -> datetime | None:
-        """When the next job can be claimed; None when nothing waits."""
-        [[due]] = self._read("next_due")
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        asked = {"kinds": None if kinds is None else json.dumps([*kinds])}
+        [[due]] = self._read("next_due", asked)
         return None if due is None else max(now, rows.to_time(due))
 
 

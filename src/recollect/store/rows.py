@@ -37,8 +37,14 @@ def to_time(microseconds: int) -> datetime:
     return _EPOCH + timedelta(0, 0, microseconds)
 
 
-def _to_optional_time(microseconds: int | None) -> datetime | None:
+def to_optional_time(microseconds: int | None) -> datetime | None:
+    """The moment, if there is one."""
     return None if microseconds is None else to_time(microseconds)
+
+
+def to_end(microseconds: int) -> datetime | None:
+    """When something ended; None when it has not yet."""
+    return None if microseconds == NOT_YET else to_time(microseconds)
 
 
 def moment(as_of: datetime | None) -> int:
@@ -60,9 +66,9 @@ def to_memory(row: Sequence[Any]) -> Memory:
         sensitive=bool(row[7]),
         created_at=created_at,
         updated_at=created_at if row[9] == row[8] else to_time(row[9]),
-        deleted_at=_to_optional_time(row[10]),
-        valid_from=_to_optional_time(row[11]),
-        valid_to=_to_optional_time(row[12]),
+        deleted_at=to_optional_time(row[10]),
+        valid_from=to_optional_time(row[11]),
+        valid_to=to_optional_time(row[12]),
         provenance=_to_provenance(*row[13:18]),
         version=row[18],
     )
@@ -102,7 +108,7 @@ def to_link(row: Sequence[Any]) -> Link:
         target=MemoryId(target),
         kind=LinkKind(kind),
         created_at=to_time(created_at),
-        removed_at=None if removed_at == NOT_YET else to_time(removed_at),
+        removed_at=to_end(removed_at),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from recollect import analysis
 from recollect.errors import KeyRetired
 from recollect.protocols import AuditEntry, Sealed
-from recollect.store import rows
+from recollect.store import mentions, rows
 from recollect.store.connections import translated
 from recollect.store.file import SqliteFile
 from recollect.store.queries import SQLITE as SQL
@@ -119,7 +119,7 @@ def conceal(
     concealed: Sequence[Memory],
     sealed: Sequence[Sealed],
 ) -> None:
-    """Overwrite the text of earlier versions, and what the index and the spaces have of it."""
+    """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
     fingerprints = {record.version: record.fingerprint for record in sealed}
     for memory in concealed:
         overwritten: dict[str, Any] = {
@@ -132,6 +132,7 @@ def conceal(
         for [row] in connection.execute(SQL["conceal_version"], overwritten).fetchall():
             for statement in ("forget_indexed_row", "forget_vectors_of_row", "forget_jobs_of_row"):
                 connection.execute(SQL[statement], (row,))
+            mentions.forget_rows(connection, [row])
             if memory.deleted_at is None:
                 connection.execute(SQL["insert_indexed"], (row, *analysis.entry(memory)))
     if concealed:

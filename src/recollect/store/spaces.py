@@ -94,6 +94,12 @@ class SpacesInFile(SqliteFile):
         """The admitted memories nearest to a query, by cosine."""
         return self._vectors.nearest(filter, space, query, limit)
 
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+        return self._vectors.cosines(filter, space, query, ids)
+
 
 def _known(connection: sqlite3.Connection) -> list[KnownSpace]:
     """Every space, the active one first, then the one being filled."""

@@ -19,8 +19,9 @@ from recollect.protocols import (
     Sealed,
     Statistics,
 )
-from recollect.store import checking, linking, migrate, rows, secrets, spaces
+from recollect.store import checking, linking, mentions, migrate, rows, secrets, spaces
 from recollect.store.connections import translated
+from recollect.store.graph import GraphInFile
 from recollect.store.lexicon import Lexicon
 from recollect.store.linking import LinksInFile
 from recollect.store.queries import SQLITE as SQL
@@ -42,7 +43,7 @@ from recollect.types import (
 _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
 
 
-class SqliteStore(LinksInFile, SpacesInFile, WorkInFile, SecretsInFile):
+class SqliteStore(LinksInFile, SpacesInFile, WorkInFile, SecretsInFile, GraphInFile):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 
     def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
@@ -156,6 +157,7 @@ class SqliteStore(LinksInFile, SpacesInFile, WorkInFile, SecretsInFile):
         parameters = {"owner": scope.user, "ids": json.dumps(ids)}
         with self._write() as connection:
             spaces.forget(connection, scope, ids)
+            mentions.forget(connection, scope, ids)
             secrets.forget(connection, scope, ids)
             for statement in ("delete_links", "delete_indexed", "delete_memories"):
                 connection.execute(SQL[statement], parameters)
@@ -279,6 +281,7 @@ def _insert(
     if memory.deleted_at is None and row is not None:
         _index(connection, row, memory)
         spaces.belong(connection, scope, row, memory)
+        mentions.belong(connection, scope, row, memory)
 
 
 def _index(connection: sqlite3.Connection, row: int, memory: Memory) -> None:

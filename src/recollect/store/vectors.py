@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -47,23 +48,34 @@ class VectorSearch:
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
-        if query.shape != (space.dimensions,):
-            raise EmbedderFailure(
-                f"the query has {query.size} dimensions, its space {space.dimensions}",
-                permanent=True,
-            )
-        known = self._connections.read(SQL["space_number"], (space.key,))
-        if not known:
+        direction = _direction(query, space)
+        number = self._number(space)
+        if number is None:
             return DenseAnswer([], 0, 0.0, 0.0, 0)
-        [[number]] = known
         view = self._held.view(number, space.dimensions, filter.scope.user)
-        direction = unit(query.astype(np.float64))
         cosines = view.cosines(direction.astype(np.float32))
         mean, deviation = spread(cosines, view.departed)
         population = len(cosines) - len(view.departed)
         searched = self._leave_admitted(filter, number, view, cosines)
         nearest = self._best(filter, view, cosines, direction, limit)
         return DenseAnswer(nearest, searched, mean, deviation, population)
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+        direction = _direction(query, space)
+        wanted = {"space": self._number(space), "ids": json.dumps([*dict.fromkeys(ids)])}
+        found = self._connections.read(SQL["vectors_of"], rows.from_filter(filter) | wanted)
+        if not found:
+            return {}
+        near, vectors = zip(*found, strict=True)
+        return dict(zip(near, exact_cosines(vectors, direction), strict=True))
+
+    def _number(self, space: Space) -> int | None:
+        """Under which number the file has a space."""
+        known = self._connections.read(SQL["space_number"], (space.key,))
+        return known[0][0] if known else None
 
     def _leave_admitted(self, filter: Filter, space: int, view: View, cosines: Singles) -> int:
         """Put all that the filter does not admit out of reach; how many it admits."""
@@ -124,6 +136,16 @@ class VectorSearch:
                 "moment": rows.moment(filter.as_of),
             },
         )
+
+
+def _direction(query: Singles, space: Space) -> Doubles:
+    """Where a query points to."""
+    if query.shape != (space.dimensions,):
+        raise EmbedderFailure(
+            f"the query has {query.size} dimensions, its space {space.dimensions}",
+            permanent=True,
+        )
+    return unit(query.astype(np.float64))
 
 
 class _HeldVectors:

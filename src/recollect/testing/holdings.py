@@ -60,6 +60,11 @@ class Holdings:
         held = (x for x in self.rows if holds(x.memory.updated_at, x.replaced_at, as_of))
         return {row.memory.id: row for row in held}
 
+    def earlier(self, row: Row) -> list[Row]:
+        """The versions of the same memory before one."""
+        versions = (x for x in self.rows if x.memory.id == row.memory.id)
+        return [x for x in versions if x.memory.version < row.memory.version]
+
     def links_at(self, as_of: datetime | None) -> list[Link]:
         """The links that held at a moment."""
         return [link for link in self.links if holds(link.created_at, link.removed_at, as_of)]

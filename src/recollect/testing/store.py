@@ -21,6 +21,7 @@ from recollect.protocols import (
     Sealed,
     Statistics,
 )
+from recollect.testing.graph import GraphInMemory
 from recollect.testing.holdings import (
     TAGS_COUNTED,
     Holdings,
@@ -46,7 +47,7 @@ from recollect.types import (
 )
 
 
-class MemoryStore(SecretsInMemory, VectorsInMemory):
+class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
     """A store that lives and dies with the process; satisfies `recollect.protocols.Store`."""
 
     @contextmanager

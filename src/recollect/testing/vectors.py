@@ -1,60 +1,26 @@
-"""The vectors and the queue of a store in memory."""
+"""The vectors of a store in memory."""
 
 from __future__ import annotations
 
-import itertools
-import threading
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from recollect.embedded_text import embedded_text
 from recollect.errors import EmbedderFailure
 from recollect.filters import admits
-from recollect.protocols import (
-    DenseAnswer,
-    Job,
-    KnownSpace,
-    Nearby,
-    SpaceState,
-    WorkCount,
-    WorkState,
-)
+from recollect.protocols import DenseAnswer, Job, KnownSpace, Nearby, SpaceState
 from recollect.testing.holdings import Holdings, Row
-from recollect.types import Filter, Space, UserId
+from recollect.testing.queue import QueuedJob, WorkInMemory, is_readable
+from recollect.types import Filter, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
     from recollect.protocols import Vector, Vectors
 
 EMBED = "embed"
-ERROR_LENGTH = 500
 _PLACES = 6  # of a cosine
-
-
-class _Job(NamedTuple):
-    """A job in the queue."""
-
-    number: int
-    target: str
-    row: int
-    attempts: int = 0
-    due: datetime | None = None  #: from when it may be claimed, again if it is claimed
-    claimed: bool = False
-    dead: bool = False
-    error: str | None = None
-
-    def may_be_claimed(self, now: datetime) -> bool:
-        """Whether it waits no longer, and nobody works on it."""
-        return not self.dead and (self.due is None or self.due <= now)
-
-    def state(self, now: datetime) -> WorkState:
-        """Where it stands."""
-        if self.dead:
-            return WorkState.DEAD
-        held = self.claimed and not self.may_be_claimed(now)
-        return WorkState.RUNNING if held else WorkState.WAITING
 
 
 @dataclass(slots=True)
@@ -66,56 +32,46 @@ class _Kept:
     vectors: dict[int, Vector] = field(default_factory=dict)
 
 
-class VectorsInMemory:
-    """Satisfies `recollect.protocols.Spaces` and `recollect.protocols.Work`."""
+class VectorsInMemory(WorkInMemory):
+    """Satisfies `recollect.protocols.Spaces`."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._holdings: dict[UserId, Holdings] = defaultdict(Holdings)
+        super().__init__()
         self._kept: dict[str, _Kept] = {}
-        self._jobs: dict[int, _Job] = {}
-        self._numbers = itertools.count(1)
 
-    def _rows(self) -> Iterator[Row]:
-        return (row for owned in self._holdings.values() for row in owned.rows)
-
-    def _follow(self, before: Holdings, after: Holdings) -> None:
-        """Bring vectors and jobs up to a transaction."""
-        old, new = ({row.number for row in owned.rows} for owned in (before, after))
-        for gone in old - new:
-            for kept in self._kept.values():
-                kept.vectors.pop(gone, None)
-        self._jobs = {n: job for n, job in self._jobs.items() if job.row not in old - new}
-        for row in after.rows:
-            if row.number not in old:
-                self._belong(row, after)
+    def _forget(self, gone: AbstractSet[int]) -> None:
+        super()._forget(gone)
+        for kept in self._kept.values():
+            for number in gone:
+                kept.vectors.pop(number, None)
 
     def _belong(self, row: Row, owned: Holdings) -> None:
         """Give a new version its vectors, or the jobs that will bring them."""
-        if not _embeddable(row):
+        super()._belong(row, owned)
+        if not is_readable(row):
             return
         for key, kept in self._kept.items():
             if kept.state is SpaceState.RETIRED:
                 continue
-            earlier = [x for x in owned.rows if x.memory.id == row.memory.id and x is not row]
-            embedded = [x for x in earlier if x.number in kept.vectors]
+            embedded = [x for x in owned.earlier(row) if x.number in kept.vectors]
             before = max(embedded, key=lambda x: x.memory.version, default=None)
             recipe = kept.space.text
             if before and embedded_text(before.memory, recipe) == embedded_text(row.memory, recipe):
                 kept.vectors[row.number] = kept.vectors[before.number]
             else:
-                self._queue(key, row)
+                self._queue(EMBED, key, row)
 
-    def _queue(self, key: str, row: Row) -> None:
-        number = next(self._numbers)
-        self._jobs[number] = _Job(number, key, row.number)
+    def _has_time(self, job: QueuedJob) -> bool:
+        if job.kind != EMBED:
+            return super()._has_time(job)
+        return self._kept[job.target].state is SpaceState.FILLING
 
     # ---- spaces --------------------------------------------------------------------------------
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
         with self._lock:
-            dead = Counter((job.target, job.dead) for job in self._jobs.values())
+            dead = Counter((x.target, x.dead) for x in self._jobs.values() if x.kind == EMBED)
             found = [
                 KnownSpace(x.space, x.state, len(x.vectors), dead[key, False], dead[key, True])
                 for key, x in self._kept.items()
@@ -127,7 +83,7 @@ class VectorsInMemory:
         with self._lock:
             for key, kept in [*self._kept.items()]:
                 if kept.state is SpaceState.FILLING and key != space.key:
-                    self._drop(key)
+                    self._drop_space(key)
             known = self._kept.get(space.key)
             if known is not None and known.state is not SpaceState.RETIRED:
                 return known.state
@@ -136,8 +92,8 @@ class VectorsInMemory:
             vectors = known.vectors if known else {}
             self._kept[space.key] = _Kept(space, state, vectors)
             for row in sorted(self._rows()):
-                if _embeddable(row) and row.number not in vectors:
-                    self._queue(space.key, row)
+                if is_readable(row) and row.number not in vectors:
+                    self._queue(EMBED, space.key, row)
             return state
 
     def activate_filled(self) -> bool:
@@ -159,58 +115,53 @@ class VectorsInMemory:
         with self._lock:
             retired = [x for x in self.spaces() if x.state is SpaceState.RETIRED]
             for known in retired:
-                self._drop(known.space.key)
+                self._drop_space(known.space.key)
         return sum(known.embedded for known in retired)
 
-    def _drop(self, key: str) -> None:
+    def _drop_space(self, key: str) -> None:
         del self._kept[key]
         self._drop_jobs(key)
 
     def _drop_jobs(self, key: str) -> None:
-        self._jobs = {n: job for n, job in self._jobs.items() if job.target != key}
+        self._drop(lambda job: (job.kind, job.target) == (EMBED, key))
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
         import numpy as np  # noqa: PLC0415 (slow to import)
 
-        _check_shape(query.shape, (space.dimensions,))
-        asked = _unit(query.astype(np.float64))
-        with self._lock:
-            owned = self._holdings[filter.scope.user]
-            vectors = dict(self._kept[space.key].vectors) if space.key in self._kept else {}
-
-        def cosine(row: Row) -> float:
-            return round(float(vectors[row.number] @ asked), _PLACES)
-
-        present = [cosine(row) for row in owned.at(None).values() if row.number in vectors]
-        found = [
-            Nearby(row.memory.id, cosine(row))
-            for row in owned.at(filter.as_of).values()
-            if row.number in vectors and admits(filter, row.memory)
-        ]
+        cosines = self._cosines(filter.scope, space, query)
+        owned = self._holdings[filter.scope.user]
+        present = [cosines[x.number] for x in owned.at(None).values() if x.number in cosines]
+        found = [Nearby(*near) for near in self._admitted(filter, cosines)]
         found.sort(key=lambda near: (-near.cosine, near.id))
         mean, deviation = (float(np.mean(present)), float(np.std(present))) if present else (0, 0)
         return DenseAnswer(found[:limit], len(found), mean, deviation, len(present))
 
-    # ---- work ----------------------------------------------------------------------------------
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+        cosines = self._cosines(filter.scope, space, query)
+        return {id_: near for id_, near in self._admitted(filter, cosines) if id_ in ids}
 
-    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
-        """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
+    def _admitted(
+        self, filter: Filter, cosines: Mapping[int, float]
+    ) -> Iterator[tuple[MemoryId, float]]:
+        """The memories that a filter admits, each with its cosine."""
+        for row in self._holdings[filter.scope.user].at(filter.as_of).values():
+            if row.number in cosines and admits(filter, row.memory):
+                yield row.memory.id, cosines[row.number]
+
+    def _cosines(self, scope: Scope, space: Space, query: Vector) -> dict[int, float]:
+        """How near every version of a scope is that has a vector, by its number."""
+        import numpy as np  # noqa: PLC0415 (slow to import)
+
+        _check_shape(query.shape, (space.dimensions,))
+        asked = _unit(query.astype(np.float64))
         with self._lock:
-            rows = {row.number: row for row in self._rows()}
-            due = [job for job in self._jobs.values() if job.may_be_claimed(now)]
-
-            def turn(job: _Job) -> tuple[bool, bool, int]:
-                past = rows[job.row].replaced_at is not None
-                filling = self._kept[job.target].state is SpaceState.FILLING
-                return past, filling and not past, job.number
-
-            due.sort(key=turn)
-            taken = due[:limit] if EMBED in kinds else []
-            for job in taken:
-                claimed = job._replace(claimed=True, due=until, attempts=job.attempts + 1)
-                self._jobs[job.number] = claimed
-        return [_to_job(job, rows[job.row]) for job in taken]
+            vectors = dict(self._kept[space.key].vectors) if space.key in self._kept else {}
+            own = [x.number for x in self._holdings[scope.user].rows if x.number in vectors]
+        return {number: round(float(vectors[number] @ asked), _PLACES) for number in own}
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new."""
@@ -230,57 +181,6 @@ class VectorsInMemory:
                 self._kept[space.key].vectors[queued.row] = _unit(half.astype(np.float64))
                 new += 1
         return new
-
-    def give_back(
-        self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
-    ) -> None:
-        """Put claimed jobs back for another attempt at a later time, or give them up."""
-        with self._lock:
-            for job in jobs:
-                queued = self._jobs.get(job.number)
-                if queued and queued.claimed and queued.attempts == job.attempts + 1:
-                    self._jobs[job.number] = queued._replace(
-                        claimed=False,
-                        dead=dead,
-                        due=due,
-                        error=error[:ERROR_LENGTH] or queued.error,
-                        attempts=job.attempts + bool(error),
-                    )
-
-    def revive(self, kind: str) -> int:
-        """Make the dead jobs of a kind wait again; how many there were."""
-        with self._lock:
-            dead = [job for job in self._jobs.values() if job.dead and kind == EMBED]
-            for job in dead:
-                self._jobs[job.number] = job._replace(dead=False, due=None, attempts=0)
-        return len(dead)
-
-    def work_counts(self, now: datetime) -> list[WorkCount]:
-        """What is in the queue."""
-        with self._lock:
-            jobs = sorted(self._jobs.values())
-        groups: dict[tuple[str, WorkState], list[_Job]] = defaultdict(list)
-        for job in jobs:
-            groups[job.target, job.state(now)].append(job)
-        counts = []
-        for (target, state), group in sorted(groups.items()):
-            said = [job.error for job in group if job.error is not None]
-            counts.append(WorkCount(EMBED, target, state, len(group), said[-1] if said else None))
-        return counts
-
-    def next_due(self, now: datetime) -> datetime | None:
-        """When the next job can be claimed; None when nothing waits."""
-        with self._lock:
-            due = [job.due or now for job in self._jobs.values() if not job.dead]
-        return max(now, min(due)) if due else None
-
-
-def _embeddable(row: Row) -> bool:
-    return row.memory.deleted_at is None and not row.memory.sensitive
-
-
-def _to_job(job: _Job, row: Row) -> Job:
-    return Job(job.number, EMBED, job.target, row.memory.owner, row.memory, job.attempts)
 
 
 def _check_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

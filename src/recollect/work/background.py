@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from recollect.errors import RecollectError
+from recollect.protocols import Work
 from recollect.work.done import WorkDone
-from recollect.work.embed import KIND, EmbeddersOfProcess, Embedding, EmbeddingStore
-from recollect.work.loop import SOON, Progress, Worker
+from recollect.work.loop import SOON, Handler, Progress, Worker
 
 _LONGEST_STOP = 5.0  # seconds that closing waits for the jobs in hand; a server may take longer
 _log = logging.getLogger(__name__)
@@ -26,23 +26,23 @@ class Background:
 
     def __init__(
         self,
-        store: EmbeddingStore,
-        embedders: EmbeddersOfProcess,
+        work: Work,
+        handlers: Mapping[str, Handler],
         clock: Callable[[], datetime],
         *,
         automatic: bool,
     ) -> None:
-        self._store = store
-        self._embedders = embedders
+        self._work = work
+        self._handlers = handlers
         self._clock = clock
         self._automatic = automatic
         self._lock = threading.Lock()
         self._thread: _Thread | None = None
 
-    def worker(self) -> Worker:
-        """A worker for this store; as it begins, the configured space is the one to fill."""
-        handler = Embedding(store=self._store, embedders=self._embedders, clock=self._clock)
-        return Worker(self._store, {KIND: handler}, clock=self._clock)
+    def worker(self, *kinds: str) -> Worker:
+        """A worker for this store, perhaps for some kinds alone; as it begins, they get ready."""
+        handlers = {kind: x for kind, x in self._handlers.items() if not kinds or kind in kinds}
+        return Worker(self._work, handlers, clock=self._clock)
 
     def nudge(self) -> None:
         """Something was stored: see to it soon."""

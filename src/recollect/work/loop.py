@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple, Protocol
 
-from recollect.errors import ModelFailure, StoreFailure
+from recollect.errors import ModelFailure, RecollectError, StoreFailure
 from recollect.protocols import Job, Work, WorkState
 from recollect.work.bell import Bell
 from recollect.work.done import WorkDone
@@ -24,6 +25,8 @@ FIRST_LOOK = 0.05
 SOON = 60.0
 #: A worker that lingers waits this many seconds for another attempt rather than leaving it.
 PATIENCE = 600.0
+#: Seconds after which it is another kind's turn: a long row of slow jobs holds up no other kind.
+TURN = 5.0
 _TROUBLED = 10.0  # seconds after which a busy store or an absent model is tried again
 
 _log = logging.getLogger(__name__)
@@ -73,7 +76,8 @@ class Worker:
     ) -> None:
         self._work = work
         self._handlers = handlers
-        self._begun: dict[str, Handler] | None = None
+        self._begun: dict[str, bool] = {}  # kind -> whether it has something to do here
+        self._turns: deque[str] = deque(handlers)  # the kind whose turn it is first
         self._clock = clock
         self._claim = claim
         self._bell = Bell()
@@ -106,29 +110,37 @@ class Worker:
         Raises:
             RecollectError: a handler cannot begin.
         """
-        self._ready()
+        trouble = self._ready()
+        if trouble:
+            raise trouble
 
     # ---- how long it goes on -------------------------------------------------------------------
 
     def once(self, progress: Progress | None = None) -> WorkDone:
-        """Do what is due now.
+        """Do what is due now. A kind that cannot begin keeps no other from its work.
 
         Raises:
             RecollectError: a handler cannot begin, or the store cannot do its work.
         """
         total = WorkDone()
-        handlers = self._ready()
+        trouble = self._ready()
+        turn_ends = time.monotonic() + TURN
         while not self._stopping and (claimed := self._claimed()):
             kind, jobs = claimed
-            handled = handlers[kind](jobs, lambda: self._stopping)
-            total = total.plus(handled.done)
+            handled = self._handlers[kind](jobs, lambda: self._stopping)
+            total = total.plus(handled.done.of_kind(kind))
             if handled.rest:
                 self._rested[kind] = self._clock() + timedelta(seconds=handled.rest)
             if progress:
                 progress(handled.done.finished + handled.done.given_up)
+            if time.monotonic() > turn_ends:
+                self._turns.rotate(-1)
+                turn_ends = time.monotonic() + TURN
         if not self._stopping:
-            for handler in handlers.values():
-                handler.settle()
+            for kind in self._at_work:
+                self._handlers[kind].settle()
+        if trouble:
+            raise trouble
         return total
 
     def finish(
@@ -183,19 +195,30 @@ class Worker:
 
     # ---- the queue -----------------------------------------------------------------------------
 
-    def _ready(self) -> dict[str, Handler]:
-        """The handlers that have something to do here."""
-        if self._begun is None:
-            self._begun = {kind: x for kind, x in self._handlers.items() if x.begin()}
-        return self._begun
+    def _ready(self) -> RecollectError | None:
+        """Have every handler begin; why one of them cannot, if so."""
+        trouble = None
+        for kind, handler in self._handlers.items():
+            if kind not in self._begun:
+                try:
+                    self._begun[kind] = handler.begin()
+                except RecollectError as exc:
+                    trouble = trouble or exc
+        return trouble
+
+    @property
+    def _at_work(self) -> list[str]:
+        """The kinds that have something to do here, the one whose turn it is first."""
+        return [kind for kind in self._turns if self._begun.get(kind)]
 
     def _claimed(self) -> tuple[str, list[Job]] | None:
         """Jobs to do now, of the first kind that has any."""
         now = self._clock()
-        for kind, handler in self._ready().items():
+        for kind in self._at_work:
             if self._rested.get(kind, now) > now:
                 continue
-            jobs = self._work.claim([kind], handler.batch, now, now + self._claim)
+            batch = self._handlers[kind].batch
+            jobs = self._work.claim([kind], batch, now, now + self._claim)
             if jobs:
                 return kind, jobs
         return None
@@ -203,13 +226,12 @@ class Worker:
     def _pause(self) -> float | None:
         """Seconds until there may be something to do; None when nothing waits."""
         now = self._clock()
-        due = self._work.next_due(now) if self._begun else None
-        if due is None:
-            return None
-        rested = [until for until in self._rested.values() if until > now]
-        if len(rested) == len(self._begun or ()):
-            due = max(due, min(rested))
-        return max(0.0, (due - now).total_seconds())
+        dues = [
+            max(due, self._rested.get(kind, due))
+            for kind in self._at_work
+            if (due := self._work.next_due(now, [kind])) is not None
+        ]
+        return max(0.0, (min(dues) - now).total_seconds()) if dues else None
 
     def _others_are_at_work(self) -> bool:
         counts = self._work.work_counts(self._clock())

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.protocols import KnownSpace, SpaceState, WorkCount, WorkState
+from recollect.work.kinds import EMBED, EXTRACT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkStatus:
-    """The vector spaces of a store and what is in its queue."""
+    """The vector spaces of a store, who reads its memories, and what is in its queue."""
 
     spaces: Sequence[KnownSpace]
     queue: Sequence[WorkCount]
     next_due: datetime | None  #: when the next job can be done; None when none waits
+    extractor: str = ""  #: the key of the one that reads memories for the graph; empty: nobody
 
     @property
     def active(self) -> KnownSpace | None:
@@ -36,6 +38,20 @@ class WorkStatus:
     def dead(self) -> int:
         """Jobs that were given up."""
         return sum(count.jobs for count in self.queue if count.state is WorkState.DEAD)
+
+    @property
+    def to_embed(self) -> int:
+        """Jobs of embedding to do, for every space."""
+        return self.of_kind(EMBED).waiting
+
+    @property
+    def to_read(self) -> int:
+        """Memories to read for the graph."""
+        return self.of_kind(EXTRACT).waiting
+
+    def of_kind(self, kind: str) -> WorkStatus:
+        """The same with the jobs of one kind alone."""
+        return replace(self, queue=[count for count in self.queue if count.kind == kind])
 
     @property
     def last_error(self) -> str | None:

@@ -7,27 +7,24 @@ question may well be answered. The key is never part of a message.
 
 from __future__ import annotations
 
-import json
-import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from recollect.calls import Caller, CallFailed, Patience
+from recollect.calls import CallFailed, Patience
+from recollect.chat.client import ChatClient, NotAChat
+from recollect.chat.dialects import OPENAI, Question, Said
+from recollect.chat.reading import json_object
 from recollect.errors import ModelFailure
 
 TIMEOUT = 120.0  # seconds for an answer: a small machine thinks for long
 TRIES = 4
 MOST_TOKENS = 2_000  # of an answer: ours are short, but some models think aloud first
 _CHARACTERS_PER_TOKEN = 4  # of English, about
-_BAD_REQUEST = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-_PATH = "/chat/completions"
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -71,10 +68,10 @@ class Chat:
         self.model = model
         self.calls = 0
         self._most_calls = most_calls
-        self._wishing = True  # until the server refuses a request for what it cannot do
-        self._caller = Caller(
+        self._chat = ChatClient(
+            OPENAI,
             url,
-            setting="llm",
+            model,
             key=SecretStr(key) if key else None,
             # One caller that asks one question after the other needs no jitter.
             patience=Patience(answer=timeout, tries=TRIES, jitter=0.0),
@@ -85,12 +82,12 @@ class Chat:
     @property
     def is_local(self) -> bool:
         """Whether what is sent stays on this machine."""
-        return self._caller.is_local
+        return self._chat.is_local
 
     @property
     def where(self) -> str:
         """The server, without anything secret."""
-        return self._caller.where
+        return self._chat.where
 
     @property
     def spent(self) -> bool:
@@ -99,7 +96,7 @@ class Chat:
 
     def close(self) -> None:
         """Release the connection."""
-        self._caller.close()
+        self._chat.close()
 
     def __enter__(self) -> Self:
         return self
@@ -118,84 +115,45 @@ class Chat:
         Raises:
             ModelFailure: the server cannot be reached, refuses, or does not speak the protocol.
         """
-        request: dict[str, Any] = {
-            "model": self.model,
-            "messages": [
-                {"role": "system", "content": system},
-                {"role": "user", "content": text},
-            ],
-        }
+        question = Question(
+            system, text, shape.__name__.lower(), shape.model_json_schema(), MOST_TOKENS
+        )
         try:
-            answer = self._asked(request, self._wishes(shape))
+            said = self._chat.ask(question)
         except _NoCallLeft:
             return Unusable(reason=f"no call is left of {self._most_calls}")
+        except NotAChat as exc:
+            raise self._of_another_kind(exc.problem) from None
         except CallFailed as exc:
-            if exc.status == HTTPStatus.OK:
-                raise self._of_another_kind(exc.problem) from None
             raise self._failure(exc.problem) from None
-        return _read(self._content(answer), shape)
-
-    def _asked(self, request: Mapping[str, Any], wishes: Mapping[str, Any]) -> object:
-        """What the server answers; asked again without wishes when it refuses them."""
-        try:
-            return self._caller.post(_PATH, {**request, **wishes})
-        except CallFailed as exc:
-            if not (self._wishing and exc.status in _BAD_REQUEST):
-                raise
-        self._wishing = False
-        return self._caller.post(_PATH, request)
+        return _read(said, shape)
 
     def _count(self) -> None:
         if self.spent:
             raise _NoCallLeft
         self.calls += 1
 
-    def _wishes(self, shape: type[BaseModel]) -> dict[str, Any]:
-        """What helps a model to answer well, and not every server accepts."""
-        if not self._wishing:
-            return {}
-        schema = {"name": shape.__name__.lower(), "schema": shape.model_json_schema()}
-        return {
-            "temperature": 0,
-            "max_tokens": MOST_TOKENS,
-            "response_format": {"type": "json_schema", "json_schema": schema},
-        }
-
-    def _content(self, answer: Any) -> str | Unusable:  # noqa: ANN401  whatever JSON holds
-        """What the model said, out of the protocol's wrapping."""
-        try:
-            choice = answer["choices"][0]
-            content = choice["message"]["content"]
-            finish = choice.get("finish_reason")
-        except (LookupError, TypeError, AttributeError):
-            raise self._of_another_kind(f"answered {self._caller.excerpt(answer)}") from None
-        if finish == "length":
-            return Unusable(reason="the answer was cut off before its end")
-        if not isinstance(content, str):
-            return Unusable(reason="the answer is empty")
-        return content
-
     def _of_another_kind(self, problem: str) -> ModelFailure:
         return self._failure(
             f"does not answer as an OpenAI-compatible server does: it {problem}",
-            hint="`llm_url` must end where /chat/completions follows, mostly in /v1.",
+            hint=OPENAI.hint,
         )
 
     def _failure(self, problem: str, hint: str = "") -> ModelFailure:
         return ModelFailure(f"{self.model} at {self.where} {problem}", hint=hint)
 
 
-def _read(content: str | Unusable, shape: type[Shape]) -> Answered[Shape] | Unusable:
+def _read(said: Said, shape: type[Shape]) -> Answered[Shape] | Unusable:
     """The JSON object in an answer, which may be wrapped in thoughts and fences."""
-    if isinstance(content, Unusable):
-        return content
-    text = _THOUGHTS.sub("", content)
-    begin, end = text.find("{"), text.rfind("}")
+    if said.cut:
+        return Unusable(reason="the answer was cut off before its end")
+    if not said.text:
+        return Unusable(reason="the answer is empty")
     try:
-        return Answered(value=shape.model_validate(json.loads(text[begin : end + 1])))
+        return Answered(value=shape.model_validate(json_object(said.text)))
     except ValidationError as exc:
         problem = exc.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the answer"
         return Unusable(reason=f"{where}: {problem['msg']}")
     except ValueError:
-        return Unusable(reason=f"the answer is not JSON: {' '.join(content.split())[:60]!r}")
+        return Unusable(reason=f"the answer is not JSON: {' '.join(said.text.split())[:60]!r}")

@@ -29,7 +29,7 @@ PRAGMA user_version = 1;
 SELECT vector FROM embeddings WHERE key = :key;
 
 -- keep: one more, or a better one
-INSERT INTO embeddings (key, vector) VALUES (:key, :vector)
+INSERT INTO embeddings (key, vector) VALUES (:key, :value)
 ON CONFLICT (key) DO UPDATE SET vector = excluded.vector;
 
 -- size: bytes that are in use

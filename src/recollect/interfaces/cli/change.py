@@ -73,10 +73,10 @@ def store(
         outcome = app.store(text, supersedes=supersedes or (), **fields)
         _note_sealing(run, app, outcome.memory, flagged=sensitive)
         if wait:
-            run.wait_for_embedding(app)
+            run.wait_for_work(app)
     stored = isinstance(outcome, Stored)
     if stored and not wait:
-        run.see_to_embedding()
+        run.see_to_work()
     run.reply(
         {
             "outcome": "stored" if stored else "already_known",
@@ -158,7 +158,7 @@ def update(
         _note_concealed(run, app, concealed)
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
-        run.see_to_embedding()
+        run.see_to_work()
     run.reply(
         {"outcome": word.lower(), "memory": lazy.machine.memory(memory)},
         lambda: [lazy.render.outcome(word, memory)],
@@ -177,7 +177,7 @@ def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False)
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
         _each(run, app, ids, app.restore, "Restored")
-    run.see_to_embedding()
+    run.see_to_work()
 
 
 def purge(

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from recollect.interfaces.cli import bench, change, move, read, secret, upkeep, work
+from recollect.interfaces.cli import bench, change, graph, move, read, secret, upkeep, work
 from recollect.interfaces.cli.guard import guarded, quiet_logging
 from recollect.interfaces.cli.session import Globals
 
@@ -77,6 +77,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 for _name, _command in COMMANDS.items():
     app.command(_name)(guarded(_command))
+app.add_typer(graph.app, name="graph")
 app.add_typer(secret.app, name="secret")
 app.add_typer(bench.app, name="bench")
 

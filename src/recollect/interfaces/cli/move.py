@@ -61,9 +61,9 @@ def import_memories(
             done = importing(lazy.lines.numbered(stream))
         secret.note_new_key(run, app.vault)
         if wait:
-            run.wait_for_embedding(app)
+            run.wait_for_work(app)
     if done.stored and not wait:
-        run.see_to_embedding()
+        run.see_to_work()
     run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
     if not as_json:
         for line in _problem_lines(done):

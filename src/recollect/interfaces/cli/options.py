@@ -70,7 +70,7 @@ Sensitive = Annotated[
     typer.Option("--sensitive", help="Encrypt it; it is found by its tags and keywords alone."),
 ]
 Wait = Annotated[
-    bool, typer.Option("--wait", help="End only when it is embedded, not just stored.")
+    bool, typer.Option("--wait", help="End only when it is embedded and read, not just stored.")
 ]
 LinkSource = Annotated[
     str, typer.Argument(metavar="SOURCE", help="The id of the memory that the link begins at.")

@@ -156,14 +156,16 @@ def get(
         links = app.links(memory.id)
         past = app.versions(memory.id)
         lines = {} if as_json else _lines(app, memory.id, links)
+        card = app.graph_of(memory.id)
 
     def human() -> Iterable[RenderableType]:
-        yield lazy.render.memory(memory, state, links, lines)
+        yield lazy.render.memory(memory, state, links, lines, lazy.render_graph.memory_rows(card))
         if versions:
             yield lazy.render.data("")
             yield lazy.render.versions(past)
 
-    run.reply(lazy.machine.whole(memory, state, past[:-1], links), human)
+    whole = lazy.machine.whole(memory, state, past[:-1], links)
+    run.reply(whole | lazy.machine_graph.memory_card(card), human)
 
 
 def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> None:
@@ -171,7 +173,11 @@ def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> No
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
         answer = app.why(id)
-    run.reply(lazy.machine.why(answer), lambda: [lazy.render.why(answer)])
+        card = app.graph_of(answer.memory.id)
+    run.reply(
+        lazy.machine.why(answer) | lazy.machine_graph.memory_card(card),
+        lambda: [lazy.render.why(answer, lazy.render_graph.memory_rows(card))],
+    )
 
 
 def timeline(
@@ -214,16 +220,19 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     place = {"store": run.path}
     app_or_none = run.find()
     if app_or_none is None:
-        nothing = lazy.machine.NO_STATISTICS | lazy.machine.embeddings(None)
+        machine = lazy.machine
+        nothing = machine.NO_STATISTICS | machine.embeddings(None) | machine.graph(None, None)
         run.reply_empty(place | {"bytes": 0} | nothing)
         return
     with app_or_none as app:
         counts = app.stats()
         work = app.work_status()
+        graph = app.graph_counts()
     size = run.path.stat().st_size
+    done = lazy.machine.embeddings(work) | lazy.machine.graph(work, graph)
     run.reply(
-        place | {"bytes": size} | lazy.machine.statistics(counts) | lazy.machine.embeddings(work),
-        lambda: [lazy.render.statistics(counts, str(run.path), size, work)],
+        place | {"bytes": size} | lazy.machine.statistics(counts) | done,
+        lambda: [lazy.render_stats.statistics(counts, str(run.path), size, work, graph)],
     )
 
 

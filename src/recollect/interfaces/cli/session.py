@@ -16,6 +16,7 @@ from recollect.app import Recollect
 from recollect.config import Configuration, Settings
 from recollect.errors import FileMissing, MemoryNotFound
 from recollect.interfaces.cli import lazy
+from recollect.work.kinds import EMBED, EXTRACT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -90,19 +91,24 @@ class Session:
             raise MemoryNotFound(f"nothing is stored yet in {str(self.path)!r}", hint=_EMPTY_HINT)
         return app
 
-    def see_to_embedding(self) -> None:
-        """Have what was stored embedded in the background; waits for nothing."""
+    def see_to_work(self) -> None:
+        """Have what was stored embedded and read in the background; waits for nothing."""
         lazy.background.ensure(self.settings, self._options.config)
 
-    def wait_for_embedding(self, app: Recollect) -> None:
-        """Embed here and now what waits for it, and say what could not be."""
-        with lazy.progress.counting("embedding", unit="memories") as advance:
-            left = app.wait_for_work(progress=advance)
-        if left.waiting or left.dead:
-            self.note(
-                f"not everything is embedded: {left.waiting:,} wait, {left.dead:,} were given up"
-                f" ({left.last_error}); recall finds them by their words"
-            )
+    def wait_for_work(self, app: Recollect) -> None:
+        """Embed and read here and now what waits for it, and say what could not be."""
+        with lazy.progress.counting("background work", unit="jobs") as advance:
+            status = app.wait_for_work(progress=advance)
+        for kind, done, instead in (
+            (EMBED, "embedded", "recall finds them by their words"),
+            (EXTRACT, "read for the graph", "recall finds them, but not by way of others"),
+        ):
+            left = status.of_kind(kind)
+            if left.waiting or left.dead:
+                self.note(
+                    f"not everything is {done}: {left.waiting:,} wait, {left.dead:,} were given up"
+                    f" ({left.last_error}); {instead}"
+                )
 
     # ---- the way out ---------------------------------------------------------------------------
 

@@ -37,11 +37,11 @@ def work(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Embed what waits for it, as the background worker does."""
+    """Embed what waits for it and read it for the graph, as the background worker does."""
     run = Session.of(ctx, as_json=as_json)
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
-    with _store(run) as app:
+    with existing_store(run) as app:
         revived = app.retry_dead() if retry_dead else 0
         if status:
             _reply_status(run, app)
@@ -51,13 +51,13 @@ def work(
             done = _stay(run, app, worker)
         else:
             step = worker.once if once else worker.finish
-            done = _interruptible(app, worker, "embedding", step)
+            done = interruptible(app, worker, "background work", step)
         left = app.work_status()
     run.reply(
         lazy.machine.work_done(done, left) | {"revived": revived},
         lambda: lazy.render_work.done(done, left),
     )
-    _end(run, worker, done, "`recollect work` goes on from here.")
+    end(run, worker, done, "`recollect work` goes on from here.")
 
 
 def reembed(
@@ -73,7 +73,7 @@ def reembed(
     run = Session.of(ctx, as_json=as_json)
     if status and drop_old:
         raise InvalidInput("--status and --drop-old exclude each other", hint="Give one.")
-    with _store(run) as app:
+    with existing_store(run) as app:
         if status:
             _reply_status(run, app)
             return
@@ -81,16 +81,17 @@ def reembed(
             _drop_old(run, app)
             return
         worker = app.worker()
-        done = _interruptible(app, worker, "re-embedding", worker.finish)
+        done = interruptible(app, worker, "re-embedding", worker.finish)
         left = app.work_status()
     run.reply(lazy.machine.work_done(done, left), lambda: lazy.render_work.reembedded(done, left))
-    _end(run, worker, done, "`recollect reembed` goes on from here.")
+    end(run, worker, done, "`recollect reembed` goes on from here.")
 
 
 # ---- what they share ---------------------------------------------------------------------------
 
 
-def _store(run: Session) -> Recollect:
+def existing_store(run: Session) -> Recollect:
+    """The store, for a command that has nothing to do without one."""
     app = run.find()
     if app is None:
         raise FileMissing(
@@ -117,15 +118,20 @@ def _drop_old(run: Session, app: Recollect) -> None:
     )
 
 
-def _interruptible(
-    app: Recollect, worker: Worker, what: str, step: Callable[[Progress], WorkDone]
+def interruptible(
+    app: Recollect,
+    worker: Worker,
+    what: str,
+    step: Callable[[Progress], WorkDone],
+    kind: str | None = None,
 ) -> WorkDone:
     """Work with a bar to watch; an interrupt leaves the rest for another time."""
     worker.begin()
-    waiting = app.work_status().waiting
+    status = app.work_status()
+    waiting = (status.of_kind(kind) if kind else status).waiting
     with (
         lazy.staying.stopping_on_signals(worker),
-        lazy.progress.counting(what, waiting, "memories") if waiting else nullcontext(None) as bar,
+        lazy.progress.counting(what, waiting, "jobs") if waiting else nullcontext(None) as bar,
     ):
         return step(bar or (lambda _: None))
 
@@ -141,14 +147,14 @@ def _stay(run: Session, app: Recollect, worker: Worker) -> WorkDone:
             f"another worker is at work on {str(run.path)!r} already",
             hint="It ends by itself when there is nothing left to do; then try again.",
         )
-    run.note("Embedding what is stored; Ctrl-C ends it.")
+    run.note("Embedding what is stored, and reading it for the graph; Ctrl-C ends it.")
     try:
         return lazy.staying.stay(app, worker, idle=None)
     finally:
         post.leave()
 
 
-def _end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None:
+def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None:
     """The exit code."""
     if worker.stopping:
         run.note(f"Interrupted; nothing is lost. {how_to_go_on}")

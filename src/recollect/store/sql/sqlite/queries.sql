@@ -359,8 +359,16 @@ CROSS JOIN memories AS m ON m.row = v.row
 CROSS JOIN exact_vectors AS e ON e.seq = v.seq
 WHERE m.owner = :owner AND /*present*/ AND m.deleted_at IS NULL;
 
--- anything_due: a row if any job can be claimed
-SELECT 1 FROM work INDEXED BY work_by_due WHERE state <> 'dead' AND due <= :now LIMIT 1;
+-- vectors_of: the vectors of those of these memories that a filter admits
+SELECT m.id, e.vector FROM json_each(:ids) AS wanted
+CROSS JOIN memories AS m ON m.id = wanted.value
+CROSS JOIN vectors AS v ON v.row = m.row AND v.space = :space
+CROSS JOIN exact_vectors AS e ON e.seq = v.seq
+WHERE /*admitted*/ AND m.deleted_at IS NULL;
+
+-- anything_due: a row if any job of these kinds can be claimed
+SELECT 1 FROM work INDEXED BY work_by_due WHERE state <> 'dead' AND due <= :now
+AND kind IN (SELECT value FROM json_each(:kinds)) LIMIT 1;
 
 -- claim: take the jobs whose turn it is
 UPDATE work SET state = 'claimed', due = :until, attempts = attempts + 1 WHERE number IN (
@@ -389,8 +397,9 @@ CASE WHEN state = 'claimed' THEN iif(due > :now, 'running', 'waiting') ELSE stat
 count(*), error, max(iif(error IS NULL, 0, number))
 FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
 
--- next_due: when the next job can be claimed
-SELECT min(due) FROM work INDEXED BY work_by_due WHERE state <> 'dead';
+-- next_due: when the next job, perhaps only of these kinds, can be claimed
+SELECT min(due) FROM work INDEXED BY work_by_due WHERE state <> 'dead'
+AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)));
 
 -- count_stray: vectors without a memory, a space, or their exact values
 SELECT count(*) FROM vectors AS v

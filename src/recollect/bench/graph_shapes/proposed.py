@@ -1,0 +1,32 @@
+"""The graph as a reranker: it may move what another leg proposed, and bring nothing in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from recollect.protocols import Following
+from recollect.trace import LegReport
+from recollect.types import Fused, Query, Ranking
+
+
+@dataclass(frozen=True, slots=True)
+class OnlyProposed:
+    """A leg that goes on from the others, kept to what they found themselves."""
+
+    leg: Following
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+        return self.leg.name
+
+    def __call__(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+    ) -> tuple[Ranking, LegReport]:
+        """What the leg says of the memories that are candidates already."""
+        ranking, report = self.leg(query, rankings, fused)
+        proposed = {candidate.id for candidate in fused}
+        kept = tuple(each for each in ranking.candidates if each.id in proposed)
+        paths = {id_: path for id_, path in ranking.paths.items() if id_ in proposed}
+        return replace(ranking, candidates=kept, paths=paths), replace(report, found=len(kept))

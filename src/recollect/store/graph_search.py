@@ -1,0 +1,222 @@
+"""Reads the concept graph of a SQLite file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from recollect.concepts import (
+    Concept,
+    ConceptName,
+    Kind,
+    Mentioned,
+    Merge,
+    Relation,
+    Role,
+    name_of,
+)
+from recollect.protocols import GraphCounts
+from recollect.store import rows
+from recollect.store.file import SqliteFile
+from recollect.types import Filter, MemoryId, Scope
+
+#: What a role counts in `mentions.roles`; the strongest is the lowest.
+ROLE_BITS = {Role.SUBJECT: 1, Role.NAME: 2, Role.TAG: 4, Role.KEYWORD: 8}
+_STRONGEST = [
+    next((role for role, bit in ROLE_BITS.items() if roles & bit), Role.KEYWORD)
+    for roles in range(16)
+]
+_PAGE = 500  # versions or relations that are read at once
+
+
+class _Standing(NamedTuple):
+    """A concept that is merged into no other, and what stands for it."""
+
+    number: int
+    name: ConceptName
+    memories: int
+    subjects: int
+    members: tuple[int, ...] = ()  #: the numbers of the concepts that are merged into it
+    aliases: tuple[ConceptName, ...] = ()
+
+    def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
+        """It, mentioned by a memory."""
+        return Mentioned(id, self.name, role, self.memories, self.subjects)
+
+    def concept(self, label: str, kind: str) -> Concept:
+        """It as it is shown."""
+        return Concept(
+            name=self.name,
+            label=label,
+            kind=Kind(kind),
+            memories=self.memories,
+            subjects=self.subjects,
+            aliases=self.aliases,
+        )
+
+
+class GraphSearchInFile(SqliteFile):
+    """Satisfies `recollect.protocols.GraphSearch`.
+
+    The counts of a concept are the sums over its names: a memory that mentions it by two of them
+    counts twice. A memory mentions a concept in one role, the strongest that it has.
+    """
+
+    def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
+        """Those of these names that are concepts, by the name that was asked for."""
+        found = self._read("concepts_named", _asked(scope, names))
+        return {ConceptName(asked): concept for asked, concept in self._shown(found)}
+
+    def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
+        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+        part = None if containing is None else name_of(containing) or containing
+        parameters = {"owner": scope.user, "limit": limit, "containing": part}
+        return [concept for _, concept in self._shown(self._read("hubs", parameters))]
+
+    def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
+        """What these memories mention, as far as the filter admits them."""
+        wanted = {"ids": json.dumps([*dict.fromkeys(ids)])}
+        return [*self._mentioned(self._read("mentions_in", rows.from_filter(filter) | wanted))]
+
+    def mentioning(
+        self,
+        filter: Filter,
+        names: Collection[ConceptName],
+        limit: int,
+        role: Role | None = None,
+    ) -> list[Mentioned]:
+        """The admitted memories that mention these concepts, at most so many each, newest first.
+
+        The newest is the one whose present version was written last.
+        """
+        found = self._read("concepts_named", _asked(filter.scope, names))
+        standing = self._standing(row[1:5] for row in found)
+        statement = "mentioning_as_subject" if role is Role.SUBJECT else "mentioning"
+        bit = None if role is None else ROLE_BITS[role]
+        parameters = rows.from_filter(filter) | {"limit": limit, "role": bit}
+        mentioned: list[Mentioned] = []
+        for concept in standing.values():
+            versions: dict[int, tuple[MemoryId, int]] = {}
+            for number in (concept.number, *concept.members):
+                parameters["concept"] = number
+                for row, id_, roles in self._read(statement, parameters):
+                    versions[row] = (id_, roles | versions.get(row, (id_, 0))[1])
+            newest = sorted(versions, reverse=True) if concept.members else [*versions]
+            for row in newest[:limit]:
+                id_, roles = versions[row]
+                mentioned.append(concept.mentioned(id_, role or _STRONGEST[roles]))
+        return mentioned
+
+    def relations(
+        self, filter: Filter, names: Collection[ConceptName], limit: int
+    ) -> list[Relation]:
+        """Relations that begin or end at these concepts, believed at the filter's moment."""
+        found = self._read("concepts_named", _asked(filter.scope, names))
+        standing = self._standing(row[1:5] for row in found)
+        numbers = [n for concept in standing.values() for n in (concept.number, *concept.members)]
+        asked = {"concepts": json.dumps(numbers), "limit": limit}
+        return self._related(filter, self._read("relations_at", rows.from_filter(filter) | asked))
+
+    def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
+        """Every mention by an admitted memory."""
+        parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
+        while page := self._read("mentions_after", parameters):
+            yield from self._mentioned(page)
+            parameters["after"] = page[-1][0]
+
+    def all_relations(self, filter: Filter) -> Iterator[Relation]:
+        """Every relation that is believed at the filter's moment."""
+        parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
+        while page := self._read("relations_after", parameters):
+            yield from self._related(filter, page)
+            parameters["after"] = page[-1][0]
+
+    def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
+        """The merges that hold, oldest first; with `undone` those that were undone too."""
+        found = self._read("list_merges", {"owner": scope.user, "undone": undone})
+        return [_to_merge(row) for row in found]
+
+    def graph_counts(self, scope: Scope) -> GraphCounts:
+        """What a scope's graph holds."""
+        return GraphCounts(*self._read("graph_counts", {"owner": scope.user})[0])
+
+    # ---- from rows to values -------------------------------------------------------------------
+
+    def _standing(self, found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
+        """Rows of the `concept` fragment by number, each counted with what stands for it."""
+        standing = {row[0]: _Standing(*row) for row in found}
+        merged = self._read("merged_into", {"concepts": json.dumps([*standing])})
+        for into, number, name, memories, subjects in merged:
+            concept = standing[into]
+            standing[into] = concept._replace(
+                memories=concept.memories + memories,
+                subjects=concept.subjects + subjects,
+                members=(*concept.members, number),
+                aliases=(*concept.aliases, name),
+            )
+        return standing
+
+    def _shown(self, found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+        """Rows of a name, a `concept`, its label and its kind."""
+        standing = self._standing(row[1:5] for row in found)
+        for asked, number, *_, label, kind in found:
+            yield asked, standing[number].concept(label, kind)
+
+    def _mentioned(self, found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+        """Rows of a version, its id, roles and a `concept`, those of a version together.
+
+        The strongest mentions come first, equally strong ones by name.
+        """
+        standing = self._standing(row[3:7] for row in found)
+        for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
+            roles: dict[int, int] = {}
+            for _, _, bits, number, *_ in group:
+                roles[number] = roles.get(number, 0) | bits
+            said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
+            said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
+            for role, concept in said:
+                yield concept.mentioned(id_, role)
+
+    def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
+        """Rows of the `relation` fragment, with the evidence that the filter admits."""
+        wanted = {"relations": json.dumps([row[0] for row in found])}
+        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in found}
+        for number, id_ in self._read("evidence_of", rows.from_filter(filter) | wanted):
+            evidence[number].append(id_)
+        return [_to_relation(row, evidence[row[0]]) for row in found]
+
+
+def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
+    return {"owner": scope.user, "names": json.dumps([*dict.fromkeys(names)])}
+
+
+def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:
+    number, source, type_, target, weight, valid_from, valid_to, recorded, retracted, origin = row
+    return Relation(
+        number=number,
+        source=ConceptName(source),
+        type=type_,
+        target=ConceptName(target),
+        weight=weight,
+        valid_from=rows.to_optional_time(valid_from),
+        valid_to=rows.to_optional_time(valid_to),
+        recorded_at=rows.to_time(recorded),
+        retracted_at=rows.to_end(retracted),
+        origin=origin,
+        evidence=tuple(evidence),
+    )
+
+
+def _to_merge(row: Sequence[Any]) -> Merge:
+    alias, into, reason, score, merged_at, undone_at = row
+    return Merge(
+        alias=ConceptName(alias),
+        into=ConceptName(into),
+        reason=reason,
+        score=score,
+        merged_at=rows.to_time(merged_at),
+        undone_at=rows.to_end(undone_at),
+    )

@@ -1,0 +1,113 @@
+"""The verbs of the graph from Python: what they refuse, and what they take from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from recollect import errors
+from recollect.app import Recollect
+from recollect.app.graph_import import Line
+from recollect.testing import FixedClock
+
+
+def given(**fields: Any) -> str:
+    return json.dumps(fields)
+
+
+@pytest.fixture
+def id_(memory: Recollect) -> str:
+    """A memory that mentions three concepts and relates two."""
+    stored = memory.store("Kestrel runs on db-1; ask Dana.", category="facts").memory.id
+    lines = [given(memory=stored, triples=[["Kestrel", "runs on", "db-1"]], entities=["Dana"])]
+    memory.graph_import(enumerate(lines, 1))
+    return stored
+
+
+def test_ids_of_elsewhere_are_given_beside_the_lines(memory: Recollect) -> None:
+    here = memory.store("Kestrel runs on db-1.").memory.id
+    line = given(id=17, triples=[["Kestrel", "runs on", "db-1"]])
+
+    done = memory.graph_import([(1, line)], same_as={"17": here})
+
+    assert (done.relations, done.mentions, done.bad) == (1, 2, 0)
+    assert memory.graph_of(here).relations[0].evidence == (here,)
+
+
+def test_what_an_import_cannot_take_is_told_line_by_line(memory: Recollect, id_: str) -> None:
+    gone = memory.store("Gone tomorrow.").memory.id
+    memory.delete(gone)
+    lines: list[Line] = [
+        (3, given(memory=gone, entities=["Dana"])),
+        (5, errors.InvalidRecord("the file is damaged from here on")),
+    ]
+
+    done = memory.graph_import(lines)
+
+    assert [(problem.line, problem.code) for problem in done.problems] == [
+        (3, "invalid_record"),
+        (5, "invalid_record"),
+    ]
+    assert f"memory {gone} is deleted" in done.problems[0].message
+
+
+def test_an_import_changes_nothing_as_of_before(
+    memory: Recollect, id_: str, clock: FixedClock
+) -> None:
+    before = clock()
+    clock.advance(hours=1)
+    memory.graph_import([(1, given(source="Kestrel", type="uses", target="Valkey"))])
+
+    then = memory.graph_concept("Kestrel", as_of=before)
+    now = memory.graph_concept("Kestrel")
+
+    assert [relation.type for relation in then.relations] == ["runs on"]
+    assert {relation.type for relation in now.relations} == {"runs on", "uses"}
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments"),
+    [
+        ("graph_neighbours", {"concept": "Kestrel", "limit": 0}),
+        ("graph_concept", {"concept": "Kestrel", "limit": 10**9}),
+        ("graph_path", {"start": "Kestrel", "goal": "Dana", "longest": 99}),
+        ("graph_subgraph", {"centre": "Kestrel", "hops": 99}),
+        ("graph_hubs", {"containing": "!"}),
+        ("graph_hubs", {"categories": ["nonsense"]}),
+        ("graph_export", {"to": "dot"}),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    memory: Recollect, id_: str, verb: str, arguments: dict[str, Any]
+) -> None:
+    with pytest.raises(errors.InvalidInput):
+        getattr(memory, verb)(**arguments)
+
+
+def test_numbers_that_are_no_relation_are_refused(memory: Recollect, id_: str) -> None:
+    with pytest.raises(errors.RelationNotFound, match="999"):
+        memory.graph_retract(999)
+    with pytest.raises(errors.RelationNotFound, match="999"):
+        memory.graph_resolve(999)
+
+
+def test_a_concept_cannot_be_merged_with_itself_or_twice(memory: Recollect, id_: str) -> None:
+    with pytest.raises(errors.AlreadyMerged):
+        memory.graph_merge("Dana", "DANA'S")
+    memory.graph_merge("Dana", "Kestrel")
+    for alias, into in (("Dana", "Kestrel"), ("Kestrel", "Dana"), ("Dana", "db-1")):
+        with pytest.raises(errors.Conflict):
+            memory.graph_merge(alias, into)
+
+
+def test_the_graph_of_a_memory_follows_its_merges(memory: Recollect, id_: str) -> None:
+    memory.graph_merge("Dana", "Kestrel")
+
+    card = memory.graph_of(id_)
+
+    assert {concept.name for found in card.concepts.values() for concept in found} == {
+        "kestrel",
+        "db-1",
+    }
