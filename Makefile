@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -72,6 +72,12 @@ bench-neighbours: $(READY) ## Whether the neighbours of a memory in its session 
 
 bench-canonical: $(READY) ## Which names are one concept: rules and embedder on labelled pairs
 	$(BIN)/python benchmarks/canonical.py
+
+bench-graph: $(READY) ## What the graph is worth: shapes, extractors and weights on development queries, then with and without on test queries (hours)
+	$(BIN)/python benchmarks/graph.py shapes --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/python benchmarks/graph.py extractors --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/2wiki %/musique %/musique-openie %/locomo-facts,$(SETS)))
+	$(BIN)/python benchmarks/graph.py weights --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/musique,$(SETS)))
+	$(BIN)/python benchmarks/graph.py worth --split test --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
 
 bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
 	benchmarks/peers/setup all

@@ -81,7 +81,7 @@ def measure(path: Path, size: int) -> list[Times]:
         embedder = whole.embedder()
         if embedder is None:
             raise SystemExit("the shipped settings have no embedder")
-        vectors = _made_up_vectors(embedder, size)
+        vectors = made_up_vectors(embedder, size)
         _fill(whole, memories, vectors)
         parts: dict[str, Callable[[str], object]] = {
             "embed": embedder.embed_query,
@@ -116,7 +116,7 @@ def _ask(parts: dict[str, Callable[[str], object]], questions: list[str]) -> Tim
     return times
 
 
-def _made_up_vectors(embedder: Embedder, size: int) -> Vectors:
+def made_up_vectors(embedder: Embedder, size: int) -> Vectors:
     """As many vectors as asked for, clustered like real ones."""
     lines = MEMORIES.read_text(encoding="utf-8").splitlines()
     real = embedder.embed_memories([json.loads(line)["content"] for line in lines[:200]])

@@ -19,7 +19,7 @@ from recollect.config import Settings
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMMON = 0.01  # of the memories of a set
-_ENDINGS = ("", *"bak cel din fok gur kam lem mib nop put raz ses tiv von zud".split())
+_ENDINGS = ("bak", "cel", "din", "fok", "gur", "lem", "nop", "put", "raz", "ses", "tiv", "zud")
 
 
 class VariedSet:
@@ -27,10 +27,9 @@ class VariedSet:
 
     def __init__(self, folder: Path) -> None:
         data = evaluation.load(folder)
-        longest = Settings().content_limit
-        texts = dict.fromkeys(record["content"] for record in data.corpus)
+        self._longest = Settings().content_limit
         self.questions = [query.text for query in data.of_split("dev")]
-        self._texts = [text for text in texts if len(text) <= longest]
+        self._texts = [*dict.fromkeys(record["content"] for record in data.corpus)]
         self._names = _names(self._texts)
 
     def copies(self) -> Iterator[str]:
@@ -38,7 +37,7 @@ class VariedSet:
         seen: set[str] = set()
         for number in count():
             for text in self._copy(_ending(number)):
-                if text not in seen:  # without a name it is the same in every copy
+                if text not in seen and len(text) <= self._longest:
                     seen.add(text)
                     yield text
 
@@ -51,7 +50,8 @@ class VariedSet:
 
 def memories(sets: Sequence[VariedSet], size: int) -> list[str]:
     """So many different memories, of each set in turn."""
-    return [*islice(chain.from_iterable(zip(*(each.copies() for each in sets))), size)]
+    in_turn = zip(*(each.copies() for each in sets), strict=True)
+    return [*islice(chain.from_iterable(in_turn), size)]
 
 
 def _names(texts: Sequence[str]) -> frozenset[str]:
@@ -67,5 +67,7 @@ def _names(texts: Sequence[str]) -> frozenset[str]:
 
 def _ending(number: int) -> str:
     """What is added to the names of a copy; nothing to those of the set itself."""
-    more, last = divmod(number, len(_ENDINGS))
-    return (_ending(more) if more else "") + _ENDINGS[last]
+    if not number:
+        return ""
+    more, last = divmod(number - 1, len(_ENDINGS))
+    return _ending(more) + _ENDINGS[last]

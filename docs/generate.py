@@ -210,6 +210,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",
         "lexical": "0 or more by name of a weight",
+        "graph": "0 or more by name of a weight",
         "capture_queries": "true or false",
         "extractor": "rules, spacy, llm or none",
         "worker": "auto or off",

@@ -281,9 +281,11 @@ class Settings(BaseModel):
             if unknown:
                 named = ", ".join(sorted(unknown))
                 raise ValueError(f"{table} names {named}, not {thing} ({', '.join(known)})")
-        legs = [leg for leg in LEGS if leg != "dense" or self.embedder != "none"]
+        # The graph leg goes on from what the others found, and finds little by itself.
+        legs = ["lexical", *(["dense"] if self.embedder != "none" else ())]
         if not any(self.leg_weights.get(leg, 1.0) for leg in legs):
-            raise ValueError("leg_weights turns every leg off; a recall needs one")
+            named = " and ".join(legs)
+            raise ValueError(f"leg_weights turns every leg off that finds by itself ({named})")
         return self
 
 

@@ -205,6 +205,7 @@ class LegStanding:
     score: float | None = None
     confidence: float | None = None
     evidence: float | None = None
+    path: tuple[Step, ...] = ()  #: how the concept graph leads to it, if it does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

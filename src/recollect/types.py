@@ -270,7 +270,9 @@ class Ranking:
     #: The memories that the leg had to read anyway, made only when they are needed.
     memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
     #: What the leg says of memories that are not among its candidates, if it can.
-    judge: Callable[[Sequence[MemoryId]], Mapping[MemoryId, Candidate]] | None = None
+    judge: Callable[[Sequence[MemoryId]], Mapping[MemoryId, Candidate]] | None = field(
+        default=None, compare=False, repr=False
+    )
     #: By which way through the concept graph a memory was reached, the first step first.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     follows: bool = False  #: whether it goes on from what other legs found

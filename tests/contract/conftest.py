@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from plain_reading import HOUR, Make, Read, read_all
 from recollect.protocols import Store
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import MemoryStore
-from recollect.types import Link, LinkKind, Memory, Scope, UserId
+from recollect.types import Filter, Link, LinkKind, Memory, Scope, UserId
 
 #: Each way of making an empty store. A new adapter is held to the whole contract by one line here.
 STORES: dict[str, Callable[[Path], Store]] = {
@@ -62,3 +63,29 @@ def link(noon: datetime) -> Callable[..., Link]:
         )
 
     return make_link
+
+
+@pytest.fixture
+def everything(scope: Scope, noon: datetime) -> Filter:
+    """Admits whatever the scope holds now."""
+    return Filter(scope=scope, now=noon + 99 * HOUR)
+
+
+@pytest.fixture
+def read(store: Store, noon: datetime) -> Read:
+    """Reads every version that waits for it, some hours after noon, as `plain_reading` does."""
+    store.use_extractor("plain")
+    return lambda hours=50: read_all(store, noon + hours * HOUR)
+
+
+@pytest.fixture
+def keep(store: Store, make: Make, read: Read) -> Callable[..., Memory]:
+    """Stores a memory and reads it."""
+
+    def kept(content: str, **fields: object) -> Memory:
+        memory = make(content, **fields)
+        store.put(Scope(user=memory.owner), memory)
+        read()
+        return memory
+
+    return kept

@@ -189,13 +189,13 @@ class GraphSideBySide(RuleBasedStateMachine):
             found = [extraction(job.memory, job.target) for job in jobs]
             store.finish_extraction(jobs, found, at)
 
-    @rule(chosen=numbers, name=names, place=st.integers(0, 3))
-    def add_a_mention(self, chosen: int, name: str, place: int) -> None:
+    @rule(chosen=numbers, name=names, place=st.integers(0, 3), given=st.booleans())
+    def add_a_mention(self, chosen: int, name: str, place: int, given: bool) -> None:
         found = self._chosen(chosen)
         if found is not None:
             scope, memory = found
             more = {memory.id: [mention(name, place)], MemoryId("none"): [mention("z", 1)]}
-            self.both(lambda store: store.add_mentions(scope, more))
+            self.both(lambda store: store.add_mentions(scope, more, given=given))
 
     # ---- relations and merges ------------------------------------------------------------------
 
@@ -253,6 +253,7 @@ class GraphSideBySide(RuleBasedStateMachine):
         self.both(lambda store: store.known_names(scope, LETTERS))
         self.both(lambda store: store.hubs(scope, 9))
         self.both(lambda store: store.graph_counts(scope))
+        self.both(lambda store: store.read_so_far(scope, 1_000))
         self.both(lambda store: store.merges(scope, undone=True))
         self.both(lambda store: store.mentions_in(filter_, ids))
         self.both(lambda store: store.mentioning(filter_, LETTERS, 3))

@@ -14,9 +14,10 @@ import pytest
 
 from recollect import analysis, errors
 from recollect.app import Recollect
+from recollect.concepts import Extraction, Kind, Mention, Role, name_of
 from recollect.store import migrate, queries
 from recollect.store.sqlite import SqliteStore
-from recollect.types import Space
+from recollect.types import Filter, Scope, Space
 
 MIGRATIONS = Path(migrate.__file__).parent / "sql" / "sqlite" / "migrations"
 
@@ -204,6 +205,27 @@ def test_an_old_file_is_embedded_from_when_a_space_is_asked_for(
         assert store.work_counts(datetime(2026, 3, 2, tzinfo=UTC)) == []
         store.use_space(Space(model="made-up", revision="1", dimensions=2))
         assert store.spaces()[0].waiting == 6, "every version but the deleted one"
+
+
+def test_an_old_file_is_read_for_concepts_from_when_an_extractor_is_used(
+    from_the_first_release: Path,
+) -> None:
+    now = datetime(2026, 3, 2, tzinfo=UTC)
+    with closing(SqliteStore(from_the_first_release)) as store:
+        assert store.extractor() == ""
+        assert store.use_extractor("made-up") == 6, "every version but the deleted one"
+        jobs = store.claim(["extract"], 99, now, now)
+        heard = Mention(name_of("choir"), Role.NAME, Kind.TOPIC, "choir")
+        found = [Extraction((heard,) if "choir" in x.memory.content else ()) for x in jobs]
+        store.finish_extraction(jobs, found, now)
+        owner = Scope(user=jobs[0].owner)
+        filter_ = Filter(scope=owner, now=now)
+        said = store.mentioning(filter_, [heard.name], 9)
+        assert [store.get(owner, each.id).content for each in said] == [  # type: ignore[union-attr]
+            "the choir moved to the north",
+            "seals listen to the choir",
+        ]
+        assert all(finding.good for finding in store.check())
 
 
 def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:

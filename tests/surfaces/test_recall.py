@@ -98,7 +98,7 @@ def test_the_trace_is_in_json_only_when_asked_for(run: Run, remember: Run) -> No
     traced = run("recall", "orders", "--limit", 1, "--trace", "--json").json["trace"]
 
     assert "trace" not in plain
-    assert [leg["leg"] for leg in traced["legs"]] == ["lexical", "dense"]
+    assert [leg["leg"] for leg in traced["legs"]] == ["lexical", "dense", "graph"]
     assert len(traced["fused"]) == 2
     assert traced["judged"][0]["factors"] == {"importance": 0.85}
     assert traced["dropped"][0]["reason"] == {

@@ -13,8 +13,9 @@ Run = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def _hashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An embedder that needs no model."""
+    """An embedder that needs no model, and no third leg."""
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("RECOLLECT_LEG_WEIGHTS", "{graph = 0}")
 
 
 @pytest.fixture

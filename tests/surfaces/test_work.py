@@ -211,6 +211,7 @@ def test_a_worker_that_watches_ends_cleanly_when_it_is_told_to(
     refused = run("work", "--watch")
     remember("Something else.")
     _wait_until(lambda: run("stats", "--json").json["embedded"] == 2)
+    _wait_until(lambda: run("work", "--status", "--json").json["queue"] == [])
     process.terminate()
     out, errors = process.communicate(timeout=60)
 

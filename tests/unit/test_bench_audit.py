@@ -19,6 +19,7 @@ from recollect.trace import Recollection
 from recollect.types import Hit, UserId
 
 Change = Callable[[Recollection], Recollection]
+Open = Callable[..., Recollect]
 
 
 @pytest.fixture
@@ -96,6 +97,21 @@ def test_a_broken_promise_is_named(
     memory: Recollect, answer: Recollection, change: Change, told: str
 ) -> None:
     assert told in "\n".join(faults(change(answer), memory.settings))
+
+
+def test_a_memory_that_the_graph_led_to_has_a_way_that_ends_at_it(open_memory: Open) -> None:
+    memory = open_memory(embedder="none")
+    stored = memory.store("The labels are drawn by Gannet.").memory
+    led = memory.store("Gannet is looked after by Ilse Navrat.").memory
+    memory.work()
+    answer = memory.recall("labels")
+    assert [hit.memory.id for hit in answer.hits] == [stored.id, led.id]
+    assert [*faults(answer, memory.settings)] == []
+    [step] = answer.hits[1].path
+    for path in ((), (step._replace(target=stored.id),), (step, step)):
+        changed = hits(answer, lambda given, path=path: (given[0], replace(given[1], path=path)))
+        told = [*faults(changed, memory.settings)]
+        assert told == ["an answer does not say how the graph led to a memory"]
 
 
 @pytest.mark.parametrize("embedded", [False, True])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -93,8 +94,33 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     """The real legs, every fusion and every adjustment as they are by default."""
     settings = config.checked({"fusion": fusion, "limit": limit})
     memory = Recollect(MemoryStore(), settings)
-    assert [leg.name for leg in memory._recall.legs] == [*config.LEGS]
+    recall = memory._recall
+    assert [leg.name for leg in (*recall.legs, *recall.following)] == [*config.LEGS]
     assert memory.locked_out() == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "locked"),
+    [
+        ({"fusion": "rrf", "leg_weights": {"graph": 0.35}}, ["graph"]),
+        ({"fusion": "convex", "leg_weights": {"graph": 0.000_1}}, ["graph"]),
+        ({"fusion": "convex", "leg_weights": {"graph": 0.35}}, []),
+        ({"fusion": "calibrated", "leg_weights": {"graph": 0.35}}, []),
+        # Beside one leg that answers alone, whose order stays as it is.
+        ({"fusion": "rrf", "leg_weights": {"graph": 0.35}, "embedder": "none"}, ["graph"]),
+        ({"fusion": "calibrated", "leg_weights": {"graph": 0.35}, "embedder": "none"}, []),
+        (
+            {"fusion": "calibrated", "leg_weights": {"graph": 0.000_1}, "embedder": "none"},
+            ["graph"],
+        ),
+        # A leg that is turned off on purpose is not locked out.
+        ({"fusion": "rrf", "leg_weights": {"graph": 0}}, []),
+    ],
+)
+def test_a_leg_that_follows_the_others_can_be_locked_out_too(
+    changes: dict[str, Any], locked: list[str]
+) -> None:
+    assert [*Recollect(MemoryStore(), config.checked(changes)).locked_out()] == locked
 
 
 @pytest.mark.parametrize("weight", [0.05, 0.35, 2.0])

@@ -177,7 +177,7 @@ def test_the_manifest_says_what_is_needed_to_run_it_again(folder: Path, result: 
     assert {*manifest.seeds} == {"bootstrap", "permutation", "resamples"}
     assert (manifest.retriever, manifest.store, manifest.depth) == ("recollect", "sqlite", 20)
     assert manifest.settings == {}
-    assert manifest.recipe["legs"] == "lexical, dense"
+    assert manifest.recipe["legs"] == "lexical, dense, graph"
     assert manifest.recipe["fusion"] == "Calibrated(weights={})"
     assert "importance=0.3" in manifest.recipe["adjustments"]
 

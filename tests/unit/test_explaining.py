@@ -136,11 +136,12 @@ def test_a_memory_below_the_limit_is_told_the_limit(open_memory: Open) -> None:
     assert (answer.reason, answer.remedy) == ("below the limit of 2", "a limit of 6")
     assert worst in follow(open_memory, "walrus", answer, limit=2)
     assert len(made) == 6
-    lexical, dense = answer.standings
+    lexical, dense, graph = answer.standings
     assert (lexical.leg, lexical.rank, lexical.searched) == ("lexical", 6, 6)
     assert lexical.note == "holds walrus; lacks none"
     assert (lexical.confidence, lexical.score is not None) == (1.0, True)
     assert (dense.leg, dense.rank, dense.note) == ("dense", None, "off: nothing is embedded yet")
+    assert (graph.leg, graph.note) == ("graph", "off: nothing is read for the graph yet")
 
 
 @pytest.mark.parametrize("sort_by", ["importance", "recency"])

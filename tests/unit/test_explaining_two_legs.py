@@ -130,7 +130,7 @@ def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_bot
 
 
 def test_the_pool_that_the_dense_leg_needs_is_a_quarter_of_the_rank(open_both: Open) -> None:
-    memory = open_both(leg_weights={"lexical": 0})
+    memory = open_both(leg_weights={"lexical": 0, "graph": 0})
     filled(memory, 60)
     hits = memory.recall("walrus seal", pool=60, limit=60).hits
     deep = next(hit for hit in hits if hit.placings["dense"].rank > 2 * DEPTH)

@@ -132,7 +132,7 @@ class GraphVerbs:
 
     def graph_labels(self, names: Collection[ConceptName]) -> Mapping[ConceptName, str]:
         """How these concepts are written."""
-        found = self._store.concepts(self.scope, names)
+        found = self._store.concepts(self.scope, names) if names else {}
         return {name: concept.label for name, concept in found.items()}
 
     def graph_export(

@@ -123,7 +123,7 @@ class GraphImport:
             for id_ in memories:
                 mentions.setdefault(id_, []).extend(given.mentions)
             self._result.unusable += given.unusable
-        self._result.mentions += self._store.add_mentions(self._scope, mentions)
+        self._result.mentions += self._store.add_mentions(self._scope, mentions, given=True)
         self._result.relations += self._store.add_statements(self._scope, stated, self._now, ORIGIN)
         self._result.lines += len(batch)
         self._advance(len(batch))

@@ -17,6 +17,7 @@ from recollect.trace import Recollection
 from recollect.types import Fused, Hit, Placing
 
 _CLOSE = 1e-9
+_FOLLOWING = frozenset({"graph"})  # legs that go on from what the others found
 
 
 def faults(answer: Recollection, settings: Settings) -> Iterator[str]:
@@ -78,16 +79,27 @@ def _provenance(answer: Recollection) -> Iterator[str]:
             yield "an answer holds a memory of another user"
         if not hit.placings:
             yield "an answer holds a memory that no leg found"
+        if not _is_way(hit) or bool(hit.path) != bool(hit.placings.keys() & _FOLLOWING):
+            yield "an answer does not say how the graph led to a memory"
+
+
+def _is_way(hit: Hit) -> bool:
+    """Whether each step begins where the last one ended, and the last one ends at the memory."""
+    ends = [step.target for step in hit.path]
+    begins = [step.source for step in hit.path[1:]]
+    return not ends or (begins == ends[:-1] and ends[-1] in (hit.memory.id, *hit.replaces))
 
 
 def _fusion(answer: Recollection, settings: Settings) -> Iterator[str]:
     """What a memory's places in the legs come to, and nothing besides."""
     best = _best(answer.trace.fused)
     floors = {leg.leg: leg.floor for leg in answer.trace.legs}
+    speaking = best.keys() - _FOLLOWING
+    alone = speaking if len(speaking) == 1 else frozenset()
     for candidate in answer.trace.fused:
         parts = [
             settings.leg_weights.get(leg, 1.0)
-            * _worth(placing, best[leg], floors[leg], len(best), settings)
+            * _worth(placing, best[leg], floors[leg], settings, alone=leg in alone)
             for leg, placing in candidate.placings.items()
         ]
         if not math.isclose(candidate.score, math.fsum(parts), rel_tol=_CLOSE, abs_tol=_CLOSE):
@@ -110,7 +122,9 @@ def _best(fused: Iterable[Fused]) -> dict[str, Placing]:
     return best
 
 
-def _worth(placing: Placing, best: Placing, floor: float, legs: int, settings: Settings) -> float:
+def _worth(
+    placing: Placing, best: Placing, floor: float, settings: Settings, *, alone: bool
+) -> float:
     """What a place in a leg adds, before the leg's weight."""
     above = best.score - floor
     share = max(0.0, placing.score - floor) / (above if above > 0 else 1.0)
@@ -120,7 +134,7 @@ def _worth(placing: Placing, best: Placing, floor: float, legs: int, settings: S
         case "convex":
             return share
         case "calibrated":  # a leg that answers alone keeps its order
-            return placing.evidence if legs > 1 else share * (best.evidence or 1.0)
+            return share * (best.evidence or 1.0) if alone else placing.evidence
 
 
 def _scores(answer: Recollection, settings: Settings) -> Iterator[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -15,9 +16,15 @@ from recollect.bench.evaluation import ONLY_USER, EvaluationQuery
 from recollect.bench.measured import Answer
 from recollect.bench.metrics import DEPTH
 from recollect.config import Settings
+from recollect.embed.embedders import Embedders
 from recollect.errors import InvalidSetting, ModelFailure
+from recollect.protocols import Following, Store
+from recollect.recall.pipeline import Recall
 from recollect.requests import QueryFields
 from recollect.trace import Recollection
+
+#: Which legs go on from what those of a recall found.
+FollowingOf = Callable[[Recall], tuple[Following, ...]]
 
 _NOT_RECALL = "it does not change what is recalled"
 #: Settings that no run can change, and why.
@@ -35,22 +42,42 @@ FIXED = {
 }
 
 
-class Product:
-    """Recollect over a stored corpus, one instance for each user."""
+class _Otherwise(Recollect):
+    """Recollect, but with other legs that go on from what those of its recall found."""
 
     def __init__(
-        self, corpus: StoredCorpus, overrides: Mapping[str, Any], embedders: EmbeddersOfRun
+        self, store: Store, settings: Settings, embedders: Embedders, following: FollowingOf
+    ) -> None:
+        super().__init__(store, settings, embedders=embedders)
+        self._recall = replace(self._recall, following=following(self._recall))
+
+
+class Product:
+    """Recollect over a stored corpus, one instance for each user.
+
+    With `following`, these legs go on from what the others found in place of those that the
+    settings describe: to measure what is not shipped.
+    """
+
+    def __init__(
+        self,
+        corpus: StoredCorpus,
+        overrides: Mapping[str, Any],
+        embedders: EmbeddersOfRun,
+        *,
+        following: FollowingOf | None = None,
     ) -> None:
         self._corpus = corpus
         self._overrides = overrides
         self._embedders = embedders
+        self._following = following
         self._users: dict[str, Recollect] = {}
         self._faults: dict[str, set[str]] = {}  # by fault: the queries whose answers have it
         self.recipe: dict[str, str] = {}
         self.models: tuple[str, ...] = ()
 
     def embed(self) -> None:
-        """Have every memory embedded as the settings say.
+        """Have every memory embedded, and read for the graph, as the settings say.
 
         Raises:
             ModelFailure: some of them were not.
@@ -63,7 +90,7 @@ class Product:
         failed = [count for count in status.queue if count.jobs]
         if failed:
             raise ModelFailure(
-                f"{sum(count.jobs for count in failed)} memories could not be embedded: "
+                f"{sum(count.jobs for count in failed)} memories could not be embedded or read: "
                 f"{failed[0].last_error}"
             )
 
@@ -94,8 +121,11 @@ class Product:
 
     def _open(self, user: str) -> Recollect:
         settings = settings_for(user, self._corpus.bounds, self._overrides)
-        self._users[user] = Recollect(
-            self._corpus.store, settings, embedders=self._embedders.of(settings)
+        store, embedders = self._corpus.store, self._embedders.of(settings)
+        self._users[user] = (
+            _Otherwise(store, settings, embedders, self._following)
+            if self._following
+            else Recollect(store, settings, embedders=embedders)
         )
         return self._users[user]
 

@@ -120,7 +120,7 @@ class Contribution(_Frozen):
     """What one leg brought to the answers."""
 
     found: int  #: relevant memories that it found, at any depth of its pool
-    alone: int  #: of these, found by no other leg
+    alone: int  #: of these, found by no other leg that finds by itself
     first_ten: int  #: of what it found, relevant memories that reached the first ten
     placed_alone: int  #: memories of any kind in a first ten that no other leg had found
     milliseconds_p50: float

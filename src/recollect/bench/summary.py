@@ -19,6 +19,8 @@ from recollect.bench.results import (
 OVERALL = "overall"
 _FIRST_TEN = 10
 _FLOORS = tuple(step / 20 for step in range(21))
+#: Legs that go on from what the others found, which they make no less alone.
+_FOLLOWING = frozenset({"graph"})
 _ENOUGH_CHANCES = 30  # queries in which a leg alone found something, before its silence is told
 
 
@@ -116,7 +118,7 @@ def contributions(
 def _contribution(leg: str, rows: Sequence[QueryRow], times: Sequence[float]) -> Contribution:
     found = alone = first_ten = placed_alone = 0
     for row in rows:
-        others = {id_ for other, ranks in row.legs.items() if other != leg for id_ in ranks}
+        others = {id_ for other in row.legs.keys() - {leg} - _FOLLOWING for id_ in row.legs[other]}
         own = row.legs.get(leg, {}).keys()
         relevant = {id_ for id_ in own if row.grades.get(id_, 0) > 0}
         first = {*row.ranked[:_FIRST_TEN]}

@@ -118,4 +118,5 @@ class DailyTokens:
             f"{spent:,} are spent, and the next request may take {wanted:,}",
             hint=f"Raise `llm_daily_tokens` to {wanted:,} at least." if never else hint,
             retry_after=(tomorrow - now).total_seconds(),
+            untried=True,
         )

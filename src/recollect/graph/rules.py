@@ -35,6 +35,10 @@ LONGEST_TITLE = 100  # characters; a longer first line is text
 LONGEST_LABEL = 6  # words before a colon; more are half a sentence
 _LABEL = re.compile(r"([^:.\n]{2,60}):\s")
 _BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
+_DATE = re.compile(
+    r"(?:(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
+)
 _JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
 _SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$")
 _HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
@@ -209,6 +213,6 @@ def _distinct(mentions: Iterable[Mention]) -> list[Mention]:
     kept: dict[tuple[ConceptName, Role], Mention] = {}
     for mention in mentions:
         merely = mention.role is Role.NAME and mention.name in about
-        if mention.name and not merely and not mention.name.isdigit():
+        if mention.name and not merely and not _DATE.fullmatch(mention.name):
             kept.setdefault((mention.name, mention.role), mention)
     return [*kept.values()]

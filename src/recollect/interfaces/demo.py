@@ -16,8 +16,9 @@ from rich.text import Text
 from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.errors import InvalidInput
-from recollect.interfaces import machine, progress, render, render_trace
+from recollect.interfaces import machine, progress, render, render_recall, render_trace
 from recollect.interfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED, Question
+from recollect.recall import paths
 from recollect.requests import QueryFields
 from recollect.types import Link, MemoryId
 
@@ -114,7 +115,8 @@ def _ask(
         reason = app.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": machine.why_not(reason)}, [*lines, render_trace.why_not(reason)]
     answer = app.recall(question.text, **fields)
-    lines += [render.hits(answer.hits), render_trace.brief(answer)]
+    labels = app.graph_labels(paths.concepts(hit.path for hit in answer.hits))
+    lines += [render_recall.hits(answer.hits, labels), render_trace.brief(answer)]
     return machine.recollection(answer, with_trace=True), lines
 
 

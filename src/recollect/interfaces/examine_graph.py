@@ -21,10 +21,12 @@ def graph(app: Recollect, status: WorkStatus) -> Check:
         detail = f"{app.settings.extractor}: {exc.message}"
         return Check(name="extractor", good=False, detail=detail, remedy=exc.hint)
     if configured is None:
-        return Check(name="extractor", good=True, detail=f"{held}; no memory is read for it any more")
+        return Check(
+            name="extractor", good=True, detail=f"{held}; no memory is read for it any more"
+        )
     if not status.extractor:
         detail = "none yet: `recollect work` begins, as does the next `recollect store`"
-        return Check(name="extractor", good=True, detail=detail)
+        return Check(name="extractor", good=True, detail=f"{detail}{tokens}")
     place = "texts are sent to its server" if configured.leaves_machine else "texts stay here"
     reader = f"read by {status.extractor}"
     if status.extractor != configured.key:

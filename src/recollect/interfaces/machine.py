@@ -13,7 +13,7 @@ from recollect.protocols import GraphCounts, Statistics
 from recollect.recall.history import Timeline, Why
 from recollect.remember.pipeline import PurgePlan
 from recollect.trace import Dropped, Recollection, Trace, WhyNot
-from recollect.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State
+from recollect.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State, Step
 from recollect.work.done import WorkDone
 from recollect.work.kinds import EMBED, EXTRACT
 from recollect.work.status import WorkStatus
@@ -68,6 +68,7 @@ def hit(value: Hit) -> Data:
         "replaces": value.replaces,
         "attached": [memory(item) for item in value.attached],
         "pointers": [dataclasses.asdict(pointer) for pointer in value.pointers],
+        "path": _path(value.path),
     }
 
 
@@ -104,6 +105,7 @@ def trace(value: Trace) -> Data:
             }
             for item in value.judged
         ],
+        "paths": {id_: _path(path) for id_, path in value.paths.items()},
         "dropped": [_dropped(item) for item in value.dropped],
         "milliseconds": dict(value.milliseconds),
     }
@@ -111,7 +113,8 @@ def trace(value: Trace) -> Data:
 
 def why_not(value: WhyNot) -> Data:
     """Why a memory was not recalled."""
-    return dataclasses.asdict(value)
+    standings = [dataclasses.asdict(s) | {"path": _path(s.path)} for s in value.standings]
+    return dataclasses.asdict(value) | {"standings": standings}
 
 
 def why(value: Why) -> Data:
@@ -220,6 +223,14 @@ def work_done(done: WorkDone, left: WorkStatus) -> Data:
 
 def _placings(placings: Mapping[str, Placing]) -> Data:
     return {leg: placing._asdict() for leg, placing in placings.items()}
+
+
+def _path(value: Iterable[Step]) -> list[Data]:
+    """A way through the concept graph; one that begins at the query comes from nowhere."""
+    return [
+        {"from": step.source, "concept": step.concept, "role": step.role, "to": step.target}
+        for step in value
+    ]
 
 
 def _reranked(value: Reranked | None) -> Data | None:

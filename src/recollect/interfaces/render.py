@@ -17,7 +17,7 @@ from recollect.interfaces.checks import Check
 from recollect.recall.attach import one_line
 from recollect.recall.history import Step, Timeline, Why
 from recollect.remember.pipeline import PurgePlan
-from recollect.types import Hit, Link, LinkKind, Memory, MemoryId, Pointer, State, Trust
+from recollect.types import Link, LinkKind, Memory, MemoryId, State, Trust
 
 ID = "cyan"
 QUIET = "dim"
@@ -174,64 +174,13 @@ def link(value: Link) -> Text:
 def _link_line(id_: MemoryId, value: Link, lines: Mapping[MemoryId, str]) -> Text:
     outgoing = value.source == id_
     other = value.target if outgoing else value.source
-    return _towards(value.kind, other, lines.get(other, ""), outgoing=outgoing)
+    return towards(value.kind, other, lines.get(other, ""), outgoing=outgoing)
 
 
-def _towards(kind: LinkKind, other: MemoryId, line: str, *, outgoing: bool) -> Text:
+def towards(kind: LinkKind, other: MemoryId, line: str, *, outgoing: bool) -> Text:
+    """A link as it is seen from one of its ends."""
     arrow = f"{kind} → " if outgoing else f"← {kind} "
     return Text(arrow, style=QUIET).append(other, style=ID).append(f"  {safe(line)}", style=QUIET)
-
-
-# ---- recall ------------------------------------------------------------------------------------
-
-
-def hits(values: Sequence[Hit]) -> RenderableType:
-    """Recalled memories, best first."""
-    table = grid(">", "")
-    for value in values:
-        if value.rank > 1:
-            table.add_row("", "")
-        table.add_row(Text(str(value.rank), style=STRONG), data(value.memory.content))
-        table.add_row("", _standing(value))
-        for line in _extras(value):
-            table.add_row("", line)
-    return table
-
-
-def _standing(value: Hit) -> Text:
-    moved = value.reranked
-    return parts(
-        Text(value.memory.id, style=ID),
-        *facts(value.memory),
-        f"score {number(value.score)}",
-        _sureness(value),
-        f"reranked from {moved.before} to {moved.after}"
-        if moved and moved.before != moved.after
-        else "",
-    )
-
-
-def _sureness(value: Hit) -> str:
-    """How sure each leg is that this is what was asked for."""
-    words, meaning = value.placings.get("lexical"), value.placings.get("dense")
-    covers = f"covers {words.confidence:.0%}" if words else ""
-    if meaning is None:
-        return f"{covers} of the query" if covers else ""
-    return f"{covers}{', ' if covers else ''}stands out {meaning.confidence:.0%}"
-
-
-def _extras(value: Hit) -> list[Text]:
-    lines = []
-    if value.replaces:
-        lines.append(Text("replaces ", style=QUIET).append(", ".join(value.replaces), style=ID))
-    for memory in value.attached:
-        found = ("resolved by ", QUIET), (memory.id, ID), f"  {safe(memory.content)}"
-        lines.append(Text.assemble(*found))
-    return lines + [_pointer(pointer) for pointer in value.pointers]
-
-
-def _pointer(value: Pointer) -> Text:
-    return _towards(value.kind, value.id, value.line, outgoing=value.outgoing)
 
 
 # ---- history -----------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ from recollect.interfaces.render import (
     number,
     parts,
 )
+from recollect.recall import paths
+from recollect.recall.paths import Labels
 from recollect.trace import (
     BelowLimit,
     Dropped,
@@ -34,23 +36,31 @@ from recollect.trace import (
     Trace,
     WhyNot,
 )
-from recollect.types import MemoryId, Placing
+from recollect.types import MemoryId, Placing, Step
 
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MILLISECONDS = "_ms"  # how the name of a time ends
 _PLACING = "rank score sure evid"  # what is said of a place in a leg
+_PLACING_BY_GRAPH = "rank evid"  # its score is its evidence
 _SURE = {"lexical": "covers", "dense": "stands out"}  # what a leg's confidence is
+_LEGS_WITH_ROOM = 2  # so many leave room between columns
+_SHOWS = 0.005  # less evidence is shown as none
+_LISTED = 3  # names or ids of a list that a leg says of its own work
 
 
-def recollection(value: Recollection) -> RenderableType:
+def recollection(value: Recollection, labels: Labels) -> RenderableType:
     """The trace of an answer: the legs, the candidates and what was left out."""
     ranks = {hit.memory.id: hit.rank for hit in value.hits}
     trace = value.trace
     lines: list[RenderableType] = [_legs(trace.legs)]
     if trace.judged:
         lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
+    ways = {**trace.paths, **{hit.memory.id: hit.path for hit in value.hits}}
+    led = [item.id for item in trace.judged[:_CANDIDATES] if _is_led_to(item) and item.id in ways]
+    if led:
+        lines.append(_paths({id_: ways[id_] for id_ in led}, labels))
     if trace.rerank:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
@@ -117,6 +127,8 @@ def _details(leg: LegReport) -> Iterator[Text]:
     if leg.partial:
         yield data(leg.partial, NOTICE)
     for name, item in leg.detail.items():
+        if item == []:
+            continue
         if name.endswith(_MILLISECONDS):
             yield data(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")
         else:
@@ -133,8 +145,15 @@ def _plain(value: object) -> str:
     if isinstance(value, Mapping):
         return "(" + ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) + ")"
     if isinstance(value, list | tuple):
-        return " ".join(map(str, value))
+        return _listed([*map(str, value)])
     return str(value)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """The first of some names, each of which may have several words."""
+    told = " ".join(f'"{value}"' if " " in value else value for value in values[:_LISTED])
+    more = len(values) - _LISTED
+    return f"{told} and {more:,} more" if more > 0 else told
 
 
 def _candidates(
@@ -143,16 +162,17 @@ def _candidates(
     """A row for each candidate; a leg that found none of them has no column."""
     shown = judged[:_CANDIDATES]
     placed = [leg for leg in legs if any(leg in item.placings for item in shown)]
-    headings = [f"{leg}\n{_PLACING}" for leg in placed]
+    headings = [f"{leg}\n{_PLACING_BY_GRAPH if leg == 'graph' else _PLACING}" for leg in placed]
     table = headed("Candidates", "hit>", "id", *headings, "fused>", "factors", "final>")
-    table.padding = (0, 1, 0, 0)  # two legs shall fit into a hundred columns
+    # All legs shall fit into a hundred columns.
+    table.padding = (0, 1 if len(placed) <= _LEGS_WITH_ROOM else 0, 0, 0)
     for item in shown:
         rank = ranks.get(item.id)
         factors = [f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items()]
         table.add_row(
             Text(str(rank) if rank else "", STRONG),
             Text(item.id, ID, no_wrap=True),
-            *(_placing(item.placings.get(leg)) for leg in placed),
+            *(_placing(leg, item.placings.get(leg)) for leg in placed),
             number(item.fused),
             data("\n".join(factors)),
             number(item.score),
@@ -160,10 +180,12 @@ def _candidates(
     return _with_rest(table, len(judged) - _CANDIDATES)
 
 
-def _placing(value: Placing | None) -> Text:
+def _placing(leg: str, value: Placing | None) -> Text:
     """Below the words of `_PLACING`."""
     if value is None:
         return Text("")
+    if leg == "graph":
+        return Text(f"{value.rank:>4} {value.evidence:4.2f}", no_wrap=True)
     score = f"{value.score:.3f}"[:5]
     line = f"{value.rank:>4} {score:>5} {value.confidence:>4.0%} {value.evidence:4.2f}"
     return Text(line, no_wrap=True)
@@ -191,6 +213,20 @@ def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
     for item in dropped[:_DROPPED]:
         table.add_row(Text(item.id, ID), data(str(item.reason)))
     return _with_rest(table, len(dropped) - _DROPPED)
+
+
+def _is_led_to(item: Judged) -> bool:
+    """Whether the graph gave a candidate anything that shows."""
+    placing = item.placings.get("graph")
+    return placing is not None and placing.evidence >= _SHOWS
+
+
+def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
+    """How the graph led to each candidate that it found."""
+    table = headed("Paths", "id", "how the graph led there")
+    for id_, path in ways.items():
+        table.add_row(Text(id_, ID, no_wrap=True), data(paths.in_words(path, id_, labels)))
+    return table
 
 
 def _with_rest(table: Table, rest: int) -> RenderableType:

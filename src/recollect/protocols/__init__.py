@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch
+from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch, ReadSoFar
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
 from recollect.protocols.recall import Following, Fusion, Leg
@@ -49,6 +49,7 @@ __all__ = [
     "Nearby",
     "Page",
     "Passage",
+    "ReadSoFar",
     "Reranker",
     "Sealed",
     "Secrets",

@@ -56,6 +56,13 @@ class GraphCounts(NamedTuple):
     waiting: int  #: present versions that are not read yet
 
 
+class ReadSoFar(NamedTuple):
+    """How far the memories of a scope are read."""
+
+    has_concepts: bool
+    waiting: int  #: present versions that are to be read, among the jobs that were looked at
+
+
 class GraphSearch(Protocol):
     """Reads the graph. Whatever a filter does not admit as a memory is not seen here either.
 
@@ -106,6 +113,13 @@ class GraphSearch(Protocol):
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
 
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs of the queue.
+
+        Cheap, however large both are: a recall asks it every time. What was given up is not to be
+        read any more.
+        """
+
 
 class Graph(GraphSearch, Protocol):
     """Keeps the graph beside the memories.
@@ -139,10 +153,17 @@ class Graph(GraphSearch, Protocol):
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
         """Those of these names that are concepts of which some memory is the subject."""
 
-    def add_mentions(self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]]) -> int:
+    def add_mentions(
+        self,
+        scope: Scope,
+        found: Mapping[MemoryId, Sequence[Mention]],
+        *,
+        given: bool = False,
+    ) -> int:
         """Add mentions to present versions of memories; how many were new.
 
-        For a name that became a concept after these memories were read.
+        For a name that became a concept after these memories were read; reading them anew ends
+        it, unless it was `given` by somebody.
         """
 
     def add_statements(

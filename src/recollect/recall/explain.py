@@ -9,7 +9,7 @@ from recollect import analysis
 from recollect.filters import is_expired, refusals
 from recollect.recall.attach import one_line
 from recollect.recall.pipeline import Recall
-from recollect.recall.places import AskedOnce, Place, place, standing
+from recollect.recall.places import AskedOnce, FollowedOnce, Place, followed, place, standing
 from recollect.recall.remedy import Remedies
 from recollect.trace import Recollection, SaysTheSame, WhyNot
 from recollect.types import Hit, Memory, Query, State
@@ -20,7 +20,13 @@ _SHOWN_WORDS = 5
 def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     """Why a memory is not in the answer to a query."""
     legs = tuple(map(AskedOnce, recall.legs))
-    recall = replace(recall, legs=legs, rerank=recall.rerank and recall.rerank.repeated())
+    following = tuple(map(FollowedOnce, recall.following))
+    recall = replace(
+        recall,
+        legs=legs,
+        following=following,
+        rerank=recall.rerank and recall.rerank.repeated(),
+    )
     answer = recall(query)
     hit = _hit(answer, memory)
     if hit is not None:
@@ -30,7 +36,10 @@ def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     impossible = _by_state(query, memory, then)
     if impossible:
         return impossible
-    places = [place(leg, query, then or memory) for leg in legs]
+    places = [
+        *(place(leg, query, then or memory) for leg in legs),
+        *(followed(leg, answer, then or memory) for leg in following),
+    ]
     return _by_recall(recall, query, then or memory, answer, places)
 
 
@@ -115,7 +124,12 @@ def _by_its_words(
         return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
     frequency = recall.store.lexical_statistics([*spelling]).frequency
     rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
-    able = replace(recall, legs=tuple(each.leg for each in places if not each.report.error))
+    well = [each.leg for each in places if not each.report.error]
+    able = replace(
+        recall,
+        legs=tuple(leg for leg in well if isinstance(leg, AskedOnce)),
+        following=tuple(leg for leg in well if isinstance(leg, FollowedOnce)),
+    )
     states = query.filter.states | {state}
     asked = replace(query, filter=replace(query.filter, states=states))
     words = [

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from recollect.protocols import Fusion, Leg
+from recollect.protocols import Following, Fusion, Leg
 from recollect.recall.adjust import Adjustments
 from recollect.recall.dense import DenseLeg, most_confidence
 from recollect.recall.pipeline import Recall
@@ -30,33 +31,39 @@ def warnings(recall: Recall, limit: int, embedded: int) -> dict[str, str]:
 
     `embedded` is how many memories the dense leg has to choose from.
     """
-    fusion, legs = recall.fusion, recall.legs
+    fusion, legs, following = recall.fusion, recall.legs, recall.following
     return {
-        **locked_out(fusion, legs, limit),
-        **adjusted_out(fusion, legs, limit, recall.adjustments),
+        **locked_out(fusion, legs, limit, following),
+        **adjusted_out(fusion, legs, limit, recall.adjustments, following),
         **never_sure(recall.selection.least_confidence, legs, embedded),
     }
 
 
-def locked_out(fusion: Fusion, legs: Sequence[Leg], limit: int) -> dict[str, str]:
+def locked_out(
+    fusion: Fusion, legs: Sequence[Leg], limit: int, following: Sequence[Following] = ()
+) -> dict[str, str]:
     """By leg: why the surest memory that it alone finds cannot be among the first `limit`."""
-    names = [leg.name for leg in legs]
+    silent = _silent(legs, following)
     return {
-        name: (
-            f"the {name} leg is locked out: the best memory that it alone finds "
+        each.leg: (
+            f"the {each.leg} leg is locked out: the best memory that it alone finds "
             f"cannot reach the first {limit} beside the other legs ({fusion!r})"
         )
-        for name in names
-        if len(names) > 1
-        and not any(_reaches(fusion, name, names, limit, shape) for shape in _SHAPES)
+        for each in silent
+        if len(silent) > 1
+        and not any(_reaches(fusion, each, silent, limit, shape) for shape in _SHAPES)
     }
 
 
 def adjusted_out(
-    fusion: Fusion, legs: Sequence[Leg], limit: int, adjustments: Adjustments
+    fusion: Fusion,
+    legs: Sequence[Leg],
+    limit: int,
+    adjustments: Adjustments,
+    following: Sequence[Following] = (),
 ) -> dict[str, str]:
     """By setting: which memories it pushes out of every answer, however well they fit."""
-    least = _least_share(fusion, [leg.name for leg in legs], limit)
+    least = _least_share(fusion, _silent(legs, following), limit)
     return dict(
         [
             *_faded(adjustments, least, limit),
@@ -123,37 +130,52 @@ def _rounded_up(number: float) -> float:
     return math.ceil(number * 100) / 100
 
 
+def _silent(legs: Sequence[Leg], following: Sequence[Following]) -> list[Ranking]:
+    """What the legs answer when they find nothing."""
+    return [
+        *(Ranking(leg=leg.name, candidates=()) for leg in legs),
+        *(Ranking(leg=leg.name, candidates=(), follows=True) for leg in following),
+    ]
+
+
 def _reaches(
-    fusion: Fusion, name: str, names: Sequence[str], limit: int, shape: Callable[[int], float]
+    fusion: Fusion,
+    probed: Ranking,
+    silent: Sequence[Ranking],
+    limit: int,
+    shape: Callable[[int], float],
 ) -> bool:
     """Whether the one find of a leg is admitted when every other leg fills an answer."""
     rankings = [
-        Ranking(leg=name, candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0),))
-        if other == name
-        else Ranking(leg=other, candidates=_others(other, limit, shape))
-        for other in names
+        replace(
+            each,
+            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0),)
+            if each is probed
+            else _others(each.leg, limit, shape),
+        )
+        for each in silent
     ]
     return _PROBE in [fused.id for fused in fusion(rankings)[:limit]]
 
 
-def _least_share(fusion: Fusion, names: Sequence[str], limit: int) -> float:
+def _least_share(fusion: Fusion, silent: Sequence[Ranking], limit: int) -> float:
     """What must be left of the best possible score so that it reaches the first `limit`.
 
     The best possible memory is the first of every leg, and beyond doubt. The others are each found
     by one leg alone, and weak, but enough to fill the answer.
     """
-    return min(_share(fusion, names, limit, shape) for shape in _SHAPES)
+    return min(_share(fusion, silent, limit, shape) for shape in _SHAPES)
 
 
 def _share(
-    fusion: Fusion, names: Sequence[str], limit: int, shape: Callable[[int], float]
+    fusion: Fusion, silent: Sequence[Ranking], limit: int, shape: Callable[[int], float]
 ) -> float:
     rankings = [
-        Ranking(
-            leg=name,
-            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0), *_others(name, limit, shape)),
+        replace(
+            each,
+            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0), *_others(each.leg, limit, shape)),
         )
-        for name in names
+        for each in silent
     ]
     best, *others = fusion(rankings)
     return others[limit - 1].score / best.score

@@ -184,6 +184,7 @@ class Recall:
         hits = []
         for rank, candidate in enumerate(chosen, start=1):
             added = extra.get(candidate.id, NONE)
+            served_for = replaced.get(candidate.id, ())
             hits.append(
                 Hit(
                     memory=memories[candidate.id],
@@ -192,13 +193,24 @@ class Recall:
                     placings=candidate.placings,
                     factors=candidate.factors,
                     reranked=candidate.reranked,
-                    replaces=replaced.get(candidate.id, ()),
+                    replaces=served_for,
                     attached=added.attached,
                     pointers=added.pointers,
-                    path=paths.get(candidate.id, ()),
+                    path=self._path(candidate, served_for, paths),
                 )
             )
         return hits
+
+    def _path(
+        self,
+        candidate: Judged,
+        served_for: Sequence[MemoryId],
+        paths: Mapping[MemoryId, tuple[Step, ...]],
+    ) -> tuple[Step, ...]:
+        """How a following leg came to a memory, or to the one that it is served in place of."""
+        if not any(leg.name in candidate.placings for leg in self.following):
+            return ()
+        return next((paths[id_] for id_ in (candidate.id, *served_for) if id_ in paths), ())
 
 
 class _Choice(NamedTuple):

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
 from recollect import analysis
-from recollect.protocols import Leg
+from recollect.protocols import Following, Leg
+from recollect.recall import connection
 from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg
+from recollect.recall.graph import GraphLeg
 from recollect.recall.parse import LARGEST_POOL
-from recollect.recall.pipeline import run
+from recollect.recall.pipeline import follow, run
 from recollect.trace import LegReport, LegStanding, Recollection
-from recollect.types import Candidate, Memory, Placing, Query, Ranking
+from recollect.types import Candidate, Fused, Memory, Placing, Query, Ranking, Step
 
 _MOMENT = timedelta(microseconds=1)  # as finely as times are kept
+
+
+def _asked(query: Query) -> Query:
+    """What a leg looks at of a query."""
+    return Query(text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool)
 
 
 class AskedOnce:
@@ -34,21 +41,41 @@ class AskedOnce:
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The leg's answer, or an empty one that says why."""
-        asked = Query(
-            text=query.text, filter=query.filter, expanded=query.expanded, pool=query.pool
-        )
+        asked = _asked(query)
         if asked not in self._answers:
             self._answers[asked] = run(self._leg, asked)
+        return self._answers[asked]
+
+
+class FollowedOnce:
+    """The same for a leg that goes on from what the others found, which keep their answers too."""
+
+    is_dense = False
+    depth = 1
+
+    def __init__(self, leg: Following) -> None:
+        self.leg = leg
+        self.name = leg.name
+        self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
+
+    def __call__(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+    ) -> tuple[Ranking, LegReport]:
+        """The leg's answer, or an empty one that says why."""
+        asked = _asked(query)
+        if asked not in self._answers:
+            self._answers[asked] = follow(self.leg, query, rankings, fused)
         return self._answers[asked]
 
 
 class Place(NamedTuple):
     """Where a leg has a memory when it looks as deep as it can."""
 
-    leg: AskedOnce
+    leg: AskedOnce | FollowedOnce
     report: LegReport
     placing: Placing | None  #: None when it is not found
     pool: int  #: the smallest at which the leg proposes it
+    path: tuple[Step, ...] = ()  #: how the concept graph leads to it, if it does
 
     @property
     def is_evident(self) -> bool:
@@ -62,6 +89,20 @@ def place(leg: AskedOnce, query: Query, memory: Memory) -> Place:
     for rank, (id_, *found) in enumerate(ranking.candidates, start=1):
         if id_ == memory.id:
             return Place(leg, report, Placing(rank, *found), _pool(leg, query, memory, rank))
+    return Place(leg, report, None, 0)
+
+
+def followed(leg: FollowedOnce, answer: Recollection, memory: Memory) -> Place:
+    """Where a leg that goes on from the others' finds has a memory.
+
+    It has no pool of its own: what it finds follows from theirs.
+    """
+    trace = answer.trace
+    report = next(each for each in trace.legs if each.leg == leg.name)
+    for id_, _, placings in trace.fused:
+        if id_ == memory.id and leg.name in placings:
+            pool = answer.query.pool
+            return Place(leg, report, placings[leg.name], pool, trace.paths.get(id_, ()))
     return Place(leg, report, None, 0)
 
 
@@ -93,20 +134,24 @@ def standing(found: Place, query: Query, memory: Memory, answer: Recollection) -
         score=placing.score if placing else None,
         confidence=placing.confidence if placing else None,
         evidence=placing.evidence if placing else None,
+        path=found.path,
     )
 
 
 def _notes(found: Place, query: Query, memory: Memory, answer: Recollection) -> Iterator[str]:
-    report = found.report
+    report, leg = found.report, found.leg
     if report.error:
         yield f"failed: {report.error}"
     elif report.off:
         yield f"off: {report.off}"
-    elif not found.leg.is_dense:
-        if found.leg.name == "lexical":
+    elif isinstance(leg, FollowedOnce):
+        if isinstance(leg.leg, GraphLeg):
+            yield from connection.notes(leg.leg, query.filter, memory, answer, report)
+    elif not leg.is_dense:
+        if leg.name == "lexical":
             yield from _shared_words(query, memory)
     elif found.placing is None:
-        yield _without_vector(found, query, memory)
+        yield _without_vector(leg, report, query, memory)
     else:
         yield f"cosine {found.placing.score:.2f}, {_deviations(found.placing)}"
         last = answer.hits and min(answer.hits, key=lambda hit: hit.score).placings.get("dense")
@@ -131,14 +176,14 @@ def _deviations(placing: Placing) -> str:
     return f"{placing.evidence * CERTAIN:.1f} deviations above the mean"
 
 
-def _without_vector(found: Place, query: Query, memory: Memory) -> str:
+def _without_vector(leg: AskedOnce, report: LegReport, query: Query, memory: Memory) -> str:
     """Why the dense leg does not find a memory, however deep it looks."""
     if memory.sensitive:
         return "sensitive memories are never embedded"
     at_that_moment = replace(
         query.filter, created_from=memory.created_at, created_to=memory.created_at + _MOMENT
     )
-    for candidate in found.leg(replace(query, filter=at_that_moment))[0].candidates:
+    for candidate in leg(replace(query, filter=at_that_moment))[0].candidates:
         if candidate.id == memory.id:
-            return f"cosine {candidate.score:.2f}, not among the {found.report.found:,} nearest"
-    return "not embedded yet" if found.report.partial else "not embedded: see `recollect doctor`"
+            return f"cosine {candidate.score:.2f}, not among the {report.found:,} nearest"
+    return "not embedded yet" if report.partial else "not embedded: see `recollect doctor`"

@@ -81,7 +81,13 @@ class GraphInFile(GraphSearchInFile):
         asked = {"owner": scope.user, "names": json.dumps([*names])}
         return {ConceptName(name) for [name] in self._read("known_names", asked)}
 
-    def add_mentions(self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]]) -> int:
+    def add_mentions(
+        self,
+        scope: Scope,
+        found: Mapping[MemoryId, Sequence[Mention]],
+        *,
+        given: bool = False,
+    ) -> int:
         """Add mentions to present versions of memories; how many were new."""
         with self._write() as connection:
             readable = _readable(connection, scope, found)
@@ -92,6 +98,8 @@ class GraphInFile(GraphSearchInFile):
                 for concept, roles in mentions.roles_of(found[id_], known).items():
                     mention = {"concept": concept, "row": row, "roles": roles}
                     new += connection.execute(SQL["add_mention"], mention).rowcount
+                    if given:
+                        connection.execute(SQL["give_mention"], mention)
         return new
 
     # ---- relations from elsewhere --------------------------------------------------------------

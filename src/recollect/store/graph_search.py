@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from recollect.concepts import (
     Role,
     name_of,
 )
-from recollect.protocols import GraphCounts
+from recollect.protocols import GraphCounts, ReadSoFar
 from recollect.store import rows
 from recollect.store.file import SqliteFile
 from recollect.types import Filter, MemoryId, Scope
@@ -32,6 +32,10 @@ _STRONGEST = [
 _PAGE = 500  # versions or relations that are read at once
 
 
+#: Its row, id, the roles in which it mentions a concept, and the number of that.
+_Version = tuple[int, MemoryId, int, int]
+
+
 class _Standing(NamedTuple):
     """A concept that is merged into no other, and what stands for it."""
 
@@ -41,6 +45,11 @@ class _Standing(NamedTuple):
     subjects: int
     members: tuple[int, ...] = ()  #: the numbers of the concepts that are merged into it
     aliases: tuple[ConceptName, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Under which it is mentioned."""
+        return (self.number, *self.members)
 
     def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
         """It, mentioned by a memory."""
@@ -94,21 +103,35 @@ class GraphSearchInFile(SqliteFile):
         """
         found = self._read("concepts_named", _asked(filter.scope, names))
         standing = self._standing(row[1:5] for row in found)
-        statement = "mentioning_as_subject" if role is Role.SUBJECT else "mentioning"
-        bit = None if role is None else ROLE_BITS[role]
-        parameters = rows.from_filter(filter) | {"limit": limit, "role": bit}
+        by_number = self._versions_mentioning(filter, standing.values(), limit, role)
         mentioned: list[Mentioned] = []
         for concept in standing.values():
-            versions: dict[int, tuple[MemoryId, int]] = {}
-            for number in (concept.number, *concept.members):
-                parameters["concept"] = number
-                for row, id_, roles in self._read(statement, parameters):
-                    versions[row] = (id_, roles | versions.get(row, (id_, 0))[1])
-            newest = sorted(versions, reverse=True) if concept.members else [*versions]
-            for row in newest[:limit]:
-                id_, roles = versions[row]
-                mentioned.append(concept.mentioned(id_, role or _STRONGEST[roles]))
+            versions = _newest(by_number, concept)[:limit]
+            name, memories, subjects = concept.name, concept.memories, concept.subjects
+            mentioned += [
+                Mentioned(id_, name, role or _STRONGEST[roles], memories, subjects)
+                for _, id_, roles, _ in versions
+            ]
         return mentioned
+
+    def _versions_mentioning(
+        self, filter: Filter, concepts: Collection[_Standing], limit: int, role: Role | None
+    ) -> dict[int, list[_Version]]:
+        """By concept: the versions that mention it, the newest among them.
+
+        To ask for all at once takes a third of the time that it takes to ask for each; but only
+        then does a limit spare the reading of what is beyond it.
+        """
+        parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
+        rare = [n for each in concepts if each.memories <= limit for n in each.numbers]
+        found = self._read("mentioning_these", parameters | {"concepts": json.dumps(rare)})
+        newest = "about_newest" if role is Role.SUBJECT else "mentioning_newest"
+        for number in (n for each in concepts if each.memories > limit for n in each.numbers):
+            found += self._read(newest, parameters | {"concept": number, "limit": limit})
+        by_number: dict[int, list[_Version]] = {}
+        for version in found:
+            by_number.setdefault(version[3], []).append(version)  # type: ignore[arg-type]
+        return by_number
 
     def relations(
         self, filter: Filter, names: Collection[ConceptName], limit: int
@@ -116,7 +139,7 @@ class GraphSearchInFile(SqliteFile):
         """Relations that begin or end at these concepts, believed at the filter's moment."""
         found = self._read("concepts_named", _asked(filter.scope, names))
         standing = self._standing(row[1:5] for row in found)
-        numbers = [n for concept in standing.values() for n in (concept.number, *concept.members)]
+        numbers = [n for concept in standing.values() for n in concept.numbers]
         asked = {"concepts": json.dumps(numbers), "limit": limit}
         return self._related(filter, self._read("relations_at", rows.from_filter(filter) | asked))
 
@@ -142,6 +165,11 @@ class GraphSearchInFile(SqliteFile):
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
         return GraphCounts(*self._read("graph_counts", {"owner": scope.user})[0])
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs."""
+        [(known, waiting)] = self._read("read_so_far", {"owner": scope.user, "jobs": jobs})
+        return ReadSoFar(bool(known), waiting)
 
     # ---- from rows to values -------------------------------------------------------------------
 
@@ -187,6 +215,19 @@ class GraphSearchInFile(SqliteFile):
         for number, id_ in self._read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
         return [_to_relation(row, evidence[row[0]]) for row in found]
+
+
+def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list[_Version]:
+    """The versions that mention a concept by any of its names, each once, the newest first."""
+    found = by_number.get(concept.number, [])
+    if concept.members:
+        roles: dict[int, _Version] = {}
+        for number in concept.numbers:
+            for row, id_, bits, _ in by_number.get(number, ()):
+                known = roles[row][2] if row in roles else 0
+                roles[row] = (row, id_, bits | known, concept.number)
+        found = [*roles.values()]
+    return sorted(found, reverse=True)
 
 
 def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:

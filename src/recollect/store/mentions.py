@@ -34,15 +34,17 @@ def belong(connection: sqlite3.Connection, scope: Scope, row: int, memory: Memor
 def _take_over(
     connection: sqlite3.Connection, scope: Scope, row: int, memory: Memory
 ) -> int | None:
-    """Take over what an earlier version mentions and states; which extractor read it."""
+    """Take over what an earlier version mentions and states; which extractor read it, if any."""
     place = {"owner": scope.user, "id": memory.id, "version": memory.version}
-    before = connection.execute(SQL["read_before"], place).fetchone()
+    before = connection.execute(SQL["known_before"], place).fetchone()
     if before is None or not _says_the_same(rows.to_memory(before[2:]), memory):
         return None
     earlier, extractor = before[:2]
     connection.execute(SQL["copy_mentions"], {"row": row, "before": earlier})
-    connection.execute(SQL["keep_reading"], {"row": row, "extractor": extractor})
     relations.take_over(connection, row, earlier)
+    if extractor is None:  # it was given what it mentions, and is still to be read
+        return None
+    connection.execute(SQL["keep_reading"], {"row": row, "extractor": extractor})
     return int(extractor)
 
 
@@ -100,10 +102,14 @@ def roles_of(mentions: Iterable[Mention], known: Numbers) -> dict[int, int]:
 def set_mentions(
     connection: sqlite3.Connection, found: Mapping[int, Mapping[int, int]]
 ) -> set[int]:
-    """Let versions mention these concepts and no others; which concepts are mentioned less."""
+    """Let versions mention these concepts and no others; which concepts are mentioned less.
+
+    What somebody gave a version to mention stays.
+    """
     versions = {"rows": json.dumps([*found])}
     before = connection.execute(SQL["mentions_of_rows"], versions).fetchall()
-    gone = [(row, concept) for row, concept, _ in before if concept not in found[row]]
+    missing = [known for known in before if known[1] not in found[known[0]]]
+    gone = [(row, concept) for row, concept, given in missing if not given]
     connection.executemany(
         SQL["remove_mention"], [{"row": row, "concept": concept} for row, concept in gone]
     )
@@ -113,7 +119,8 @@ def set_mentions(
             {"row": row, "concept": concept, "roles": roles}
             for row, mentioned in found.items()
             for concept, roles in mentioned.items()
-        ],
+        ]
+        + [{"row": row, "concept": x, "roles": given} for row, x, given in missing if given],
     )
     return {concept for _, concept in gone}
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from recollect.concepts import ConceptName, Extraction, Kind, Mention, Merge, Role, Statement
 from recollect.errors import AlreadyMerged, ConceptNotFound
 from recollect.protocols import Job
-from recollect.testing.graph_search import GraphSearchInMemory, KeptMerge
+from recollect.testing.graph_search import GraphSearchInMemory, KeptMerge, Mentions
 from recollect.testing.holdings import Holdings, Row
 from recollect.testing.queue import is_readable
 from recollect.testing.relations import KeptRelation, Says
@@ -28,6 +28,7 @@ class GraphInMemory(GraphSearchInMemory):
         super().__init__()
         self._extractor = ""
         self._read_by: dict[int, str] = {}
+        self._given: dict[int, Mentions] = {}
         self._relation_numbers = itertools.count(1)
 
     # ---- following the memories ----------------------------------------------------------------
@@ -36,6 +37,7 @@ class GraphInMemory(GraphSearchInMemory):
         super()._forget(gone)
         for number in gone:
             self._mentions.pop(number, None)
+            self._given.pop(number, None)
             self._read_by.pop(number, None)
             for relation in self._relations:
                 relation.evidence.pop(number, None)
@@ -47,17 +49,24 @@ class GraphInMemory(GraphSearchInMemory):
         super()._belong(row, owned)
         if not is_readable(row):
             return
-        read = [x for x in owned.earlier(row) if x.number in self._read_by]
-        before = max(read, key=lambda x: x.memory.version, default=None)
+        known = [x for x in owned.earlier(row) if self._is_known(x.number)]
+        before = max(known, key=lambda x: x.memory.version, default=None)
         if before and _says(before.memory) == _says(row.memory):
             self._take_over(row, before)
         if self._extractor and self._read_by.get(row.number) != self._extractor:
             self._queue(EXTRACT, self._extractor, row)
 
+    def _is_known(self, number: int) -> bool:
+        """Whether the graph has anything of a version."""
+        stated = any(number in relation.evidence for relation in self._relations)
+        return number in self._read_by or bool(self._mentions.get(number)) or stated
+
     def _take_over(self, row: Row, before: Row) -> None:
-        if before.number in self._mentions:
-            self._mentions[row.number] = dict(self._mentions[before.number])
-        self._read_by[row.number] = self._read_by[before.number]
+        for kept in (self._mentions, self._given):
+            if before.number in kept:
+                kept[row.number] = dict(kept[before.number])
+        if before.number in self._read_by:
+            self._read_by[row.number] = self._read_by[before.number]
         for relation in self._relations:
             said = relation.evidence.get(before.number)
             if said and said.until is None and not relation.decided:
@@ -113,20 +122,20 @@ class GraphInMemory(GraphSearchInMemory):
             for owner in dict.fromkeys(row.memory.owner for row, _ in kept):
                 own = [(row, said) for row, said in kept if row.memory.owner == owner]
                 for row, extraction in own:
-                    self._mentions[row.number] = {}
+                    self._mentions[row.number] = dict(self._given.get(row.number, {}))
                     self._mention(row, extraction.mentions)
                 for row, extraction in own:
                     self._keep_statements(row, extraction.statements, at)
             self._drop_orphans()
 
-    def _mention(self, row: Row, mentions: Iterable[Mention]) -> int:
+    def _mention(self, row: Row, mentions: Sequence[Mention]) -> int:
         """Let a version mention these, too; how many concepts it did not mention so."""
         said = self._mentions.setdefault(row.number, {})
         before = dict(said)
         for mention in mentions:
             if mention.name:
                 self._learn(row.memory.owner, mention)
-                said[mention.name] = said.get(mention.name, frozenset()) | {mention.role}
+        _add(said, mentions)
         return sum(before.get(name) != roles for name, roles in said.items())
 
     def _learn(self, owner: UserId, mention: Mention) -> None:
@@ -154,12 +163,21 @@ class GraphInMemory(GraphSearchInMemory):
             found = self.concepts(scope, names)
         return {name for name, concept in found.items() if concept.subjects}
 
-    def add_mentions(self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]]) -> int:
+    def add_mentions(
+        self,
+        scope: Scope,
+        found: Mapping[MemoryId, Sequence[Mention]],
+        *,
+        given: bool = False,
+    ) -> int:
         """Add mentions to present versions of memories; how many were new."""
         with self._lock:
             readable = self._readable(scope)
-            new = sum(self._mention(readable[x], found[x]) for x in found if x in readable)
-            self._drop_orphans()
+            new = 0
+            for id_ in [x for x in found if x in readable]:
+                new += self._mention(readable[id_], found[id_])
+                if given:
+                    _add(self._given.setdefault(readable[id_].number, {}), found[id_])
         return new
 
     def _readable(self, scope: Scope) -> dict[MemoryId, Row]:
@@ -265,6 +283,13 @@ class GraphInMemory(GraphSearchInMemory):
                     self._merged[place] = KeptMerge(owner, replace(merge, undone_at=at))
                     return True
         return False
+
+
+def _add(mentions: Mentions, more: Iterable[Mention]) -> None:
+    for mention in more:
+        if mention.name:
+            roles = mentions.get(mention.name, frozenset())
+            mentions[mention.name] = roles | {mention.role}
 
 
 def _says(memory: Memory) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -17,12 +17,13 @@ from recollect.concepts import (
     name_of,
 )
 from recollect.filters import admits
-from recollect.protocols import GraphCounts
+from recollect.protocols import GraphCounts, ReadSoFar
 from recollect.testing.holdings import Row, holds
 from recollect.testing.queue import WorkInMemory
 from recollect.testing.relations import KeptRelation
 from recollect.types import Filter, MemoryId, Scope, UserId
 
+Mentions = dict[ConceptName, frozenset[Role]]
 _ROLES = [*Role]  # the strongest first
 
 
@@ -39,7 +40,7 @@ class GraphSearchInMemory(WorkInMemory):
     def __init__(self) -> None:
         super().__init__()
         self._known: dict[tuple[UserId, ConceptName], tuple[str, Kind]] = {}
-        self._mentions: dict[int, dict[ConceptName, frozenset[Role]]] = {}
+        self._mentions: dict[int, Mentions] = {}
         self._relations: list[KeptRelation] = []
         self._merged: list[KeptMerge] = []
 
@@ -214,4 +215,14 @@ class GraphSearchInMemory(WorkInMemory):
                 relations=len(believed),
                 merges=len(self.merges(scope)),
                 waiting=len(waiting),
+            )
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs."""
+        with self._lock:
+            held = {row.number for row in self._holdings[scope.user].at(None).values()}
+            due = [job for job in self._jobs.values() if job.kind == "extract" and not job.dead]
+            return ReadSoFar(
+                has_concepts=any(owner == scope.user for owner, _ in self._known),
+                waiting=sum(job.row in held for job in due[:jobs]),
             )

@@ -13,13 +13,13 @@ from typing import Protocol
 from recollect.concepts import Extraction
 from recollect.errors import ExtractorFailure
 from recollect.protocols import Extractor, Job
+from recollect.spotting import Text
 from recollect.types import Memory, MemoryId, Provenance, Scope, UserId
 from recollect.work.attempts import SUSPECT, Attempts
 from recollect.work.done import WorkDone
 from recollect.work.joining import Certain, Joining, Reading, ReadingStore
 from recollect.work.kinds import EXTRACT
 from recollect.work.loop import Handled
-from recollect.spotting import Text
 
 KIND = EXTRACT
 BATCH = 200  # jobs of one claim, unless the extractor takes fewer at a time

@@ -19,8 +19,8 @@ from recollect import analysis
 from recollect.concepts import ConceptName, Extraction, Kind, Mention, Merge, Role
 from recollect.errors import Conflict, NotFound
 from recollect.protocols import Graph, Job, LexicalSearch, Memories, Work
-from recollect.types import Filter, MemoryId, Scope
 from recollect.spotting import Text, can_be_told, may_hold
+from recollect.types import Filter, MemoryId, Scope
 
 #: Older memories that get a name which became known; more would be a word rather than a name.
 MOST_OLDER = 200

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from recollect.concepts import ConceptName
+from recollect.concepts import ConceptName, Role
 from recollect.protocols import Fusion, GraphSearch, Leg
 from recollect.recall.graph import Spread
 from recollect.recall.pipeline import run
 from recollect.spotting import Text
 from recollect.trace import LegReport
-from recollect.types import Candidate, Fused, MemoryId, Query, Ranking
+from recollect.types import Candidate, Fused, MemoryId, Query, Ranking, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class RecallAgain:
     legs: tuple[Leg, ...] = field(repr=False)
     fusion: Fusion
     rounds: int = 1
-    finds: int = 3  #: of how many of the surest finds of a round the names are taken
+    finds: int = 1  #: of how many of the surest finds of a round the names are taken
     names: int = 4  #: how many of them are added in a round, the most specific first
     weight: float = 0.5  #: of what is found with them, beside what the query itself finds
 
@@ -56,7 +56,7 @@ class RecallAgain:
             asked = replace(query, text=" ".join([query.text, *added]))
             for id_, score, _placings in self.fusion([run(leg, asked)[0] for leg in self.legs]):
                 gained[id_] = max(gained.get(id_, 0.0), self.weight * score)
-        return self._ranking(gained, query.pool), LegReport(
+        return self._ranking(gained, added, query.pool), LegReport(
             leg=self.name,
             found=min(len(gained), query.pool),
             milliseconds=(perf_counter() - began) * 1e3,
@@ -90,12 +90,16 @@ class RecallAgain:
         ordered = sorted(found, key=lambda name: (-found[name], name))
         return [name for name in ordered if found[name]][: self.names]
 
-    def _ranking(self, gained: Mapping[MemoryId, float], pool: int) -> Ranking:
+    def _ranking(
+        self, gained: Mapping[MemoryId, float], added: Sequence[ConceptName], pool: int
+    ) -> Ranking:
+        asked_for = ", ".join(added)  # together: which of them brought a memory is not known
         found = sorted(gained.items(), key=lambda item: (-item[1], item[0]))[:pool]
         return Ranking(
             leg=self.name,
             candidates=tuple(
                 Candidate(id_, evidence, min(1.0, evidence), evidence) for id_, evidence in found
             ),
+            paths={id_: (Step(None, asked_for, Role.NAME, id_),) for id_, _ in found},
             follows=True,
         )

@@ -14,12 +14,19 @@ from time import perf_counter
 
 import numpy as np
 
-from recollect.bench.graph_shapes.mention_graph import Floats, MentionGraph, MentionGraphs
+from recollect.bench.graph_shapes.mention_graph import (
+    Floats,
+    MentionGraph,
+    MentionGraphs,
+    Places,
+)
+from recollect.concepts import Role
 from recollect.trace import LegReport
-from recollect.types import Candidate, Fused, MemoryId, Query, Ranking
+from recollect.types import Candidate, Fused, MemoryId, Query, Ranking, Step
 
 #: How often the walker goes on rather than beginning anew; HippoRAG's choice.
 DAMPING = 0.5
+_MANY_WAYS = "many ways"  # a walker goes by all of them; there is no one path to show
 _ROUNDS = 100
 _SETTLED = 1e-10  # the change in a round, over all nodes, after which it is no use to go on
 
@@ -31,7 +38,8 @@ def pagerank(
     total = sum(seeds.values())
     if total <= 0.0:
         return {}
-    outside = [id_ for id_ in seeds if id_ not in {*graph.ids}]
+    known = {*graph.ids}
+    outside = [id_ for id_ in seeds if id_ not in known]
     ids = (*graph.ids, *outside)
     restart = np.array([seeds.get(id_, 0.0) / total for id_ in ids])
     scores = _walked(graph, restart, damping)
@@ -40,24 +48,29 @@ def pagerank(
 
 def _walked(graph: MentionGraph, restart: Floats, damping: float) -> Floats:
     """Power iteration: the mass on memories, once it moves no more."""
-    of_memory = np.bincount(graph.memory, graph.weight, minlength=len(restart))
-    of_concept = np.bincount(graph.concept, graph.weight, minlength=graph.concepts)
+    count = len(restart)
+    of_memory = _gathered(graph.memory, graph.weight, count)
+    of_concept = _gathered(graph.concept, graph.weight, graph.concepts)
     up = graph.weight / of_memory[graph.memory]  # an edge's share of what its memory gives away
     down = graph.weight / of_concept[graph.concept]
     ends = of_memory == 0.0  # a memory that mentions nothing: the walker begins anew
-    memories, concepts = restart, np.zeros(graph.concepts)
+    memories: Floats = restart
+    concepts: Floats = np.zeros(graph.concepts)
     for _ in range(_ROUNDS):
-        back = np.bincount(graph.memory, concepts[graph.concept] * down, minlength=len(restart))
+        named = damping * _gathered(graph.concept, memories[graph.memory] * up, graph.concepts)
         again = damping * memories[ends].sum() + 1.0 - damping
-        named = damping * np.bincount(
-            graph.concept, memories[graph.memory] * up, minlength=graph.concepts
-        )
-        found = damping * back + again * restart
+        back = damping * _gathered(graph.memory, concepts[graph.concept] * down, count)
+        found = back + again * restart
         moved = np.abs(found - memories).sum() + np.abs(named - concepts).sum()
         memories, concepts = found, named
         if moved < _SETTLED:
             break
     return memories
+
+
+def _gathered(places: Places, amounts: Floats, count: int) -> Floats:
+    """What arrives at each of so many places."""
+    return np.bincount(places, amounts, minlength=count).astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +103,7 @@ class PageRankLeg:
             candidates=tuple(
                 Candidate(id_, score, score / best, score / best) for id_, score in found
             ),
+            paths={id_: (Step(None, _MANY_WAYS, Role.NAME, id_),) for id_, _ in found},
             follows=True,
         )
         elapsed = (perf_counter() - began) * 1e3

@@ -6,13 +6,13 @@ graph leg only what a memory relates, or that before all else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from recollect.concepts import Concept, ConceptName, Mentioned, Role
+from recollect.concepts import ConceptName, Mentioned
 from recollect.protocols import GraphSearch
-from recollect.types import Filter, MemoryId, Scope
+from recollect.types import Filter, MemoryId
 
 _MOST_RELATIONS = 2_000  # of all seeds of a hop together
 
@@ -29,22 +29,12 @@ class RelatedView:
     alone: bool = True
 
     def as_search(self) -> GraphSearch:
-        """The view, for a leg that asks nothing but what is answered here."""
+        """The view as what it is a view of."""
         return cast("GraphSearch", self)
 
-    def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
-        """Those of these names that are concepts."""
-        return self.search.concepts(scope, names)
-
-    def mentioning(
-        self,
-        filter: Filter,
-        names: Collection[ConceptName],
-        limit: int,
-        role: Role | None = None,
-    ) -> list[Mentioned]:
-        """The memories that mention these concepts."""
-        return self.search.mentioning(filter, names, limit, role)
+    def __getattr__(self, name: str) -> object:
+        """Whatever else is asked is answered as it is."""
+        return getattr(self.search, name)
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, by what they relate."""

@@ -25,6 +25,10 @@ _BANDS = ((1, "1"), (5, "2 to 5"), (10, "6 to 10"), (20, "11 to 20"))
 _DEEPER = "deeper"
 _NOT_FOUND = "not found"
 BANDS = (*(name for _, name in _BANDS), _DEEPER, _NOT_FOUND)
+_ALONE = (
+    "Found alone: no other leg found it. The graph leg goes on from what the others found; "
+    "that it found the same does not count against them."
+)
 _BAR_WIDTH = 110
 _ROOM_FOR_FIGURE = 24  # pixels of "12%" and a little air
 _HUNDREDTH = 0.01
@@ -43,6 +47,7 @@ def legs_section(material: Material) -> Element:
         folded("The same as a table", _rank_table(material.runs)),
         tag("h3", "Which leg found what"),
         _leg_table(material.runs),
+        tag("p", _ALONE, class_="meaning") if "graph" in _legs(material.runs) else None,
     )
 
 

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from recollect.app import Recollect
+from recollect.concepts import ConceptName
 from recollect.errors import InvalidInput, StoreFailure
 from recollect.interfaces import times
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.session import Session
+from recollect.recall import paths
 from recollect.recall.attach import one_line
+from recollect.recall.paths import Labels
 from recollect.requests import FilterFields, QueryFields
 from recollect.trace import Recollection
 from recollect.types import Link, MemoryId
@@ -91,7 +94,8 @@ def recall(
         return
     with app_or_none as app:
         answer = app.recall(text, **fields)
-    _reply_answer(run, answer, with_trace=trace)
+        labels = {} if as_json else app.graph_labels(_concepts(answer, with_trace=trace))
+    _reply_answer(run, answer, labels, with_trace=trace)
 
 
 def list_memories(
@@ -248,7 +252,13 @@ def _query_text(query: list[str]) -> str:
     return " ".join(query)
 
 
-def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> None:
+def _concepts(answer: Recollection, *, with_trace: bool) -> set[ConceptName]:
+    """The concepts that are shown with an answer."""
+    ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
+    return paths.concepts(ways)
+
+
+def _reply_answer(run: Session, answer: Recollection, labels: Labels, *, with_trace: bool) -> None:
     for missing in answer.trace.failed:
         run.note(f"degraded: {missing}")
     for missing in answer.trace.partial:
@@ -260,10 +270,12 @@ def _reply_answer(run: Session, answer: Recollection, *, with_trace: bool) -> No
         )
 
     def human() -> Iterable[RenderableType]:
-        render = lazy.render
-        yield render.hits(answer.hits) if answer.hits else render.data(_NOTHING_RECALLED)
+        if answer.hits:
+            yield lazy.render_recall.hits(answer.hits, labels)
+        else:
+            yield lazy.render.data(_NOTHING_RECALLED)
         if with_trace:
-            yield lazy.render_trace.recollection(answer)
+            yield lazy.render_trace.recollection(answer, labels)
 
     run.reply(lazy.machine.recollection(answer, with_trace=with_trace), human)
 

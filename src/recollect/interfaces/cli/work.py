@@ -37,7 +37,7 @@ def work(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Embed what waits for it and read it for the graph, as the background worker does."""
+    """Embed, and read for the graph, what waits for it."""
     run = Session.of(ctx, as_json=as_json)
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")

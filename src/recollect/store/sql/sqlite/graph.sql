@@ -29,9 +29,14 @@ WHERE m.row = :row;
 -- count_readings_due: how many versions an extractor is to read
 SELECT count(*) FROM work WHERE kind = 'extract' AND target = ? AND state <> 'dead';
 
--- read_before: the newest earlier version of a memory that was read, and by whom
-SELECT m.row, r.extractor, /*columns*/ FROM memories AS m CROSS JOIN readings AS r ON r.row = m.row
-WHERE m.owner = :owner AND m.id = :id AND m.version < :version ORDER BY m.version DESC LIMIT 1;
+-- known_before: the newest earlier version of a memory that the graph knows, and who read it
+SELECT m.row, r.extractor, /*columns*/ FROM memories AS m LEFT JOIN readings AS r ON r.row = m.row
+WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
+    r.row IS NOT NULL
+    OR EXISTS (SELECT 1 FROM mentions AS n WHERE n.row = m.row)
+    OR EXISTS (SELECT 1 FROM evidence AS e WHERE e.row = m.row)
+)
+ORDER BY m.version DESC LIMIT 1;
 
 -- readings_to_keep: those of these jobs that are still to be done, with their versions
 SELECT w.number, w.target, x.number, m.row, m.owner, m.updated_at, m.replaced_at
@@ -59,17 +64,21 @@ SELECT c.name, c.number FROM json_each(:names) AS asked
 CROSS JOIN concepts AS c ON c.owner = :owner AND c.name = asked.value;
 
 -- mentions_of_rows: what these versions mention
-SELECT n.row, n.concept, n.roles FROM json_each(:rows) AS wanted
+SELECT n.row, n.concept, n.given FROM json_each(:rows) AS wanted
 CROSS JOIN mentions AS n INDEXED BY mentions_by_row ON n.row = wanted.value;
 
--- set_mention: a version mentions a concept so, and not otherwise
+-- set_mention: a version mentions a concept so, and not otherwise but for what was given
 INSERT INTO mentions (concept, row, roles) VALUES (:concept, :row, :roles)
-ON CONFLICT (concept, row) DO UPDATE SET roles = excluded.roles WHERE roles <> excluded.roles;
+ON CONFLICT (concept, row) DO UPDATE SET roles = excluded.roles | given
+WHERE roles <> excluded.roles | given;
 
 -- add_mention: a version mentions a concept so, too
 INSERT INTO mentions (concept, row, roles) VALUES (:concept, :row, :roles)
 ON CONFLICT (concept, row) DO UPDATE SET roles = roles | excluded.roles
 WHERE roles | excluded.roles <> roles;
+
+-- give_mention: what a version mentions was given by somebody
+UPDATE mentions SET given = given | :roles WHERE concept = :concept AND row = :row;
 
 -- remove_mention: a version does not mention a concept
 DELETE FROM mentions WHERE concept = :concept AND row = :row;
@@ -83,8 +92,8 @@ WHERE m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND NOT m.sen
 SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids));
 
 -- copy_mentions: a version mentions what another one does
-INSERT INTO mentions (concept, row, roles)
-SELECT concept, :row, roles FROM mentions INDEXED BY mentions_by_row WHERE row = :before;
+INSERT INTO mentions (concept, row, roles, given)
+SELECT concept, :row, roles, given FROM mentions INDEXED BY mentions_by_row WHERE row = :before;
 
 -- forget_mentions: remove what these versions mention
 DELETE FROM mentions WHERE row IN (SELECT value FROM json_each(:rows));
@@ -246,12 +255,22 @@ OR EXISTS (
     WHERE member.stands_for = coalesce(found.stands_for, found.number) AND member.subjects > 0
 );
 
--- hubs: the concepts that most memories mention
-SELECT c.name, /*concept*/, c.label, c.kind FROM concepts AS found /*standing*/
-WHERE found.owner = :owner
-GROUP BY c.number HAVING sum(found.memories) > 0
-AND (:containing IS NULL OR max(instr(found.name, :containing)) > 0)
-ORDER BY sum(found.memories) DESC, c.name LIMIT :limit;
+-- hubs: the concepts that most memories mention; reading them all is faster than by an index
+SELECT c.name, /*concept*/, c.label, c.kind FROM (
+    SELECT number, name, memories AS total FROM concepts NOT INDEXED
+    WHERE owner = :owner AND stands_for IS NULL AND memories > 0
+    AND (:containing IS NULL OR instr(name, :containing))
+    AND number NOT IN (SELECT stands_for FROM concepts WHERE stands_for IS NOT NULL)
+    UNION ALL
+    SELECT top.number, top.name, sum(member.memories) FROM concepts AS top
+    CROSS JOIN concepts AS member ON member.number = top.number OR member.stands_for = top.number
+    WHERE top.owner = :owner
+    AND top.number IN (SELECT stands_for FROM concepts WHERE stands_for IS NOT NULL)
+    GROUP BY top.number HAVING sum(member.memories) > 0
+    AND (:containing IS NULL OR max(instr(member.name, :containing)))
+    ORDER BY total DESC, name LIMIT :limit
+) AS hub CROSS JOIN concepts AS c ON c.number = hub.number
+ORDER BY hub.total DESC, c.name;
 
 -- mentions_in: what these memories mention, as far as the filter admits them
 SELECT m.row, m.id, n.roles, /*concept*/ FROM json_each(:ids) AS wanted
@@ -262,16 +281,23 @@ CROSS JOIN concepts AS found ON found.number = n.concept
 WHERE /*admitted*/ AND m.deleted_at IS NULL
 ORDER BY wanted.key;
 
--- mentioning: the newest versions that mention a concept
-SELECT n.row, m.id, n.roles FROM mentions AS n CROSS JOIN memories AS m ON m.row = n.row
-WHERE n.concept = :concept AND /*admitted*/ AND m.deleted_at IS NULL
-AND (:role IS NULL OR n.roles & :role)
+-- fragment mentioning
+CROSS JOIN memories AS m ON m.row = n.row
+WHERE /*admitted*/ AND m.deleted_at IS NULL AND (:role IS NULL OR n.roles & :role)
+
+-- mentioning_these: the versions that mention these concepts
+SELECT n.row, m.id, n.roles, n.concept FROM json_each(:concepts) AS wanted
+CROSS JOIN mentions AS n ON n.concept = wanted.value
+/*mentioning*/;
+
+-- mentioning_newest: the newest versions that mention a concept
+SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n
+/*mentioning*/ AND n.concept = :concept
 ORDER BY n.row DESC LIMIT :limit;
 
--- mentioning_as_subject: the newest versions that are about a concept
-SELECT n.row, m.id, 1 FROM mentions AS n INDEXED BY mentions_about
-CROSS JOIN memories AS m ON m.row = n.row
-WHERE n.concept = :concept AND n.roles & 1 AND /*admitted*/ AND m.deleted_at IS NULL
+-- about_newest: the newest versions that are about a concept
+SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n INDEXED BY mentions_about
+/*mentioning*/ AND n.concept = :concept AND n.roles & 1
 ORDER BY n.row DESC LIMIT :limit;
 
 -- mentions_after: what the next admitted versions mention, in the order of writing
@@ -332,13 +358,26 @@ WHERE /*said*/ ORDER BY m.row;
 
 -- graph_counts: what the graph of a scope holds
 SELECT
-(SELECT count(*) FROM concepts WHERE owner = :owner AND stands_for IS NULL),
-(SELECT coalesce(sum(memories), 0) FROM concepts WHERE owner = :owner),
+held.concepts, held.mentions,
 (SELECT count(*) FROM relations WHERE owner = :owner AND retracted_at = 9223372036854775807),
 (SELECT count(*) FROM merges WHERE owner = :owner AND undone_at = 9223372036854775807),
 (
     SELECT count(*) FROM work AS w CROSS JOIN memories AS m ON m.row = w.row
     WHERE w.kind = 'extract' AND m.owner = :owner AND m.replaced_at = 9223372036854775807
+)
+FROM (
+    SELECT count(iif(stands_for IS NULL, 1, NULL)) AS concepts, coalesce(sum(memories), 0) AS mentions
+    FROM concepts NOT INDEXED WHERE owner = :owner
+) AS held;
+
+-- read_so_far: whether a scope has a concept, and what the next jobs are to read of it
+SELECT EXISTS (SELECT 1 FROM concepts WHERE owner = :owner),
+(
+    SELECT count(*) FROM (
+        SELECT row FROM work INDEXED BY work_by_target
+        WHERE kind = 'extract' AND state <> 'dead' LIMIT :jobs
+    ) AS w CROSS JOIN memories AS m ON m.row = w.row
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
 );
 
 -- count_unread: present versions that no extractor has read and that no job is there for

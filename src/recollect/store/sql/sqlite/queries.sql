@@ -367,14 +367,19 @@ CROSS JOIN exact_vectors AS e ON e.seq = v.seq
 WHERE /*admitted*/ AND m.deleted_at IS NULL;
 
 -- anything_due: a row if any job of these kinds can be claimed
-SELECT 1 FROM work INDEXED BY work_by_due WHERE state <> 'dead' AND due <= :now
-AND kind IN (SELECT value FROM json_each(:kinds)) LIMIT 1;
+SELECT 1 FROM json_each(:kinds) AS asked WHERE EXISTS (
+    SELECT 1 FROM work INDEXED BY work_by_due
+    WHERE kind = asked.value AND state <> 'dead' AND due <= :now
+) LIMIT 1;
 
 -- claim: take the jobs whose turn it is
 UPDATE work SET state = 'claimed', due = :until, attempts = attempts + 1 WHERE number IN (
-    SELECT number FROM work INDEXED BY work_by_turn
-    WHERE state <> 'dead' AND due <= :now AND kind IN (SELECT value FROM json_each(:kinds))
-    ORDER BY turn, number LIMIT :limit
+    SELECT w.number FROM json_each(:kinds) AS asked CROSS JOIN work AS w ON w.number IN (
+        SELECT number FROM work INDEXED BY work_by_turn
+        WHERE kind = asked.value AND state <> 'dead' AND due <= :now
+        ORDER BY turn, number LIMIT :limit
+    )
+    ORDER BY w.turn, w.number LIMIT :limit
 ) RETURNING number;
 
 -- jobs: these jobs with their versions, in the order of their turn
@@ -398,8 +403,14 @@ count(*), error, max(iif(error IS NULL, 0, number))
 FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
 
 -- next_due: when the next job, perhaps only of these kinds, can be claimed
-SELECT min(due) FROM work INDEXED BY work_by_due WHERE state <> 'dead'
-AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)));
+SELECT min(first) FROM (
+    SELECT (
+        SELECT min(due) FROM work INDEXED BY work_by_due
+        WHERE kind = asked.value AND state <> 'dead'
+    ) AS first FROM json_each(:kinds) AS asked
+    UNION ALL
+    SELECT min(due) FROM work INDEXED BY work_by_due WHERE state <> 'dead' AND :kinds IS NULL
+);
 
 -- count_stray: vectors without a memory, a space, or their exact values
 SELECT count(*) FROM vectors AS v

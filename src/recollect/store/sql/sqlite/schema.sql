@@ -138,7 +138,7 @@ CREATE INDEX departures_by_owner ON departures (space, owner);
 CREATE TABLE work (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
-    target TEXT NOT NULL, -- of "embed" the key of the space
+    target TEXT NOT NULL, -- of "embed" the key of the space, of "extract" that of the extractor
     row INTEGER NOT NULL REFERENCES memories (row) ON DELETE CASCADE,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'claimed', 'dead')),
     due INTEGER NOT NULL DEFAULT 0, -- from when it may be claimed, again if it is claimed
@@ -148,9 +148,9 @@ CREATE TABLE work (
     UNIQUE (row, kind, target)
 ) STRICT;
 
-CREATE INDEX work_by_turn ON work (turn, number, due) WHERE state <> 'dead';
+CREATE INDEX work_by_turn ON work (kind, turn, number, due) WHERE state <> 'dead';
 
-CREATE INDEX work_by_due ON work (due) WHERE state <> 'dead';
+CREATE INDEX work_by_due ON work (kind, due) WHERE state <> 'dead';
 
 CREATE INDEX work_by_target ON work (kind, target, state);
 
@@ -243,6 +243,7 @@ CREATE TABLE mentions (
     concept INTEGER NOT NULL REFERENCES concepts (number),
     row INTEGER NOT NULL REFERENCES memories (row) ON DELETE CASCADE,
     roles INTEGER NOT NULL CHECK (roles BETWEEN 1 AND 15), -- 1 subject, 2 name, 4 tag, 8 keyword
+    given INTEGER NOT NULL DEFAULT 0, -- of these, what somebody gave: reading anew does not end it
     PRIMARY KEY (concept, row)
 ) STRICT, WITHOUT ROWID;
 

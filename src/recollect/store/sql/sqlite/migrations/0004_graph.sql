@@ -1,4 +1,13 @@
--- The concept graph: what memories mention, and how that relates.
+-- The concept graph: what memories mention, and how that relates. There are two kinds of jobs now, and
+-- whoever looks for those of one need not walk over the others.
+
+DROP INDEX work_by_turn;
+
+CREATE INDEX work_by_turn ON work (kind, turn, number, due) WHERE state <> 'dead';
+
+DROP INDEX work_by_due;
+
+CREATE INDEX work_by_due ON work (kind, due) WHERE state <> 'dead';
 
 -- Who reads concepts out of memories. At most one is in use.
 CREATE TABLE extractors (
@@ -36,6 +45,7 @@ CREATE TABLE mentions (
     concept INTEGER NOT NULL REFERENCES concepts (number),
     row INTEGER NOT NULL REFERENCES memories (row) ON DELETE CASCADE,
     roles INTEGER NOT NULL CHECK (roles BETWEEN 1 AND 15), -- 1 subject, 2 name, 4 tag, 8 keyword
+    given INTEGER NOT NULL DEFAULT 0, -- of these, what somebody gave: reading anew does not end it
     PRIMARY KEY (concept, row)
 ) STRICT, WITHOUT ROWID;
 

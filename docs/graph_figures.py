@@ -1,0 +1,282 @@
+# ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
+"""The tables of docs/explanation/the-graph.md, made from what `make bench-graph` left behind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from recollect.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT
+
+RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "graph.json"
+OVERALL = "overall"
+NOT_YET = "*Not measured yet.*"
+ORDER = ("agent-store", "2wiki", "musique", "musique-openie", "locomo-facts", "locomo-turns")
+
+Found = dict[str, Any]
+
+
+def _part(name: str) -> Found:
+    """What was measured of a part, by set."""
+    results: Found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
+    found = results.get(name, {})
+    known = [data for data in ORDER if data in found]
+    return {data: found[data] for data in [*known, *sorted(found.keys() - {*ORDER})]}
+
+
+def _share(value: float) -> str:
+    return f"{value:.3f}".removeprefix("0")
+
+
+def _signed(value: float) -> str:
+    return ("-" if value < 0 else "+") + _share(abs(value))
+
+
+def _change(row: Found) -> str:
+    interval = f"{_signed(row['low'])} to {_signed(row['high'])}"
+    return f"{_signed(row['difference'])} ({interval})"
+
+
+def _print(head: str, rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
+    """A table; so many columns are of words, the others of numbers."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    if not lines:
+        print(NOT_YET)
+        return
+    print(f"| {head} |")
+    print(f"|{'---|' * left}{'---:|' * (head.count('|') + 1 - left)}")
+    print("\n".join(lines))
+
+
+def _rows(arm: Found, base: str, metric: str) -> dict[str, Found]:
+    """By stratum: how an arm differs from a base in a metric."""
+    rows = arm.get("against", {}).get(base, [])
+    return {row["stratum"]: row for row in rows if row["metric"] == metric}
+
+
+# ---- with and without --------------------------------------------------------------------------
+
+
+def worth(metric: str = "recall@5") -> None:
+    """Print every set with the graph and without it."""
+    _print(
+        "set | queries | without | with | change (95% interval) | won | lost | verdict",
+        (
+            [
+                data,
+                *_worth_cells(found, OVERALL, metric),
+            ]
+            for data, found in _part("worth").items()
+        ),
+    )
+
+
+def _worth_cells(found: Found, stratum: str, metric: str) -> list[str]:
+    without, shipped = found["arms"][WITHOUT], found["arms"][SHIPPED]
+    row = _rows(shipped, WITHOUT, metric)[stratum]
+    return [
+        f"{row['queries']:,}",
+        _share(without["means"][stratum][metric]),
+        _share(shipped["means"][stratum][metric]),
+        _change(row),
+        str(row["wins"]),
+        str(row["losses"]),
+        row["verdict"],
+    ]
+
+
+def worth_by_stratum(metric: str = "ndcg@10") -> None:
+    """Print every stratum of every set with the graph and without it."""
+    _print(
+        "set | stratum | queries | without | with | change (95% interval) | won | lost | verdict",
+        (
+            [data, stratum, *_worth_cells(found, stratum, metric)]
+            for data, found in _part("worth").items()
+            for stratum in _rows(found["arms"][SHIPPED], WITHOUT, metric)
+            if stratum != OVERALL
+        ),
+        left=2,
+    )
+
+
+def brought() -> None:
+    """Print what the graph brought into the first five and ten, and what it put out of them."""
+    _print(
+        "set | first | relevant that came | relevant that left "
+        "| relevant by the graph alone | others by the graph alone",
+        (
+            [
+                data,
+                depth,
+                str(each["gained"]),
+                str(each["lost"]),
+                str(each["alone"]["relevant"]),
+                str(each["alone"]["others"]),
+            ]
+            for data, found in _part("worth").items()
+            for depth, each in found["brought"][OVERALL].items()
+        ),
+    )
+
+
+def costs() -> None:
+    """Print every stratum and metric in which the graph costs something, corrected or not."""
+    found = [
+        f"- {data}, {row['stratum']}, {row['metric']}: {_change(row)}, {row['verdict']}"
+        for data, each in _part("worth").items()
+        for row in each["arms"][SHIPPED]["against"][WITHOUT]
+        if row["high"] < 0
+    ]
+    nothing = "None: no interval lies below zero." if _part("worth") else NOT_YET
+    print("\n".join(found) if found else nothing)
+
+
+# ---- shapes ------------------------------------------------------------------------------------
+
+
+def descriptions() -> None:
+    """Print what every shape is."""
+    _print("shape | what it is", ([shape.name, shape.what] for shape in SHAPES), left=2)
+
+
+def shapes(metric: str, base: str = WITHOUT) -> None:
+    """Print every shape on every set, with its verdict against a base."""
+    _arms(_part("shapes"), metric, base)
+
+
+def _arms(part: Found, metric: str, base: str) -> None:
+    """A row for each arm: its figure on each set, and what it is against a base."""
+    shown = {data: found for data, found in part.items() if metric in _metrics(found)}
+    names = dict.fromkeys(name for found in shown.values() for name in found["arms"])
+    _print(
+        " | ".join(["", *shown]),
+        ([name, *(_cell(found, name, metric, base) for found in shown.values())] for name in names),
+    )
+
+
+def _metrics(found: Found) -> Found:
+    means: Found = next(iter(found["arms"].values()))["means"][OVERALL]
+    return means
+
+
+def _cell(found: Found, name: str, metric: str, base: str) -> str:
+    if name not in found["arms"]:
+        return ""
+    arm = found["arms"][name]
+    figure = _share(arm["means"][OVERALL][metric])
+    row = _rows(arm, base, metric).get(OVERALL)
+    return f"{figure}, {row['verdict']}" if row else f"**{figure}**"
+
+
+def shapes_by_stratum(data: str, metric: str = "ndcg@10") -> None:
+    """Print every shape on every stratum of a set."""
+    found = _part("shapes").get(data)
+    if not found:
+        print(NOT_YET)
+        return
+    strata = [name for name in found["arms"][WITHOUT]["means"] if name != OVERALL]
+    rows = []
+    for name, arm in found["arms"].items():
+        against = _rows(arm, WITHOUT, metric)
+        marks = [_mark(against.get(stratum)) for stratum in strata]
+        cells = [_share(arm["means"][stratum].get(metric, 0.0)) for stratum in strata]
+        rows.append([name, *(f"{x}{mark}" for x, mark in zip(cells, marks, strict=True))])
+    _print(" | ".join(["", *strata]), rows)
+
+
+def _mark(row: Found | None) -> str:
+    """A plus for better, a minus for worse, nothing where it cannot be told."""
+    return {"better": " +", "worse": " -"}.get(row["verdict"], "") if row else ""
+
+
+def alone(depth: int = 10) -> None:
+    """Print how many memories each shape alone put among the first, relevant and not."""
+    part = _part("shapes")
+    names = [shape.name for shape in SHAPES if part and shape.name != WITHOUT]
+    _print(
+        " | ".join(["", *part]),
+        (
+            [name, *(_alone_cell(found["arms"].get(name), depth) for found in part.values())]
+            for name in names
+        ),
+    )
+
+
+def _alone_cell(arm: Found | None, depth: int) -> str:
+    if not arm:
+        return ""
+    found = arm["alone"][str(depth)]
+    return f"{found['relevant']} / {found['others']}"
+
+
+def times() -> None:
+    """Print how long the graph leg of each shape takes."""
+    part = _part("shapes")
+    off = {"graph": 0.0}
+    names = [x.name for x in SHAPES if part and x.settings.get("leg_weights") != off]
+    _print(
+        " | ".join(["", *part]),
+        ([name, *(_time_cell(found, name) for found in part.values())] for name in names),
+    )
+
+
+def _time_cell(found: Found, name: str) -> str:
+    times = found["arms"].get(name, {}).get("milliseconds")
+    return f"{times['p50']:.0f} / {times['p95']:.0f}" if times else ""
+
+
+# ---- extractors and weights --------------------------------------------------------------------
+
+
+def building() -> None:
+    """Print what each extractor made of each set, and what it took."""
+    _print(
+        "set | extractor | memories | concepts | mentions | relations | ms for a memory",
+        _building(),
+        left=2,
+    )
+
+
+def _building() -> Iterator[list[str]]:
+    for data, found in _part("extractors").items():
+        for name, built in found["building"].items():
+            if "missing" in built:
+                yield [data, name, "not installed", "", "", "", ""]
+                continue
+            taken = built.get("imported", {})
+            yield [
+                data,
+                name,
+                f"{built['memories']:,}",
+                f"{built['holds']['concepts']:,}",
+                f"{built['holds']['mentions']:,}",
+                f"{built['holds']['relations']:,}",
+                "" if taken else f"{built['seconds'] / built['memories'] * 1e3:.1f}",
+            ]
+
+
+def extractors(metric: str) -> None:
+    """Print every extractor with every shape for which it may matter."""
+    _arms(_part("extractors"), metric, f"rules: {SHIPPED}")
+
+
+def weights(metric: str = "ndcg@10") -> None:
+    """Print what each weight of the leg is worth around what is shipped."""
+    _arms(_part("weights"), metric, SHIPPED)
+
+
+# ---- where figures come from -------------------------------------------------------------------
+
+
+def provenance(part: str) -> None:
+    """Print which queries a part was measured on, and by which code."""
+    sets = _part(part)
+    if not sets:
+        print(NOT_YET)
+        return
+    splits = ", ".join(sorted({found["split"] for found in sets.values()}))
+    codes = ", ".join(sorted({f"`{found['code'][:12]}`" for found in sets.values()}))
+    last = max(found["created_at"] for found in sets.values())[:10]
+    print(f"*Queries: {splits}. Code {codes}, {last}.*")

@@ -1,0 +1,63 @@
+"""An extractor for tests: it reads what a memory says in so many words.
+
+A memory such as `Gannet | Heron, Ilse | Gannet > runs on > Heron` is about Gannet, names Heron and
+Ilse, and states a relation. Every part may be empty. Its tags and keywords are mentioned as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from recollect.concepts import Extraction, Kind, Mention, Role, Statement, name_of
+from recollect.protocols import Store
+from recollect.types import Memory
+
+HOUR = timedelta(hours=1)
+Make = Callable[..., Memory]
+Read = Callable[..., int]
+
+
+def mention(label: str, role: Role = Role.NAME, kind: Kind = Kind.NAME) -> Mention:
+    return Mention(name_of(label), role, kind, label)
+
+
+def states(source: str, kind: str, target: str, **fields: object) -> Statement:
+    return Statement(mention(source), kind, mention(target), **fields)  # type: ignore[arg-type]
+
+
+def extraction_of(memory: Memory) -> Extraction:
+    """What a memory says."""
+    subjects, names, statements = ([*_parts(memory.content)] + [[]] * 3)[:3]
+    mentions = [
+        *(mention(label, Role.SUBJECT) for label in subjects),
+        *(mention(label) for label in names),
+        *(mention(tag, Role.TAG, Kind.TOPIC) for tag in memory.tags),
+        *(mention(keyword, Role.KEYWORD, Kind.TOPIC) for keyword in memory.keywords),
+    ]
+    said = [states(*(part.strip() for part in each.split(">"))) for each in statements]
+    return Extraction(tuple(mentions), tuple(said))
+
+
+def _parts(content: str) -> list[list[str]]:
+    return [
+        [each.strip() for each in part.split(",") if each.strip()] for part in content.split("|")
+    ]
+
+
+def read_all(store: Store, at: datetime) -> int:
+    """Do every job that waits for the extractor; how many there were."""
+    jobs = store.claim(["extract"], 999, at, at + HOUR)
+    store.finish_extraction(jobs, [extraction_of(job.memory) for job in jobs], at)
+    return len(jobs)
+
+
+def after(memory: Memory, **changes: object) -> Memory:
+    """The next version of a memory, written an hour later."""
+    later = memory.updated_at + HOUR
+    return replace(memory, version=memory.version + 1, updated_at=later, **changes)  # type: ignore[arg-type]
+
+
+def deleted(memory: Memory) -> Memory:
+    return after(memory, deleted_at=memory.updated_at + HOUR)
