@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -49,7 +49,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -92,6 +92,9 @@ bench-latency: $(READY) ## Recall against the bare FTS5 statement at 5,452 and 1
 
 bench-hybrid: $(READY) ## Recall by words and meaning against its bare parts, and what 100,000 memories take
 	$(BIN)/python benchmarks/hybrid.py $(KEEP)
+
+bench-graph-speed: $(READY) ## Building, adding to and recalling with the graph, at 1,000 to 100,000 memories
+	$(BIN)/python benchmarks/graph_speed.py --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/2wiki %/musique,$(SETS))) $(KEEP)
 
 bench-first-recall: $(READY) ## The first recall of a new process, with its own model and with a borrowed one
 	$(BIN)/python benchmarks/first_recall.py $(KEEP)

@@ -68,6 +68,7 @@ READINGS = {
 READ_BY = (
     SHIPPED,
     "over relations alone",
+    "over relations alone, to any memory",
     "related concepts first",
     "PageRank as a leg of RRF",
     "PageRank, added",

@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -184,7 +184,7 @@ def recall(folder: Path, questions: Sequence[str]) -> Figures:
     }
 
 
-def _ask(parts: dict[str, Callable[[str], Recollection]], questions: Sequence[str]) -> Times:
+def _ask(parts: Mapping[str, Callable[[str], Recollection]], questions: Sequence[str]) -> Times:
     """Milliseconds of each question, put to all one right after the other."""
     times: Times = {}
     gc.disable()
@@ -197,7 +197,7 @@ def _ask(parts: dict[str, Callable[[str], Recollection]], questions: Sequence[st
         [dense] = answers["meaning"].trace.legs
         for name, milliseconds in {
             "dense leg": dense.milliseconds,
-            "dense leg, embedded": dense.milliseconds - float(dense.detail["embedding_ms"]),
+            "dense leg, embedded": dense.milliseconds - float(str(dense.detail["embedding_ms"])),
             "graph stage": answers["whole"].trace.milliseconds["graph"],
             "recall without graph": taken["without"],
             "recall": taken["whole"],

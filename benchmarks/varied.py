@@ -18,7 +18,7 @@ from recollect.bench import evaluation
 from recollect.config import Settings
 
 _WORD = re.compile(r"[^\W\d_]+")
-_COMMON = 0.01  # of the memories of a set
+_COMMON, _COMMON_SHARE = 10, 0.01  # a name is common that so many and such a share of a set hold
 _ENDINGS = ("bak", "cel", "din", "fok", "gur", "lem", "nop", "put", "raz", "ses", "tiv", "zud")
 
 
@@ -57,7 +57,7 @@ def memories(sets: Sequence[VariedSet], size: int) -> list[str]:
 def _names(texts: Sequence[str]) -> frozenset[str]:
     """The words that are never written small."""
     held = Counter(word for text in texts for word in {*_WORD.findall(text)})
-    most = max(1, len(texts) * _COMMON)
+    most = max(_COMMON, len(texts) * _COMMON_SHARE)
     return frozenset(
         word
         for word, memories in held.items()

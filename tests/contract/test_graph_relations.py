@@ -39,7 +39,7 @@ def said(relations: list[Relation]) -> list[tuple[str, str, str]]:
 def span(relation: Relation, noon: datetime) -> tuple[float, float | None]:
     """From when and until when it was believed, in hours after noon."""
     until = relation.retracted_at
-    return (relation.recorded_at - noon) / HOUR, until and (until - noon) / HOUR
+    return (relation.recorded_at - noon) / HOUR, None if until is None else (until - noon) / HOUR
 
 
 def test_a_statement_is_a_relation_with_its_evidence(

@@ -50,8 +50,8 @@ def extraction(memory: Memory, target: str) -> Extraction:
     pairs = memory.content.split()[:-1]
     found = [mention(letter, place) for place, pair in enumerate(pairs) for letter in pair]
     stated = [
-        Statement(mention(one, 1), "knows", mention(two, 2), weight=(1 + place) / 4)
-        for place, (one, two) in enumerate(pairs)
+        Statement(mention(pair[0], 1), "knows", mention(pair[1], 2), weight=(1 + place) / 4)
+        for place, pair in enumerate(pairs)
         if place or target == "first"
     ]
     return Extraction(tuple(found[target == "second" :]), tuple(stated))

@@ -109,7 +109,7 @@ def test_a_memory_that_the_graph_led_to_has_a_way_that_ends_at_it(open_memory: O
     assert [*faults(answer, memory.settings)] == []
     [step] = answer.hits[1].path
     for path in ((), (step._replace(target=stored.id),), (step, step)):
-        changed = hits(answer, lambda given, path=path: (given[0], replace(given[1], path=path)))
+        changed = replace(answer, hits=(answer.hits[0], replace(answer.hits[1], path=path)))
         told = [*faults(changed, memory.settings)]
         assert told == ["an answer does not say how the graph led to a memory"]
 

@@ -95,7 +95,8 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     settings = config.checked({"fusion": fusion, "limit": limit})
     memory = Recollect(MemoryStore(), settings)
     recall = memory._recall
-    assert [leg.name for leg in (*recall.legs, *recall.following)] == [*config.LEGS]
+    names = [leg.name for leg in recall.legs] + [leg.name for leg in recall.following]
+    assert names == [*config.LEGS]
     assert memory.locked_out() == {}
 
 

@@ -100,7 +100,9 @@ def figures(rows: arms.Rows) -> dict[str, float]:
 
 def test_no_weight_measures_what_a_run_of_the_benchmark_does(tmp_path: Path) -> None:
     folder = small_set(tmp_path / "harbour")
-    run = measure(folder, split="dev", settings={"embedder": "hash", "embedded_text": "content"})
+    without_graph = {"leg_weights": {"graph": 0}}
+    settings = {"embedder": "hash", "embedded_text": "content", **without_graph}
+    run = measure(folder, split="dev", settings=settings)
 
     found = neighbours.measure(folder, HashEmbedder())
 

@@ -56,12 +56,13 @@ def embedder() -> Watched:
 
 @pytest.fixture
 def open_both(path: Path, clock: FixedClock, embedder: Watched) -> Iterator[Open]:
-    """Opens the store at `path` with both legs; settings are keywords."""
+    """Opens the store at `path` with both legs and no third; settings are keywords."""
     opened: list[Recollect] = []
     new_id = counting_ids()
 
     def open_(**fields: object) -> Recollect:
-        chosen = Settings.model_validate({"store": path, **fields})
+        alone = {"store": path, "leg_weights": {"graph": 0}}
+        chosen = Settings.model_validate(alone | fields)
         among = Embedders.among(embedder)
         opened.append(
             Recollect(SqliteStore(path), chosen, clock=clock, new_id=new_id, embedders=among)

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def test_every_page_of_a_large_graph_is_read(
 # ---- plans -------------------------------------------------------------------------------------
 
 #: What is asked while somebody waits for a recall, or for each memory that is read.
-LOOKED_UP = {
+LOOKED_UP: dict[str, dict[str, Any]] = {
     "concepts_named": {"names": "[]"},
     "merged_into": {"concepts": "[]"},
     "known_names": {"names": "[]"},

@@ -44,7 +44,7 @@ def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, .
 
 def _following(store: Store, settings: Settings) -> tuple[Following, ...]:
     """The legs that go on from what the others found, those of them that are on."""
-    every: tuple[Following, ...] = (GraphLeg(store, Spread(**settings.graph)),)
+    every: tuple[Following, ...] = (GraphLeg(store, Spread.of(settings.graph)),)
     return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
 
 

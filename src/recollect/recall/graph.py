@@ -24,22 +24,25 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 from recollect.concepts import ConceptName, Mentioned, Role
 from recollect.protocols import GraphSearch
+from recollect.recall.likeness import Likeness
 from recollect.spotting import Text
 from recollect.trace import LegReport
 from recollect.types import Candidate, Filter, Fused, MemoryId, Query, Ranking, Step
 
 #: A concept that so many memories mention is no connection any more.
 TOO_COMMON = 50
-#: At most so many mentions are looked at in a hop, those of the most specific concepts first, and
-#: so many memories are compared with the query: a bound on the work, whatever the graph is like.
+#: At most so many mentions are looked at in a hop, those of the concepts that are reached the most
+#: strongly, and so many memories are compared with the query: a bound on the work, whatever the
+#: graph is like.
 _MOST_MENTIONS = 2_000
 _MOST_COMPARED = 200
 #: So many jobs of the queue are looked at to say what is not read yet.
 _LOOKED_AT = 1_000
+_COUNTS = ("seeds", "hops", "too_common")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +61,11 @@ class Spread:
     further: float = 0.5  #: what is left with each further hop
     too_common: int = TOO_COMMON  #: so many memories mention a concept that leads nowhere
 
-    def __post_init__(self) -> None:
-        for name in ("seeds", "hops", "too_common"):  # a setting may be any number
-            object.__setattr__(self, name, int(getattr(self, name)))
+    @classmethod
+    def of(cls, weights: Mapping[str, Any]) -> Self:
+        """The defaults with these weights changed; counts are whole numbers."""
+        counts = {name: int(weights[name]) for name in _COUNTS if name in weights}
+        return cls(**{**weights, **counts})
 
     def specificity(self, memories: int) -> float:
         """How much a concept tells that so many memories mention: all, down to nothing."""
@@ -154,7 +159,7 @@ class _Walk:
         self._spread = spread
         self._filter = filter
         self._fused = {candidate.id: candidate.score for candidate in fused}
-        self._likeness = _Likeness(rankings)
+        self._likeness = Likeness(rankings)
         self._rankings = rankings
         self._named: dict[MemoryId, _Reached] = {}  # memories about what the query names
         self.named: set[ConceptName] = set()  #: concepts that the query names
@@ -312,33 +317,6 @@ class _Walk:
             evidence, path = together[id_]
             together[id_] = _Reached(evidence + self._likeness.of(id_), path)
         return together
-
-
-class _Likeness:
-    """How alike memories are to the query, as the legs that can tell say."""
-
-    def __init__(self, rankings: Sequence[Ranking]) -> None:
-        self._known: dict[MemoryId, float] = {}
-        self._judges = [ranking.judge for ranking in rankings if ranking.judge]
-        for ranking in rankings:
-            if ranking.judge:
-                for candidate in ranking.candidates:
-                    self._known[candidate.id] = candidate.evidence
-
-    def learn(self, ids: Sequence[MemoryId]) -> None:
-        """Have the legs judge these memories; one that none can judge is like nothing."""
-        missing = [id_ for id_ in ids if id_ not in self._known]
-        self._known |= dict.fromkeys(missing, 0.0)
-        for judge in self._judges:
-            if missing:
-                judged = judge(missing).values()
-                self._known |= {candidate.id: candidate.evidence for candidate in judged}
-
-    def knows(self, id_: MemoryId) -> bool:
-        return id_ in self._known
-
-    def of(self, id_: MemoryId) -> float:
-        return self._known.get(id_, 0.0)
 
 
 def _unread(waiting: int) -> str | None:

@@ -130,7 +130,7 @@ class GraphSearchInFile(SqliteFile):
             found += self._read(newest, parameters | {"concept": number, "limit": limit})
         by_number: dict[int, list[_Version]] = {}
         for version in found:
-            by_number.setdefault(version[3], []).append(version)  # type: ignore[arg-type]
+            by_number.setdefault(version[3], []).append(version)
         return by_number
 
     def relations(

@@ -69,12 +69,12 @@ def _again(rounds: int) -> FollowingOf:
     )
 
 
-def _related(*, alone: bool) -> FollowingOf:
-    spread = Spread(names=0.0, names_alike=0.0) if alone else Spread()
+def _related(spread: Spread, *, alone: bool) -> FollowingOf:
     return lambda recall: (GraphLeg(RelatedView(recall.store, alone=alone).as_search(), spread),)
 
 
 _SHIPPED = Spread()
+_ABOUT_ALONE = Spread(names=0.0, names_alike=0.0)
 _RRF: Mapping[str, Any] = {"fusion": "rrf"}
 _LIGHT: Mapping[str, Any] = {"fusion": "rrf", "leg_weights": {"graph": 0.35}}
 
@@ -122,7 +122,7 @@ SHAPES = (
     Shape(
         name="memories about a concept alone",
         what="no memory that merely names it",
-        following=_spread(Spread(names=0.0, names_alike=0.0)),
+        following=_spread(_ABOUT_ALONE),
     ),
     Shape(
         name="memories that name a concept alone",
@@ -192,11 +192,16 @@ SHAPES = (
     Shape(
         name="over relations alone",
         what="from a seed only over what it relates, to memories about the other end",
-        following=_related(alone=True),
+        following=_related(_ABOUT_ALONE, alone=True),
+    ),
+    Shape(
+        name="over relations alone, to any memory",
+        what="the same, to memories that merely name the other end, too",
+        following=_related(_SHIPPED, alone=True),
     ),
     Shape(
         name="related concepts first",
         what="what a seed relates counts as if nobody else mentioned it",
-        following=_related(alone=False),
+        following=_related(_SHIPPED, alone=False),
     ),
 )
