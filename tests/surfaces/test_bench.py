@@ -313,8 +313,8 @@ def test_an_exception_inside_of_a_retriever_is_the_retrievers(
 def test_a_comparison_begins_with_its_verdict(run: Run, results: tuple[Path, Path]) -> None:
     shipped, prior = results
     for pair, verdict in (
-        ((shipped, prior), "worse: ndcg@10 -0.0"),
-        ((prior, shipped), "better: ndcg@10 +0.0"),
+        ((shipped, prior), "worse: ndcg@10 -0."),
+        ((prior, shipped), "better: ndcg@10 +0."),
         ((prior, prior), "cannot tell: ndcg@10 +0.0000"),
     ):
         ran = run("bench", "compare", *pair, "--metric", "ndcg@10")
