@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from chat_server import ChatServer, says, serving, well
 from recollect.concepts import Extraction, Role
 from recollect.errors import ExtractorFailure, InvalidSetting
-from recollect.graph.llm import LlmExtractor, Prices, open_llm_extractor
-from recollect.graph.llm_asking import Address
-from recollect.graph.llm_prompt import MOST_CHARACTERS, SYSTEM
+from recollect.graph.llm.asking import Address
+from recollect.graph.llm.extractor import LlmExtractor, Prices, open_llm_extractor
+from recollect.graph.llm.prompt import MOST_CHARACTERS, SYSTEM
 from recollect.protocols import Extractor
 from recollect.types import Memory
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.concepts import Extraction, Kind, Role, name_of
-from recollect.graph.llm_answers import (
+from recollect.graph.llm.answers import (
     MOST_ENTITIES,
     MOST_TRIPLES,
     Flaw,

@@ -30,9 +30,9 @@ from chat_server import (
 from recollect.calls import Patience
 from recollect.concepts import Extraction
 from recollect.errors import ExtractorFailure
-from recollect.graph.llm import LlmExtractor
-from recollect.graph.llm_answers import Flaw
-from recollect.graph.llm_asking import Address
+from recollect.graph.llm.answers import Flaw
+from recollect.graph.llm.asking import Address
+from recollect.graph.llm.extractor import LlmExtractor
 from recollect.types import Memory
 
 KEY = "sk-very-secret-123"

@@ -12,7 +12,7 @@ from recollect.protocols import Extractor, Page, Store
 from recollect.types import Filter, Memory, Scope, State
 
 if TYPE_CHECKING:
-    from recollect.graph.llm import Estimate, LlmExtractor
+    from recollect.graph.llm.extractor import Estimate, LlmExtractor
 
 _PAGE = 1_000  # memories looked at together
 _PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
@@ -60,7 +60,7 @@ def budget(extractor: Extractor) -> Budget | None:
 
 def chat_model(extractor: Extractor) -> LlmExtractor | None:
     """The chat model that reads, perhaps beside others."""
-    from recollect.graph.llm import LlmExtractor  # noqa: PLC0415  most read by rules alone
+    from recollect.graph.llm.extractor import LlmExtractor  # noqa: PLC0415  most read by rules alone
 
     parts = extractor.parts if isinstance(extractor, Together) else (extractor,)
     return next((part for part in parts if isinstance(part, LlmExtractor)), None)

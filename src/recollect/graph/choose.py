@@ -58,7 +58,7 @@ def choose_extractor(name: str, llm: LlmOptions | None = None) -> Extractor | No
 
 
 def _llm(options: LlmOptions | None) -> Extractor:
-    from recollect.graph.llm import open_llm_extractor  # noqa: PLC0415
+    from recollect.graph.llm.extractor import open_llm_extractor  # noqa: PLC0415
 
     if options is None:
         raise InvalidSetting(

@@ -18,11 +18,11 @@ from recollect.chat.client import NotAChat
 from recollect.chat.dialects import DIALECTS
 from recollect.concepts import Extraction
 from recollect.errors import ExtractorFailure, InvalidSetting
-from recollect.graph import llm_prompt as prompt
-from recollect.graph.llm_answers import Flaw, read
-from recollect.graph.llm_asking import PATIENCE, Address, MeteredChat
-from recollect.graph.llm_budget import DailyTokens
-from recollect.graph.llm_cache import ExtractionCache
+from recollect.graph.llm import prompt
+from recollect.graph.llm.answers import Flaw, read
+from recollect.graph.llm.asking import PATIENCE, Address, MeteredChat
+from recollect.graph.llm.budget import DailyTokens
+from recollect.graph.llm.cache import ExtractionCache
 from recollect.types import Memory
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from recollect.errors import ExtractorFailure
 from recollect.statements import statements_of
 
-_SQL = statements_of(files("recollect.graph").joinpath("sql", "tokens.sql").read_text("utf-8"))
+_SQL = statements_of(files("recollect.graph.llm").joinpath("sql", "tokens.sql").read_text("utf-8"))
 _BUSY_SECONDS = 30.0  # others write for milliseconds, and nobody waits for us
 _KEPT_DAYS = 31
 

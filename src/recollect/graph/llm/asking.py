@@ -12,8 +12,8 @@ from recollect.calls import CallFailed, Patience
 from recollect.chat.client import ChatClient
 from recollect.chat.dialects import Dialect, Question, Said
 from recollect.chat.tokens import tokens_of
-from recollect.graph.llm_budget import DailyTokens, Taken
-from recollect.graph.llm_prompt import prompt_tokens
+from recollect.graph.llm.budget import DailyTokens, Taken
+from recollect.graph.llm.prompt import prompt_tokens
 
 if TYPE_CHECKING:
     from recollect.calls import Key

@@ -26,7 +26,7 @@ from recollect.concepts import (
     name_of,
     words,
 )
-from recollect.graph.llm_dates import first_moment, moment_after
+from recollect.graph.llm.dates import first_moment, moment_after
 
 MOST_ENTITIES = 40  # of a memory; nobody names more in so few words
 MOST_TRIPLES = 40

@@ -20,7 +20,9 @@ from recollect.concepts import ConceptName, Extraction, Kind, Mention, Role, Sta
 from recollect.statements import statements_of
 
 MOST_BYTES = 128 * 1024 * 1024  # of a file: about a hundred thousand memories
-_SQL = statements_of(files("recollect.graph").joinpath("sql", "extractions.sql").read_text("utf-8"))
+_SQL = statements_of(
+    files("recollect.graph.llm").joinpath("sql", "extractions.sql").read_text("utf-8")
+)
 _LAYOUT = Layout(
     what="extractions",
     statements=_SQL,
