@@ -128,7 +128,10 @@ def shapes(folder: Path, _split: str, embedders: EmbeddersOfRun) -> dict[str, An
 
 def weights(folder: Path, _split: str, embedders: EmbeddersOfRun) -> dict[str, Any]:
     """Every weight of the shipped shape, one changed at a time."""
-    swept = [Shape(name=arm.name, what="", settings=arm.settings) for arm in read_arms(SWEEP)]
+    swept = [
+        Shape(name=arm.name, what="", settings=arm.settings, adds_to=SHIPPED)
+        for arm in read_arms(SWEEP)
+    ]
     return _choices(folder, [_BY_NAME[SHIPPED], *swept], [SHIPPED], embedders)
 
 
@@ -144,7 +147,7 @@ def _choices(
     return {
         **graph_results.described(data, split),
         **building,
-        "arms": graph_results.compared(found, bases),
+        "arms": graph_results.compared(found, bases, {x.name: x.adds_to for x in choices}),
     }
 
 

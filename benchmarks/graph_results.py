@@ -71,20 +71,23 @@ def worth(without: Asked, shipped: Asked) -> Found:
     }
 
 
-def compared(arms: Mapping[str, Asked], bases: Sequence[str]) -> Found:
-    """Every arm's figures, and how it differs from each base.
+def compared(
+    arms: Mapping[str, Asked], bases: Sequence[str], own: Mapping[str, str] | None = None
+) -> Found:
+    """Every arm's figures, and how it differs from each base, and from one of its own if it has it.
 
     By stratum from the first base alone, and in the headline: the file stays small.
     """
     found: Found = {}
     for name, asked in arms.items():
+        beside = dict.fromkeys([*bases, *([own[name]] if own and name in own else ())])
         against = {
             base: [
                 row
                 for row in _differences(arms[base].rows, asked.rows, CHOOSING)
                 if row["stratum"] == OVERALL or (base == bases[0] and row["metric"] == HEADLINE)
             ]
-            for base in bases
+            for base in beside
             if base in arms and base != name
         }
         alone = {str(depth): _alone(asked.rows, depth) for depth in DEPTHS}

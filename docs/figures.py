@@ -72,12 +72,18 @@ def _of(rows: list[Row], label: str) -> Row:
 
 def headlines() -> None:
     """Print the product on every set, beside each of its legs and other ways to fuse them."""
-    others = ("words alone", "meaning alone", "the legs by rrf", EARLIER)
+    others = (
+        "without the graph",
+        "words alone",
+        "meaning alone",
+        "words and meaning by rrf",
+        EARLIER,
+    )
     print(
-        "| set | queries | nDCG@10 (95% interval) | recall@5 | recall@10 "
+        "| set | queries | nDCG@10 (95% interval) | recall@5 | recall@10 | without the graph "
         "| words alone | meaning alone | both by RRF | earlier lexical path |"
     )
-    print("|---|---:|---|---:|---:|---|---|---|---|")
+    print("|---|---:|---|---:|---:|---|---|---|---|---|")
     for name, rows in _sets(_read("quality")).items():
         ours = _of(rows, PRODUCT)
         overall = ours["result"]["overall"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from recollect.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT
+from recollect.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "graph.json"
 OVERALL = "overall"
@@ -168,6 +168,19 @@ def _cell(found: Found, name: str, metric: str, base: str) -> str:
     figure = _share(arm["means"][OVERALL][metric])
     row = _rows(arm, base, metric).get(OVERALL)
     return f"{figure}, {row['verdict']}" if row else f"**{figure}**"
+
+
+def ranks(metric: str = "ndcg@10") -> None:
+    """Print what PageRank adds to fusion by ranks, as the earlier system had it."""
+    part = _part("shapes")
+    names = [x.name for x in SHAPES if RANKS_ALONE in (x.name, x.adds_to)] if part else []
+    _print(
+        " | ".join(["", *part]),
+        (
+            [name, *(_cell(found, name, metric, RANKS_ALONE) for found in part.values())]
+            for name in names
+        ),
+    )
 
 
 def shapes_by_stratum(data: str, metric: str = "ndcg@10") -> None:

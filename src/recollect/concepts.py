@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple, NewType
 
 from recollect.analysis import fold
@@ -19,6 +20,7 @@ from recollect.types import MemoryId
 
 ConceptName = NewType("ConceptName", str)
 
+WORDS_CACHED = 50_000  # about 6 MB; folding is a good part of reading a memory
 LONGEST_NAME = 7  #: words; a longer run is a sentence, not a name
 
 # A word, with the marks that hold an identifier or a name together; or the & of "Brown & Sons".
@@ -152,6 +154,7 @@ def words(text: str) -> list[Word]:
     return [Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text)]
 
 
+@lru_cache(WORDS_CACHED)
 def folded(word: str) -> str:
     """A word without case, accents and possessive."""
     return fold(_POSSESSIVE.sub("", word)) or fold(word)

@@ -16,7 +16,7 @@ import graph_results
 from bench_sets import Row, small_set, write_set
 from graph_results import Asked
 from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT
+from recollect.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 from recollect.bench.results import QueryRow
 
 Legs = Mapping[str, Mapping[str, int]]
@@ -138,13 +138,15 @@ def test_with_and_without_are_the_product_with_the_leg_on_and_off(
     assert found["holds"].keys() == {"concepts", "mentions", "relations"}
 
 
-def test_every_shape_is_measured_beside_the_same_two(
+def test_every_shape_is_measured_beside_the_same_two_and_what_it_adds_to(
     tmp_path: Path, embedders: EmbeddersOfRun
 ) -> None:
     found = graph.shapes(small_set(tmp_path / "harbour", 4), "dev", embedders)["arms"]
 
     assert [*found] == [shape.name for shape in SHAPES]
     assert {*found["over relations alone"]["against"]} == {WITHOUT, SHIPPED}
+    by_ranks = found["PageRank as a leg of RRF"]["against"]
+    assert {*by_ranks} == {WITHOUT, SHIPPED, RANKS_ALONE}
 
 
 def test_given_triples_are_imported_and_a_missing_extractor_is_said_to_be(

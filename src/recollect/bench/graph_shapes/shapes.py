@@ -17,6 +17,7 @@ from recollect.recall.graph import GraphLeg, Spread
 
 WITHOUT = "without the graph"
 SHIPPED = "as shipped"
+RANKS_ALONE = "RRF without the graph"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class Shape:
     what: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     following: FollowingOf | None = None
+    adds_to: str = WITHOUT  #: the same without the graph
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ SHAPES = (
     ),
     Shape(name=SHIPPED, what="one hop from the surest finds, and what the query names"),
     Shape(
-        name="RRF without the graph",
+        name=RANKS_ALONE,
         what="words and meaning by RRF, k = 60: what the next three add to",
         settings={"fusion": "rrf", "leg_weights": {"graph": 0.0}},
     ),
@@ -96,18 +98,21 @@ SHAPES = (
         what="seeded by the dense leg's scores, k = 60, weight 1: the earlier system",
         settings=_RRF,
         following=_pagerank(),
+        adds_to=RANKS_ALONE,
     ),
     Shape(
         name="PageRank as a leg of RRF, weight .35",
         what="the same, counting less",
         settings=_LIGHT,
         following=_pagerank(),
+        adds_to=RANKS_ALONE,
     ),
     Shape(
         name="PageRank beside RRF, weight .35",
         what="the same, without what other legs found, so that it hardly ever matters",
         settings=_LIGHT,
         following=_pagerank(new_alone=True),
+        adds_to=RANKS_ALONE,
     ),
     Shape(
         name="PageRank, added",
