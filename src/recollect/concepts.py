@@ -8,7 +8,6 @@ it is the same on every replica, and nobody has to hand out numbers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -163,11 +162,3 @@ def folded(word: str) -> str:
 def name_of(text: str) -> ConceptName:
     """The name that a text spells; empty when it has no word."""
     return ConceptName(" ".join(folded(word.surface) for word in words(text)))
-
-
-def phrases(text: str, longest: int = LONGEST_NAME) -> Iterator[ConceptName]:
-    """Every run of words in a text that may be a name, the longest at each place first."""
-    spelled = [folded(word.surface) for word in words(text)]
-    for start in range(len(spelled)):
-        for end in range(min(len(spelled), start + longest), start, -1):
-            yield ConceptName(" ".join(spelled[start:end]))
