@@ -76,26 +76,26 @@ def compared(
 ) -> Found:
     """Every arm's figures, and how it differs from each base, and from one of its own if it has it.
 
-    By stratum from the first base alone, and in the headline: the file stays small.
+    By stratum from recall without the graph alone, and in the headline: the file stays small.
     """
     found: Found = {}
     for name, asked in arms.items():
         beside = dict.fromkeys([*bases, *([own[name]] if own and name in own else ())])
         against = {
-            base: [
-                row
-                for row in _differences(arms[base].rows, asked.rows, CHOOSING)
-                if row["stratum"] == OVERALL or (base == bases[0] and row["metric"] == HEADLINE)
-            ]
+            base: [*_differences(arms[base].rows, asked.rows, CHOOSING, _by_stratum(base))]
             for base in beside
             if base in arms and base != name
         }
         alone = {str(depth): _alone(asked.rows, depth) for depth in DEPTHS}
-        found[name] = {**_figures(asked), "against": against, "alone": alone}
+        found[name] = {**_figures(asked, CHOOSING), "against": against, "alone": alone}
     return found
 
 
-def _figures(asked: Asked) -> Found:
+def _by_stratum(base: str) -> Sequence[str]:
+    return (HEADLINE,) if base == WITHOUT else ()
+
+
+def _figures(asked: Asked, metrics: Sequence[str] = METRICS) -> Found:
     """The means of every stratum, and how long the graph leg took."""
     groups = strata(asked.rows)
     p50, p95 = np.percentile(asked.milliseconds, [50, 95])
@@ -103,7 +103,7 @@ def _figures(asked: Asked) -> Found:
         "means": {
             name: {
                 "queries": len(rows),
-                **{metric: _mean(rows, metric) for metric in _metrics(rows)},
+                **{metric: _mean(rows, metric) for metric in _known(metrics, rows)},
             }
             for name, rows in groups.items()
         },
@@ -111,8 +111,9 @@ def _figures(asked: Asked) -> Found:
     }
 
 
-def _metrics(rows: Sequence[QueryRow]) -> list[str]:
-    return [metric for metric in METRICS if metric in rows[0].metrics]
+def _known(metrics: Sequence[str], rows: Sequence[QueryRow]) -> list[str]:
+    """Those of these metrics that a set has: not every one has grades."""
+    return [metric for metric in metrics if metric in rows[0].metrics]
 
 
 def _mean(rows: Sequence[QueryRow], metric: str) -> float:
@@ -120,16 +121,16 @@ def _mean(rows: Sequence[QueryRow], metric: str) -> float:
 
 
 def _differences(
-    before: Sequence[QueryRow], after: Sequence[QueryRow], metrics: Sequence[str] = METRICS
+    before: Sequence[QueryRow],
+    after: Sequence[QueryRow],
+    overall: Sequence[str] = METRICS,
+    by_stratum: Sequence[str] = METRICS,
 ) -> Iterator[Found]:
     first, second = strata(before), strata(after)
     for stratum, rows in first.items():
-        for metric in [each for each in _metrics(rows) if each in metrics]:
-            yield {
-                "stratum": stratum,
-                "metric": metric,
-                **_told(_difference(rows, second[stratum], metric)),
-            }
+        for metric in _known(overall if stratum == OVERALL else by_stratum, rows):
+            found = _difference(rows, second[stratum], metric)
+            yield {"stratum": stratum, "metric": metric, **_told(found)}
 
 
 def _difference(before: Sequence[QueryRow], after: Sequence[QueryRow], metric: str) -> Difference:
@@ -224,9 +225,9 @@ def _difference_of(row: Found) -> Difference:
 
 
 def _rounded(value: Any) -> Any:  # noqa: ANN401  whatever JSON holds
-    """The same with five digits after the point: nobody reads more."""
+    """The same with four digits after the point: nobody reads more."""
     if isinstance(value, dict):
         return {key: _rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_rounded(each) for each in value]
-    return round(value, 5) if isinstance(value, float) else value
+    return round(value, 4) if isinstance(value, float) else value

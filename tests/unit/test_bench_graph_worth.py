@@ -76,12 +76,17 @@ def test_what_came_and_left_and_what_only_the_graph_proposed_is_counted() -> Non
 
 
 def test_every_arm_is_compared_with_each_base_but_itself() -> None:
-    arms = {"base": asked(0.5, 0.5), "other": asked(1.0, 0.5)}
+    arms = {WITHOUT: asked(0.5, 0.5), SHIPPED: asked(1.0, 0.5), "other": asked(0.5, 1.0)}
 
-    found = graph_results.compared(arms, ["base"])
+    found = graph_results.compared(arms, [WITHOUT, SHIPPED])
 
-    assert found["base"]["against"] == {}
-    rows = found["other"]["against"]["base"]
+    assert {name: [*arm["against"]] for name, arm in found.items()} == {
+        WITHOUT: [SHIPPED],
+        SHIPPED: [WITHOUT],
+        "other": [WITHOUT, SHIPPED],
+    }
+    assert {row["stratum"] for row in found["other"]["against"][SHIPPED]} == {"overall"}
+    rows = found["other"]["against"][WITHOUT]
     assert {(row["stratum"], row["metric"]) for row in rows} == {
         ("overall", "recall@5"),
         ("overall", "ndcg@10"),

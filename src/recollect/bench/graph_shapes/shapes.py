@@ -186,12 +186,12 @@ SHAPES = (
     ),
     Shape(
         name="recalled again",
-        what="names of the surest finds are added to the query, which is put again",
+        what="names in the surest find are added to the query, which is put again",
         following=_again(rounds=1),
     ),
     Shape(
         name="recalled again, twice",
-        what="and once more with those of the new finds",
+        what="and once more with those in the surest new one",
         following=_again(rounds=2),
     ),
     Shape(
