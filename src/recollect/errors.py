@@ -69,7 +69,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 def _code_of(name: str) -> str:
@@ -445,6 +445,8 @@ class ExtractorFailure(WorkFailure):
     """The extractor of the concept graph does not answer, or not as it should."""
 
     hint = "`recollect doctor` says how the extractor does; recall goes on without new edges."
+    #: What other extractors had found in the same memories before this one failed.
+    found: Sequence[Any] = ()
 
 
 class RerankerFailure(ModelFailure):

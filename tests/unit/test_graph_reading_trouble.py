@@ -11,6 +11,7 @@ import pytest
 from made_up_extractors import TitleExtractor
 from recollect.concepts import ConceptName, Extraction, Mention, Merge, name_of
 from recollect.errors import ExtractorFailure
+from recollect.graph.together import Together
 from recollect.protocols import Store, WorkState
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, MemoryStore
@@ -212,3 +213,18 @@ def _in_between(place: ReadingPlace, method: str, other: Worker) -> None:
         return real(*args)
 
     setattr(place.store, method, interrupted)
+
+
+def test_what_one_extractor_read_serves_while_another_cannot_read(
+    place: ReadingPlace, make: Make
+) -> None:
+    def away(_memories: Sequence[Memory]) -> None:
+        raise ExtractorFailure("the server is away")
+
+    place.keep(make("Gannet: draws labels"))
+    both = Together(TitleExtractor(), TitleExtractor(trouble=away))
+
+    done = place.reader(both).once()
+
+    assert (done.finished, done.postponed) == (0, 1)
+    assert ("Gannet: draws labels", "subject", "gannet") in place.edges()

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 
 from recollect.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
+from recollect.errors import ExtractorFailure
 from recollect.protocols import Extractor
 from recollect.types import Memory
 
@@ -45,16 +46,25 @@ class Together:
         """What they find, put together.
 
         Raises:
-            ExtractorFailure: one of them cannot read.
+            ExtractorFailure: one of them cannot read; it says what those before it found.
         """
-        # The dearest last: when a cheaper one fails, nothing was paid for.
-        readings = [part(memories) for part in self.parts]
-        return [union(found) for found in zip(*readings, strict=True)]
+        readings: list[Sequence[Extraction]] = []
+        for part in self.parts:  # the dearest last: when a cheaper one fails, nothing was paid for
+            try:
+                readings.append(part(memories))
+            except ExtractorFailure as exc:
+                exc.found = _together(readings)
+                raise
+        return _together(readings)
 
     def close(self) -> None:
         """Release all of them."""
         for part in self.parts:
             part.close()
+
+
+def _together(readings: Sequence[Sequence[Extraction]]) -> list[Extraction]:
+    return [union(found) for found in zip(*readings, strict=True)]
 
 
 def union(found: Iterable[Extraction]) -> Extraction:

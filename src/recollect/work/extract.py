@@ -93,6 +93,7 @@ class Extracting:
         try:
             found = extractor([job.memory for job in jobs])
         except ExtractorFailure as exc:
+            self._keep_meanwhile(jobs, exc.found)
             return exc
         except Exception as exc:  # noqa: BLE001  whatever a text does to a model ends as its error
             return ExtractorFailure(f"{type(exc).__name__}: {exc}", permanent=True)
@@ -103,19 +104,32 @@ class Extracting:
         return None
 
     def _keep(self, jobs: Sequence[Job], found: Sequence[Extraction]) -> None:
-        joining = Joining(store=self.store, clock=self.clock, certain=self.certain)
-        owned: dict[UserId, list[Reading]] = {}
-        for job, extraction in zip(jobs, found, strict=True):
-            reading = Reading(job, extraction, Text(job.memory.content))
-            owned.setdefault(job.owner, []).append(reading)
+        joining = self._joining()
+        owned = _by_owner(jobs, found)
         completed: dict[int, Extraction] = {}
-        for owner, readings in owned.items():
-            whole = joining.completed(Scope(user=owner), readings)
+        for scope, readings in owned.items():
+            whole = joining.completed(scope, readings)
             numbers = [reading.job.number for reading in readings]
             completed |= zip(numbers, whole, strict=True)
         self.store.finish_extraction(jobs, [completed[job.number] for job in jobs], self.clock())
-        for owner, readings in owned.items():
-            joining.look_again(Scope(user=owner), readings)
+        for scope, readings in owned.items():
+            joining.look_again(scope, readings)
+
+    def _keep_meanwhile(self, jobs: Sequence[Job], found: Sequence[Extraction]) -> None:
+        if found:
+            for scope, readings in _by_owner(jobs, found).items():
+                self._joining().meanwhile(scope, readings)
+
+    def _joining(self) -> Joining:
+        return Joining(store=self.store, clock=self.clock, certain=self.certain)
+
+
+def _by_owner(jobs: Sequence[Job], found: Sequence[Extraction]) -> dict[Scope, list[Reading]]:
+    owned: dict[Scope, list[Reading]] = {}
+    for job, extraction in zip(jobs, found, strict=True):
+        reading = Reading(job, extraction, Text(job.memory.content))
+        owned.setdefault(Scope(user=job.owner), []).append(reading)
+    return owned
 
 
 def _parts(jobs: Sequence[Job]) -> list[list[Job]]:

@@ -75,6 +75,17 @@ class Joining:
         known = self._known_in(scope, readings)
         return [_with_names(reading, known) for reading in readings]
 
+    def meanwhile(self, scope: Scope, readings: Sequence[Reading]) -> None:
+        """Add what was found so far, though the jobs are not done: another extractor failed.
+
+        A server that is away, or a spent budget, must not keep memories out of the graph.
+        """
+        whole = zip(readings, self.completed(scope, readings), strict=True)
+        present = {reading.job.number for reading in self._of_present_versions(scope, readings)}
+        found = {r.job.memory.id: x.mentions for r, x in whole if r.job.number in present}
+        if found:
+            self.store.add_mentions(scope, found)
+
     def look_again(self, scope: Scope, readings: Sequence[Reading]) -> None:
         """Add the names that another worker made known while these were read."""
         present = self._of_present_versions(scope, readings)
