@@ -229,3 +229,27 @@ def test_a_merge_with_an_unknown_name_is_answered_with_near_ones(
 
     assert ran.code == 3
     assert "Did you mean `Postgres`?" in ran.err
+
+
+def test_names_that_may_be_one_are_shown_and_nothing_is_merged(
+    run: Run, remember: Callable[..., str], take: Run
+) -> None:
+    one, other = remember("parse it first"), remember("then parse it again")
+    take(
+        json.dumps({"memory": one, "entities": ["Ilse Navrat"]}),
+        json.dumps({"memory": other, "entities": ["Ilse"]}),
+    )
+
+    told = run("graph", "merges", "--likely")
+
+    assert "ilse" in told.out
+    assert "→ ilse navrat" in told.out
+    assert run("graph", "merges").out == "No concept is merged into another.\n"
+
+
+def test_where_no_two_concepts_look_alike_nothing_is_proposed(
+    run: Run, remember: Callable[..., str], take: Run
+) -> None:
+    take(json.dumps({"memory": remember("they met"), "entities": ["Tony Gilroy", "Dan Gilroy"]}))
+
+    assert run("graph", "merges", "--likely", "--near").out == "No two concepts look like one.\n"

@@ -17,7 +17,7 @@ from recollect.errors import (
     RelationNotFound,
 )
 from recollect.graph import lazy
-from recollect.protocols import GraphCounts, Store
+from recollect.protocols import Embedder, GraphCounts, Store
 from recollect.recall import history
 from recollect.recall.attach import one_line
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
@@ -32,6 +32,7 @@ Format = Literal["graphml", "json"]
 
 LONGEST = 8  #: steps of a path that may be asked for
 MOST_HOPS = 4  #: of a subgraph
+MOST_REVIEWED = 2_000  #: concepts that are compared with each other
 
 _PRESENT = (State.LIVE, State.SUPERSEDED, State.EXPIRED)
 
@@ -60,6 +61,7 @@ class GraphVerbs:
     scope: Scope
     settings: Settings
     _store: Store
+    embedder: Callable[[], Embedder | None]
     _clock: Callable[[], datetime]
 
     # ---- reading -------------------------------------------------------------------------------
@@ -226,6 +228,17 @@ class GraphVerbs:
     def graph_merges(self, *, undone: bool = False) -> Sequence[Merge]:
         """The merges that hold, oldest first; with `undone` also those that were undone."""
         return self._store.merges(self.scope, undone=undone)
+
+    def graph_likely_merges(
+        self, *, limit: int = MOST_REVIEWED, near: bool = False
+    ) -> Sequence[Merge]:
+        """Concepts that may be one, the surest first, among those that most memories mention.
+
+        With `near` also those whose names mean nearly the same to the embedder. Nothing is merged.
+        """
+        embedder = self.embedder() if near else None
+        held = self._store.hubs(self.scope, check_number("limit", limit, MOST_REVIEWED))
+        return lazy.canonical.Canonicaliser(embedder).review(held, self._clock())
 
     # ---- from elsewhere ------------------------------------------------------------------------
 

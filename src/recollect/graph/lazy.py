@@ -7,9 +7,27 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from recollect.graph import cards, contradictions, export, naming, patterns, triples, walk
+    from recollect.graph import (
+        canonical,
+        cards,
+        contradictions,
+        export,
+        naming,
+        patterns,
+        triples,
+        walk,
+    )
 
-    __all__ = ["cards", "contradictions", "export", "naming", "patterns", "triples", "walk"]
+    __all__ = [
+        "canonical",
+        "cards",
+        "contradictions",
+        "export",
+        "naming",
+        "patterns",
+        "triples",
+        "walk",
+    ]
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -194,17 +194,21 @@ def settled(value: Contradiction, labels: Labels) -> RenderableType:
     return data(f"{done}: {value.proposal}.")
 
 
-def merges(values: Sequence[Merge]) -> RenderableType:
-    """Names that mean another concept."""
+def merges(values: Sequence[Merge], *, likely: bool = False) -> RenderableType:
+    """Names that mean another concept, or may."""
     if not values:
-        return data("No concept is merged into another.")
+        return data(
+            "No two concepts look like one." if likely else "No concept is merged into another."
+        )
     table = grid("-", "-", "")
     for value in values:
         undone = f"undone {day(value.undone_at)}" if value.undone_at else ""
         table.add_row(
             data(value.alias),
             data(f"→ {value.into}"),
-            parts(day(value.merged_at), value.reason, f"{value.score:.2f}", undone),
+            parts(
+                "" if likely else day(value.merged_at), value.reason, f"{value.score:.2f}", undone
+            ),
         )
     return table
 

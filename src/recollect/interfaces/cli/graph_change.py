@@ -128,11 +128,17 @@ def unmerge(
 def merges(
     ctx: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
+    likely: Annotated[
+        bool, typer.Option("--likely", help="Instead: concepts that may be one, to be judged.")
+    ] = False,
+    near: Annotated[
+        bool, typer.Option("--near", help="With --likely: also by what their names mean.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show which concepts are taken for one.
+    """Show which concepts are taken for one, or may be.
 
-    Example: recollect graph merges --all
+    Example: recollect graph merges --likely
     """
     run = Session.of(ctx, as_json=as_json)
     app_or_none = run.find()
@@ -140,10 +146,15 @@ def merges(
         run.reply_empty({"merges": []})
         return
     with app_or_none as memories:
-        found = memories.graph_merges(undone=every)
+        looking = likely or near
+        found = (
+            memories.graph_likely_merges(near=near)
+            if looking
+            else memories.graph_merges(undone=every)
+        )
     run.reply(
         {"merges": [dataclasses.asdict(each) for each in found]},
-        lambda: [lazy.render_graph.merges(found)],
+        lambda: [lazy.render_graph.merges(found, likely=looking)],
     )
 
 
