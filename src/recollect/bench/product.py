@@ -36,9 +36,8 @@ FIXED = {
         "the manifest of a run shows its settings",
     ),
     "busy_timeout": "nobody else writes to the store of a run",
-    **dict.fromkeys(
-        ("capture_queries", "llm_url", "llm_model", "judge_model", "llm_key"), _NOT_RECALL
-    ),
+    **dict.fromkeys(("capture_queries", "judge_model"), _NOT_RECALL),
+    **dict.fromkeys(("llm_url", "llm_model", "llm_key"), "a run asks no language model"),
 }
 
 
