@@ -183,6 +183,7 @@ def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
     run: Run, remember: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember("Something.", "--wait")
+    wait_until(lambda: not workers(place))  # that one could have done the next job, too
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "openai:text-embedding-3-small")
     remember("Something else.")
     wait_until(lambda: not workers(place))
