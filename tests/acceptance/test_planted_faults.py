@@ -95,9 +95,10 @@ def two_legs(store: Store, _active: ActiveSpace, settings: Settings) -> tuple[Le
 
 @pytest.fixture
 def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The product with one more leg, as a later version may have it."""
+    """The product with two legs that never agree, and no graph that follows them."""
     monkeypatch.setattr(config, "LEGS", ("lexical", "within"))
     monkeypatch.setattr(wiring, "_legs", two_legs)
+    monkeypatch.setattr(wiring, "_following", lambda *_: ())
 
 
 @pytest.fixture
@@ -155,8 +156,7 @@ def test_a_run_reports_a_leg_that_is_locked_out(apart: Path) -> None:
 @pytest.mark.usefixtures("with_a_second_leg")
 @pytest.mark.parametrize("fusion", ["convex", "rrf"])
 def test_a_leg_that_counts_is_not_reported(apart: Path, fusion: str) -> None:
-    # By ranks and shares the graph counts as much as a leg that found something by itself.
-    result = measure(apart, settings={"fusion": fusion, "leg_weights": {"graph": 0.0}})
+    result = measure(apart, settings={"fusion": fusion})
     assert result.warnings == ()
     assert result.legs["within"].placed_alone == 40
     assert result.overall["recall@10"] == 1.0
