@@ -68,6 +68,7 @@ def test_what_is_stored_is_embedded_without_anybody_waiting(
     run: Run, remember: Run, place: Path
 ) -> None:
     id_ = remember("Something.")
+    wait_until(lambda: workers(place) != [])  # a process is seen once it runs its program
     [worker] = workers(place)
     wait_until(lambda: embedded(run) == 1)
     run("update", id_, "Something else.")
