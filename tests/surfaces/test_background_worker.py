@@ -17,6 +17,7 @@ import pytest
 
 from recollect.embed import remote
 from recollect.work.post import Post
+from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
 
@@ -30,30 +31,7 @@ def awake(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
     monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "600")
     yield
-    for worker in workers(place):
-        os.kill(worker, signal.SIGKILL)
-    wait_until(lambda: not workers(place))
-
-
-def workers(place: Path) -> list[int]:
-    """The processes that work on a store in the background."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes()
-            dead = "\nState:\tZ" in (folder / "status").read_text()
-        except OSError:
-            continue
-        if b"recollect.interfaces.background" in line and str(place).encode() in line and not dead:
-            found.append(int(folder.name))
-    return found
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    end_workers(place)
 
 
 def embedded(run: Run) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ import pytest
 
 from recollect.app import Recollect
 from recollect.work.kinds import EXTRACT
+from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
 ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "6"))
@@ -24,13 +24,6 @@ ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "6"))
 @pytest.fixture(autouse=True)
 def _by_words(by_words: None) -> None:
     """The graph needs no embedder."""
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def waiting(run: Run) -> int:
@@ -215,22 +208,7 @@ def awake(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("RECOLLECT_WORKER", "auto")
     monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "600")
     yield
-    for worker in workers(place):
-        os.kill(worker, signal.SIGKILL)
-    wait_until(lambda: not workers(place))
-
-
-def workers(place: Path) -> list[int]:
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            line = (folder / "cmdline").read_bytes()
-            dead = "\nState:\tZ" in (folder / "status").read_text()
-        except OSError:
-            continue
-        if b"recollect.interfaces.background" in line and str(place).encode() in line and not dead:
-            found.append(int(folder.name))
-    return found
+    end_workers(place)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")

@@ -1,0 +1,38 @@
+"""Background workers of a store, as a test finds them. Linux alone has /proc."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def workers(place: Path) -> list[int]:
+    """The processes that work on a store in the background."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (folder / "cmdline").read_bytes()
+            dead = "\nState:\tZ" in (folder / "status").read_text()
+        except OSError:
+            continue
+        if b"recollect.interfaces.background" in line and str(place).encode() in line and not dead:
+            found.append(int(folder.name))
+    return found
+
+
+def end_workers(place: Path) -> None:
+    """Kill them, and wait until they are gone."""
+    for worker in workers(place):
+        os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: not workers(place))
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Wait for something that a process is to bring about."""
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
