@@ -20,7 +20,7 @@ from recollect.bench.evaluation import EvaluationSet, load
 from recollect.bench.metrics import HEADLINE
 from recollect.bench.runner import Plan, run
 from recollect.bench.sweep import tunable_split
-from recollect.store import lexicon
+from recollect.store.sqlite import lexicon
 
 
 def main() -> int:

@@ -270,7 +270,7 @@ def test_purging_removes_memory_versions_links_and_terms(
     assert store.versions(scope, gone.id) == []
     assert store.resolve(scope, gone.id) == []
     assert [*store.all_links(scope)] == []
-    assert store.lexical_statistics(["walrus"]).frequency == {"walrus": 1}
+    assert store.lexical_statistics(scope, ["walrus"]).frequency == {"walrus": 1}
     assert store.get(scope, kept.id) == kept
 
 

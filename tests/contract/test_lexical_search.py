@@ -27,15 +27,15 @@ def found(
     return [match.id for match in matches]
 
 
-def test_statistics_of_nothing_are_zero(store: Store) -> None:
-    assert store.lexical_statistics(["x"]) == (0, 0.0, {"x": 0})
-    assert store.lexical_statistics([]).frequency == {}
+def test_statistics_of_nothing_are_zero(store: Store, scope: Scope) -> None:
+    assert store.lexical_statistics(scope, ["x"]) == (0, 0.0, {"x": 0})
+    assert store.lexical_statistics(scope, []).frequency == {}
 
 
 def test_statistics_count_memories_not_occurrences(store: Store, scope: Scope, make: Make) -> None:
     store.put(scope, make("walrus walrus seal"))
     store.put(scope, make("seal", keywords=("walrus",), tags=("otter",)))
-    facts = store.lexical_statistics(["walrus", "seal", "otter", "whale"])
+    facts = store.lexical_statistics(scope, ["walrus", "seal", "otter", "whale"])
     assert facts.total == 2
     assert facts.frequency == {"walrus": 2, "seal": 2, "otter": 1, "whale": 0}
     assert facts.average_length == 3.0
@@ -43,12 +43,12 @@ def test_statistics_count_memories_not_occurrences(store: Store, scope: Scope, m
 
 def test_statistics_follow_what_is_written(store: Store, scope: Scope, make: Make) -> None:
     memory = make("walrus")
-    assert store.lexical_statistics(["walrus"]).frequency == {"walrus": 0}
+    assert store.lexical_statistics(scope, ["walrus"]).frequency == {"walrus": 0}
     store.put(scope, memory)
-    assert store.lexical_statistics(["walrus"]).frequency == {"walrus": 1}
+    assert store.lexical_statistics(scope, ["walrus"]).frequency == {"walrus": 1}
     store.purge(scope, [memory.id])
     store.put(scope, make("seal"))
-    assert store.lexical_statistics(["seal"]).frequency == {"seal": 1}
+    assert store.lexical_statistics(scope, ["seal"]).frequency == {"seal": 1}
 
 
 def test_a_match_carries_the_memory_and_its_index_entry(
@@ -237,5 +237,5 @@ def test_all_stores_rank_alike(
         }
         told = [[(*match[:-1], match.load()) for match in answer] for answer in answers.values()]
         assert all(each == told[0] for each in told), (terms, filter_)
-        facts = [each.lexical_statistics(terms) for each in stores.values()]
+        facts = [each.lexical_statistics(scope, terms) for each in stores.values()]
         assert all(fact == facts[0] for fact in facts)

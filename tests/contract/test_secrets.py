@@ -104,7 +104,7 @@ def test_a_sensitive_memory_is_found_by_its_labels_and_kinds_alone(
     memory = sensitive(make(tags=("harbour",), keywords=("router",)), "GitHub token")
     store.put(scope, memory, sealed=[seal(memory)])
     asked = ["harbour", "router", "github", "recollect", "get", "sensit", memory.id]
-    frequency = store.lexical_statistics(asked).frequency
+    frequency = store.lexical_statistics(scope, asked).frequency
     assert {term for term, count in frequency.items() if count} == {"harbour", "router", "github"}
 
 
@@ -122,7 +122,7 @@ def test_concealed_versions_lose_their_text_their_terms_and_their_vectors(
     store.replace(scope, third, sealed=records, concealed=hidden)
     assert store.versions(scope, first.id) == [*hidden, third]
     assert store.get(scope, first.id, noon) == hidden[0]
-    assert store.lexical_statistics(["walrus", "harbour"]).frequency == {"walrus": 0, "harbour": 3}
+    assert store.lexical_statistics(scope, ["walrus", "harbour"]).frequency == {"walrus": 0, "harbour": 3}
     assert store.sealed(scope, first.id) == sorted(records, key=lambda record: record.version)
     assert store.claim(["embed"], 10, noon + 9 * HOUR, noon + 10 * HOUR) == []
     assert store.scrub()

@@ -15,11 +15,11 @@ import pytest
 from recollect import analysis, errors
 from recollect.app import Recollect
 from recollect.concepts import Extraction, Kind, Mention, Role, name_of
-from recollect.store import migrate, queries
-from recollect.store.sqlite import SqliteStore
+from recollect.store import queries
+from recollect.store.sqlite import SqliteStore, migrate
 from recollect.types import Filter, Scope, Space
 
-MIGRATIONS = Path(migrate.__file__).parent / "sql" / "sqlite" / "migrations"
+MIGRATIONS = Path(queries.__file__).parent / "sql" / "sqlite" / "migrations"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:

@@ -43,8 +43,8 @@ class Recorder:
         self.store = store
         self.asked: list[tuple[bool, tuple[str, ...]]] = []
 
-    def lexical_statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        return self.store.lexical_statistics(terms)
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        return self.store.lexical_statistics(scope, terms)
 
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int

@@ -177,8 +177,9 @@ def test_the_pool_is_never_smaller_than_the_limit(ask: Ask) -> None:
 # ---- the loader of statements ------------------------------------------------------------------
 
 
-def test_every_statement_is_loaded_with_its_fragments_filled_in() -> None:
-    statements = queries.load("sqlite")
+@pytest.mark.parametrize("dialect", queries.FILES)
+def test_every_statement_is_loaded_with_its_fragments_filled_in(dialect: str) -> None:
+    statements = queries.load(dialect)
     assert len(statements) > 20
     for name, statement in statements.items():
         assert "/*" not in statement, name
@@ -186,10 +187,11 @@ def test_every_statement_is_loaded_with_its_fragments_filled_in() -> None:
         assert statement.lstrip().split()[0] in {"SELECT", "INSERT", "UPDATE", "DELETE", "WITH"}
 
 
-def test_every_statement_has_a_description() -> None:
-    text = "\n".join(queries.read("sqlite", name) for name in queries.FILES)
+@pytest.mark.parametrize("dialect", queries.FILES)
+def test_every_statement_has_a_description(dialect: str) -> None:
+    text = "\n".join(queries.read(dialect, name) for name in queries.FILES[dialect])
     described = [line for line in text.splitlines() if line.startswith("-- ") and ": " in line]
-    for name in queries.load("sqlite"):
+    for name in queries.load(dialect):
         assert any(line.startswith(f"-- {name}: ") for line in described), name
 
 

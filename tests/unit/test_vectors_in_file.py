@@ -15,7 +15,7 @@ import pytest
 
 from recollect.errors import StoreDamaged
 from recollect.protocols import DenseAnswer, History
-from recollect.store import matrix, vectors
+from recollect.store.sqlite import matrix, vectors
 from recollect.store.sqlite import SqliteStore
 from recollect.types import Filter, Memory, MemoryId, Scope, Space, UserId
 

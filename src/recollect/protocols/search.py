@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from recollect.types import Filter, Memory, MemoryId, Space
+from recollect.types import Filter, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
     from recollect.protocols.vectors import Vector
@@ -37,8 +37,11 @@ class LexicalStatistics(NamedTuple):
 class LexicalSearch(Protocol):
     """Finds memories by the terms of `recollect.analysis`."""
 
-    def lexical_statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the whole index."""
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are in the index that a scope is searched in.
+
+        A store of many users counts the scope's own memories; a file counts all that it holds.
+        """
 
     def lexical_matches(
         self,

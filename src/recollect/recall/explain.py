@@ -122,7 +122,7 @@ def _by_its_words(
     }
     if not spelling or memory.sensitive:
         return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
-    frequency = recall.store.lexical_statistics([*spelling]).frequency
+    frequency = recall.store.lexical_statistics(query.filter.scope, [*spelling]).frequency
     rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
     well = [each.leg for each in places if not each.report.error]
     able = replace(

@@ -53,7 +53,7 @@ class LexicalLeg:
         asked = analysis.ask(query.text)
         added = analysis.ask(" ".join(query.expanded)) if query.expanded else None
         surfaces = dict(added.terms) | dict(asked.terms) if added else dict(asked.terms)
-        statistics = self.search.lexical_statistics([*surfaces])
+        statistics = self.search.lexical_statistics(query.filter.scope, [*surfaces])
         terms = _rarest(surfaces, statistics)
         matches, broadened = self._find(query, terms, statistics)
         chosen = {term: surfaces[term] for term in terms}

@@ -1,11 +1,9 @@
-"""Looks a SQLite file over for damage; reads only."""
+"""Looks a store over for damage; reads only."""
 
 from __future__ import annotations
 
-import sqlite3
-
 from recollect.protocols import Finding
-from recollect.store.queries import SQLITE as SQL
+from recollect.store.database import Database
 
 #: Counts that must be zero: the finding, the statement, and what it counts.
 _COUNTED = (
@@ -19,36 +17,17 @@ _COUNTED = (
 )
 
 
-def findings(connection: sqlite3.Connection, *, read_only: bool) -> list[Finding]:
-    """Everything that was looked at."""
-    integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-    [journal] = connection.execute("PRAGMA journal_mode").fetchone()
-    return [
-        Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
-        Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
-        _lexicon(connection, read_only=read_only),
-        *(_counted(connection, *counted) for counted in _COUNTED),
-        _dead_jobs(connection),
-    ]
+def findings(database: Database) -> list[Finding]:
+    """Everything that is looked at in every store."""
+    return [*(_counted(database, *counted) for counted in _COUNTED), _dead_jobs(database)]
 
 
-def _lexicon(connection: sqlite3.Connection, *, read_only: bool) -> Finding:
-    """Whether FTS5's index agrees with the terms it was made from."""
-    if read_only:  # FTS5 takes the command as an INSERT
-        return Finding(name="lexicon", good=True, detail="not checked: the file is read-only")
-    try:
-        connection.execute(SQL["check_index"])
-    except sqlite3.DatabaseError as exc:
-        return Finding(name="lexicon", good=False, detail=str(exc))
-    return Finding(name="lexicon", good=True, detail="agrees with the terms")
-
-
-def _counted(connection: sqlite3.Connection, name: str, statement: str, what: str) -> Finding:
-    [count] = connection.execute(SQL[statement]).fetchone()
+def _counted(database: Database, name: str, statement: str, what: str) -> Finding:
+    [[count]] = database.read(statement)
     return Finding(name=name, good=count == 0, detail=f"{count} {what}")
 
 
-def _dead_jobs(connection: sqlite3.Connection) -> Finding:
-    count, error, _ = connection.execute(SQL["count_dead"]).fetchone()
+def _dead_jobs(database: Database) -> Finding:
+    [[count, error]] = database.read("count_dead")
     said = f"{count} jobs given up"
     return Finding(name="work", good=count == 0, detail=f"{said}: {error}" if error else said)

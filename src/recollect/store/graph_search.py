@@ -1,8 +1,7 @@
-"""Reads the concept graph of a SQLite file."""
+"""Reads the concept graph of a store."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -20,7 +19,7 @@ from recollect.concepts import (
 )
 from recollect.protocols import GraphCounts, ReadSoFar
 from recollect.store import rows
-from recollect.store.file import SqliteFile
+from recollect.store.database import OnDatabase
 from recollect.types import Filter, MemoryId, Scope
 
 #: What a role counts in `mentions.roles`; the strongest is the lowest.
@@ -67,7 +66,7 @@ class _Standing(NamedTuple):
         )
 
 
-class GraphSearchInFile(SqliteFile):
+class GraphSearchInDatabase(OnDatabase):
     """Satisfies `recollect.protocols.GraphSearch`.
 
     The counts of a concept are the sums over its names: a memory that mentions it by two of them
@@ -76,19 +75,20 @@ class GraphSearchInFile(SqliteFile):
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
-        found = self._read("concepts_named", _asked(scope, names))
-        return {ConceptName(asked): concept for asked, concept in self._shown(found)}
+        found = self._database.read("concepts_named", _asked(scope, names))
+        return {ConceptName(asked): concept for asked, concept in self._shown(scope, found)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
         """The concepts that most memories mention, perhaps only those whose name holds a text."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
-        return [concept for _, concept in self._shown(self._read("hubs", parameters))]
+        found = self._database.read("hubs", parameters)
+        return [concept for _, concept in self._shown(scope, found)]
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
-        wanted = {"ids": json.dumps([*dict.fromkeys(ids)])}
-        return [*self._mentioned(self._read("mentions_in", rows.from_filter(filter) | wanted))]
+        wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
+        return [*self._mentioned(filter.scope, self._database.read("mentions_in", wanted))]
 
     def mentioning(
         self,
@@ -101,8 +101,8 @@ class GraphSearchInFile(SqliteFile):
 
         The newest is the one whose present version was written last.
         """
-        found = self._read("concepts_named", _asked(filter.scope, names))
-        standing = self._standing(row[1:5] for row in found)
+        found = self._database.read("concepts_named", _asked(filter.scope, names))
+        standing = self._standing(filter.scope, (row[1:5] for row in found))
         by_number = self._versions_mentioning(filter, standing.values(), limit, role)
         mentioned: list[Mentioned] = []
         for concept in standing.values():
@@ -124,10 +124,10 @@ class GraphSearchInFile(SqliteFile):
         """
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
         rare = [n for each in concepts if each.memories <= limit for n in each.numbers]
-        found = self._read("mentioning_these", parameters | {"concepts": json.dumps(rare)})
+        found = self._database.read("mentioning_these", parameters | {"concepts": rare})
         newest = "about_newest" if role is Role.SUBJECT else "mentioning_newest"
         for number in (n for each in concepts if each.memories > limit for n in each.numbers):
-            found += self._read(newest, parameters | {"concept": number, "limit": limit})
+            found += self._database.read(newest, parameters | {"concept": number, "limit": limit})
         by_number: dict[int, list[_Version]] = {}
         for version in found:
             by_number.setdefault(version[3], []).append(version)
@@ -137,46 +137,49 @@ class GraphSearchInFile(SqliteFile):
         self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
-        found = self._read("concepts_named", _asked(filter.scope, names))
-        standing = self._standing(row[1:5] for row in found)
+        found = self._database.read("concepts_named", _asked(filter.scope, names))
+        standing = self._standing(filter.scope, (row[1:5] for row in found))
         numbers = [n for concept in standing.values() for n in concept.numbers]
-        asked = {"concepts": json.dumps(numbers), "limit": limit}
-        return self._related(filter, self._read("relations_at", rows.from_filter(filter) | asked))
+        asked = {"concepts": numbers, "limit": limit}
+        return self._related(
+            filter, self._database.read("relations_at", rows.from_filter(filter) | asked)
+        )
 
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
         """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
-        while page := self._read("mentions_after", parameters):
-            yield from self._mentioned(page)
+        while page := self._database.read("mentions_after", parameters):
+            yield from self._mentioned(filter.scope, page)
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:
         """Every relation that is believed at the filter's moment."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
-        while page := self._read("relations_after", parameters):
+        while page := self._database.read("relations_after", parameters):
             yield from self._related(filter, page)
             parameters["after"] = page[-1][0]
 
     def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
         """The merges that hold, oldest first; with `undone` those that were undone too."""
-        found = self._read("list_merges", {"owner": scope.user, "undone": undone})
+        found = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
         return [_to_merge(row) for row in found]
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
-        return GraphCounts(*self._read("graph_counts", {"owner": scope.user})[0])
+        return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
         """Whether there is a graph, and what is to be read by the next so many jobs."""
-        [(known, waiting)] = self._read("read_so_far", {"owner": scope.user, "jobs": jobs})
+        [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
         return ReadSoFar(bool(known), waiting)
 
     # ---- from rows to values -------------------------------------------------------------------
 
-    def _standing(self, found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
+    def _standing(self, scope: Scope, found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
         """Rows of the `concept` fragment by number, each counted with what stands for it."""
         standing = {row[0]: _Standing(*row) for row in found}
-        merged = self._read("merged_into", {"concepts": json.dumps([*standing])})
+        asked = {"owner": scope.user, "concepts": [*standing]}
+        merged = self._database.read("merged_into", asked) if standing else []
         for into, number, name, memories, subjects in merged:
             concept = standing[into]
             standing[into] = concept._replace(
@@ -187,18 +190,18 @@ class GraphSearchInFile(SqliteFile):
             )
         return standing
 
-    def _shown(self, found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+    def _shown(self, scope: Scope, found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
         """Rows of a name, a `concept`, its label and its kind."""
-        standing = self._standing(row[1:5] for row in found)
+        standing = self._standing(scope, (row[1:5] for row in found))
         for asked, number, *_, label, kind in found:
             yield asked, standing[number].concept(label, kind)
 
-    def _mentioned(self, found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+    def _mentioned(self, scope: Scope, found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
         """Rows of a version, its id, roles and a `concept`, those of a version together.
 
         The strongest mentions come first, equally strong ones by name.
         """
-        standing = self._standing(row[3:7] for row in found)
+        standing = self._standing(scope, (row[3:7] for row in found))
         for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
             roles: dict[int, int] = {}
             for _, _, bits, number, *_ in group:
@@ -210,9 +213,9 @@ class GraphSearchInFile(SqliteFile):
 
     def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
         """Rows of the `relation` fragment, with the evidence that the filter admits."""
-        wanted = {"relations": json.dumps([row[0] for row in found])}
+        wanted = {"relations": [row[0] for row in found]}
         evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in found}
-        for number, id_ in self._read("evidence_of", rows.from_filter(filter) | wanted):
+        for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
         return [_to_relation(row, evidence[row[0]]) for row in found]
 
@@ -231,7 +234,7 @@ def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list
 
 
 def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
-    return {"owner": scope.user, "names": json.dumps([*dict.fromkeys(names)])}
+    return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
 
 
 def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:

@@ -1,37 +1,32 @@
-"""The links of a SQLite file."""
+"""The links of a store."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from recollect import errors
 from recollect.store import rows
-from recollect.store.file import SqliteFile
-from recollect.store.queries import SQLITE as SQL
+from recollect.store.database import OnDatabase, Owned
 from recollect.types import Link, LinkKind, MemoryId, Scope
 
 
-class LinksInFile(SqliteFile):
+class LinksInDatabase(OnDatabase):
     """Satisfies `recollect.protocols.Links`."""
 
     def add_link(self, scope: Scope, link: Link) -> None:
         """Keep a link; duplicates and supersede cycles are refused."""
-        with self._write() as connection:
-            insert(connection, scope, link)
+        with self._writing(scope) as transaction:
+            insert(transaction, link)
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """Close a link at `link.removed_at`; False when there is none to close."""
-        with self._write() as connection:
-            return bool(
-                connection.execute(SQL["remove_link"], rows.from_link(scope, link)).rowcount
-            )
+        with self._writing(scope) as transaction:
+            return bool(transaction.change("remove_link", rows.from_link(link)))
 
     def has_links(self, scope: Scope) -> bool:
         """Whether a scope has any link, past or present."""
-        return bool(self._read("has_links", {"owner": scope.user}))
+        return bool(self._database.read("has_links", {"owner": scope.user}))
 
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
@@ -48,28 +43,24 @@ class LinksInFile(SqliteFile):
     def _links(
         self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
     ) -> list[Link]:
-        found = self._read(
-            statement, {"owner": scope.user, "ids": json.dumps(ids), "moment": rows.moment(as_of)}
+        found = self._database.read(
+            statement, {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
         )
         return [*map(rows.to_link, found)]
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
-        return map(rows.to_link, self._read("all_links", {"owner": scope.user}))
+        return map(rows.to_link, self._database.read("all_links", {"owner": scope.user}))
 
 
-def insert(connection: sqlite3.Connection, scope: Scope, link: Link) -> None:
+def insert(transaction: Owned, link: Link) -> None:
     """Keep a link, inside a transaction of the caller."""
-    parameters = rows.from_link(scope, link)
+    parameters = rows.from_link(link)
     if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
         reverse = parameters | {"source": link.target, "target": link.source}
-        if connection.execute(SQL["supersedes_already"], reverse).fetchone():
+        if transaction.row("supersedes_already", reverse):
             raise errors.SupersedeCycle(
                 f"{link.target} already supersedes {link.source}, directly or by way of others"
             )
-    try:
-        connection.execute(SQL["insert_link"], parameters)
-    except sqlite3.IntegrityError as exc:
-        raise errors.DuplicateLink(
-            f"{link.source} {link.kind} {link.target} is there already"
-        ) from exc
+    if not transaction.change("insert_link", parameters):
+        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")

@@ -8,8 +8,11 @@ from typing import LiteralString
 
 from recollect.statements import statements_of
 
-#: The files of a dialect that hold statements; each may use the fragments of those before it.
-FILES = ("queries.sql", "graph.sql")
+#: The files of each dialect that hold statements; each may use the fragments of those before it.
+FILES = {
+    "sqlite": ("queries.sql", "graph.sql"),
+    "postgres": ("queries.sql", "graph.sql", "lexicon.sql", "vectors.sql"),
+}
 
 
 def read(dialect: str, name: str) -> LiteralString:
@@ -20,8 +23,4 @@ def read(dialect: str, name: str) -> LiteralString:
 
 def load(dialect: str) -> Mapping[str, LiteralString]:
     """The named statements of a dialect."""
-    return statements_of(*(read(dialect, name) for name in FILES))
-
-
-#: The statements of the SQLite store.
-SQLITE = load("sqlite")
+    return statements_of(*(read(dialect, name) for name in FILES[dialect]))

@@ -1,16 +1,14 @@
-"""The durable queue of background work in a SQLite file."""
+"""The durable queue of background work of a store."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from recollect.protocols import Job, WorkCount, WorkState
 from recollect.store import rows
-from recollect.store.file import SqliteFile
-from recollect.store.queries import SQLITE as SQL
+from recollect.store.database import OnDatabase
 from recollect.types import Space
 
 if TYPE_CHECKING:
@@ -19,7 +17,7 @@ if TYPE_CHECKING:
 ERROR_LENGTH = 500  # characters kept of why a job failed
 
 
-class WorkInFile(SqliteFile):
+class WorkInDatabase(OnDatabase):
     """Satisfies `recollect.protocols.Work`.
 
     A claim is told from a later one by the number of attempts: whoever gives back a job that was
@@ -28,38 +26,32 @@ class WorkInFile(SqliteFile):
 
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
-        asked = {"now": rows.from_time(now), "kinds": json.dumps([*kinds])}
-        if not self._read("anything_due", asked):  # the usual answer needs no turn at writing
+        asked = {"now": rows.from_time(now), "kinds": [*kinds]}
+        # the usual answer needs no turn at writing
+        if not self._database.read("anything_due", asked):
             return []
         taking = {"until": rows.from_time(until), "limit": limit}
-        with self._write() as connection:
-            taken = connection.execute(SQL["claim"], asked | taking).fetchall()
-            numbers = json.dumps([number for [number] in taken])
-            found = connection.execute(SQL["jobs"], {"numbers": numbers}).fetchall()
+        with self._database.writing() as transaction:
+            taken = transaction.rows("claim", asked | taking)
+            owners, numbers = [owner for owner, _ in taken], [number for _, number in taken]
+            found = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
         return [_to_job(row) for row in found]
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new."""
-        from recollect.store import matrix  # noqa: PLC0415 (numpy is slow to import)
-
-        encoded = matrix.encode(vectors, len(jobs), space.dimensions)
-        with self._write() as connection:
-            number = connection.execute(SQL["space_number"], (space.key,)).fetchone()
+        encoded = self._database.vector_parameters(space, vectors, len(jobs))
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+            number = transaction.row("space_number", {"key": space.key})
             if number is None:  # the space was dropped meanwhile, and its jobs with it
                 return 0
+            place = {"space": number[0], "key": space.key}
             keeping = [
-                {
-                    "space": number[0],
-                    "key": space.key,
-                    "number": job.number,
-                    "code": code,
-                    "vector": vector,
-                }
-                for job, code, vector in zip(jobs, *encoded, strict=True)
+                {**place, "owner": job.owner, "number": job.number, **vector}
+                for job, vector in zip(jobs, encoded, strict=True)
             ]
-            kept = connection.executemany(SQL["keep_code"], keeping).rowcount
-            connection.executemany(SQL["keep_vector"], keeping)
-            connection.executemany(SQL["finish_job"], [(job.number, space.key) for job in jobs])
+            statements = self._database.steps.keep_vector
+            kept, *_ = [transaction.change_each(each, keeping) for each in statements]
+            transaction.change_each("finish_job", keeping)
         return kept
 
     def give_back(
@@ -74,20 +66,21 @@ class WorkInFile(SqliteFile):
             "due": rows.from_time(due),
             "error": error[:ERROR_LENGTH],
         }
-        with self._write() as connection:
-            connection.executemany(
-                SQL["give_back"],
-                [common | {"number": job.number, "attempts": job.attempts + 1} for job in jobs],
-            )
+        given = [
+            {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
+            for job in sorted(jobs, key=lambda job: job.number)  # as everybody locks them
+        ]
+        with self._database.writing() as transaction:
+            transaction.change_each("give_back", given)
 
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
-        with self._write() as connection:
-            return connection.execute(SQL["revive"], (kind,)).rowcount
+        with self._database.writing() as transaction:
+            return transaction.change("revive", {"kind": kind})
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
         """What is in the queue."""
-        found = self._read("work_counts", {"now": rows.from_time(now)})
+        found = self._database.read("work_counts", {"now": rows.from_time(now)})
         return [
             WorkCount(kind, target, WorkState(state), jobs, error)
             for kind, target, state, jobs, error, _ in found
@@ -95,8 +88,8 @@ class WorkInFile(SqliteFile):
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
         """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
-        asked = {"kinds": None if kinds is None else json.dumps([*kinds])}
-        [[due]] = self._read("next_due", asked)
+        asked = {"kinds": None if kinds is None else [*kinds]}
+        [[due]] = self._database.read("next_due", asked)
         return None if due is None else max(now, rows.to_time(due))
 
 

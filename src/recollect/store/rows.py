@@ -1,4 +1,4 @@
-"""Translates between the nouns and the rows of a SQLite store."""
+"""Translates between the nouns and the rows of a store."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from recollect.protocols import Job
 from recollect.types import (
     Filter,
     Link,
@@ -16,7 +17,6 @@ from recollect.types import (
     Memory,
     MemoryId,
     Provenance,
-    Scope,
     Space,
     Trust,
     UserId,
@@ -60,8 +60,8 @@ def to_memory(row: Sequence[Any]) -> Memory:
         owner=UserId(row[1]),
         content=row[2],
         category=row[3],
-        tags=_to_words(row[4]),
-        keywords=_to_words(row[5]),
+        tags=_to_words(row[4]) if isinstance(row[4], str) else tuple(row[4]),
+        keywords=_to_words(row[5]) if isinstance(row[5], str) else tuple(row[5]),
         importance=row[6],
         sensitive=bool(row[7]),
         created_at=created_at,
@@ -74,16 +74,15 @@ def to_memory(row: Sequence[Any]) -> Memory:
     )
 
 
-def from_memory(scope: Scope, memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
+def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
     """A memory as the parameters of `insert_memory`."""
     return {
-        "owner": scope.user,
         "id": memory.id,
         "version": memory.version,
         "content": memory.content,
         "category": memory.category,
-        "tags": _from_words(memory.tags),
-        "keywords": _from_words(memory.keywords),
+        "tags": [*memory.tags],
+        "keywords": [*memory.keywords],
         "importance": memory.importance,
         "sensitive": memory.sensitive,
         "created_at": from_time(memory.created_at),
@@ -112,16 +111,20 @@ def to_link(row: Sequence[Any]) -> Link:
     )
 
 
-def from_link(scope: Scope, link: Link) -> dict[str, Any]:
+def from_link(link: Link) -> dict[str, Any]:
     """A link as parameters."""
     return {
-        "owner": scope.user,
         "source": link.source,
         "target": link.target,
         "kind": link.kind,
         "created_at": from_time(link.created_at),
         "removed_at": NOT_YET if link.removed_at is None else from_time(link.removed_at),
     }
+
+
+def from_jobs(jobs: Sequence[Job]) -> dict[str, Any]:
+    """Jobs as parameters: whose they are, and their numbers."""
+    return {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]}
 
 
 @lru_cache(maxsize=64)
@@ -141,18 +144,14 @@ def from_filter(filter: Filter) -> dict[str, Any]:
         "owner": filter.scope.user,
         "moment": moment(filter.as_of),
         "now": from_time(filter.now),
-        "categories": json.dumps(sorted(filter.categories)) if filter.categories else None,
-        "tags": json.dumps(sorted(filter.tags)) if filter.tags else None,
+        "categories": sorted(filter.categories) or None,
+        "tags": sorted(filter.tags) or None,
         "created_from": from_time(filter.created_from),
         "created_to": from_time(filter.created_to),
         "session": filter.session,
         "project": filter.project,
         "agent": filter.agent,
     }
-
-
-def _from_words(words: tuple[str, ...]) -> str:
-    return json.dumps(words, ensure_ascii=False) if words else "[]"
 
 
 # Fifty memories are read on every recall, and most share their tags and provenance with others.

@@ -1,56 +1,60 @@
-"""The vector spaces of a SQLite file: which there are, and which memories belong into them."""
+"""The vector spaces of a store: which there are, and which memories belong into them."""
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from recollect.embedded_text import embedded_text
 from recollect.protocols import DenseAnswer, KnownSpace, SpaceState
 from recollect.store import rows
-from recollect.store.connections import translated
-from recollect.store.file import SqliteFile
-from recollect.store.queries import SQLITE as SQL
-from recollect.types import Filter, Memory, MemoryId, Scope, Space
+from recollect.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
+from recollect.types import Filter, Memory, MemoryId, Space
 
 if TYPE_CHECKING:
     from recollect.protocols import Vector
-    from recollect.store.vectors import VectorSearch
 
 
-class SpacesInFile(SqliteFile):
+class VectorSearch(Protocol):
+    """Searches the vectors of a store."""
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine."""
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+
+
+class SpacesInDatabase(OnDatabase):
     """Satisfies `recollect.protocols.Spaces`."""
 
-    @cached_property
+    @property
     def _vectors(self) -> VectorSearch:
-        from recollect.store.vectors import VectorSearch  # noqa: PLC0415 (numpy loads slowly)
-
-        return VectorSearch(self._connections)
+        """Searches the vectors; each dialect has its own way."""
+        raise NotImplementedError
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
-        with translated(self.path):
-            return _known(self._connections.get())
+        return _to_known(self._database.read("spaces"))
 
     def use_space(self, space: Space) -> SpaceState:
         """Make sure that memories are embedded into a space."""
         settled = self._settled(space)
         if settled is not None:
             return settled
-        with self._write() as connection:
-            known = _known(connection)
+        with self._database.writing(alone=True) as transaction:
+            known = _to_known(transaction.rows("spaces"))
             states = {each.space.key: each.state for each in known}
             state = states.get(space.key)
             for other in known:
                 if other.state is SpaceState.FILLING and other.space != space:
-                    _drop(connection, other.space)
+                    _drop(self._database, transaction, other.space)
             if state is None or state is SpaceState.RETIRED:
                 active = SpaceState.ACTIVE in states.values()
                 state = SpaceState.FILLING if active else SpaceState.ACTIVE
-                _begin(connection, space, state, known=space.key in states)
+                _begin(transaction, space, state, known=space.key in states)
         return state
 
     def _settled(self, space: Space) -> SpaceState | None:
@@ -68,26 +72,27 @@ class SpacesInFile(SqliteFile):
         """
         if not any(each.state is SpaceState.FILLING for each in self.spaces()):
             return False
-        with self._write() as connection:
-            known = {each.state: each for each in _known(connection)}
+        with self._database.writing(alone=True) as transaction:
+            known = {each.state: each for each in _to_known(transaction.rows("spaces"))}
             filling, active = known.get(SpaceState.FILLING), known.get(SpaceState.ACTIVE)
             if filling is None or filling.waiting:
                 return False
             if filling.dead > filling.embedded:
                 return False
             if active is not None:
-                _set_state(connection, active.space, SpaceState.RETIRED)
-                connection.execute(SQL["drop_jobs"], (active.space.key,))
-            _set_state(connection, filling.space, SpaceState.ACTIVE)
-            connection.execute(SQL["advance_jobs"], (filling.space.key,))
+                _set_state(transaction, active.space, SpaceState.RETIRED)
+                transaction.change("drop_jobs", {"key": active.space.key})
+            _set_state(transaction, filling.space, SpaceState.ACTIVE)
+            transaction.change("advance_jobs", {"key": filling.space.key})
         return True
 
     def drop_retired(self) -> int:
         """Remove the vectors of retired spaces; how many there were."""
-        with self._write() as connection:
-            retired = [x for x in _known(connection) if x.state is SpaceState.RETIRED]
+        with self._database.writing(alone=True) as transaction:
+            known = _to_known(transaction.rows("spaces"))
+            retired = [each for each in known if each.state is SpaceState.RETIRED]
             for each in retired:
-                _drop(connection, each.space)
+                _drop(self._database, transaction, each.space)
         return sum(each.embedded for each in retired)
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
@@ -101,75 +106,82 @@ class SpacesInFile(SqliteFile):
         return self._vectors.cosines(filter, space, query, ids)
 
 
-def _known(connection: sqlite3.Connection) -> list[KnownSpace]:
-    """Every space, the active one first, then the one being filled."""
+def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
     return [
         KnownSpace(rows.to_space(description), SpaceState(state), *counts)
-        for description, state, *counts in connection.execute(SQL["spaces"])
+        for description, state, *counts in found
     ]
 
 
 # What follows runs inside a transaction of the caller.
 
 
-def belong(connection: sqlite3.Connection, scope: Scope, row: int, memory: Memory) -> None:
+def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
     """Give a version that was just inserted its vectors, or the jobs that will bring them.
 
     A version with the same embedded text as one before takes its vector over.
     """
     if memory.deleted_at is not None or memory.sensitive:
         return
-    for space, key, recipe, turn in connection.execute(SQL["spaces_in_use"]).fetchall():
+    for space, key, recipe, turn in transaction.rows("spaces_in_use"):
         before = None
         if memory.version > 1:
-            place = {"owner": scope.user, "id": memory.id, "version": memory.version}
-            before = connection.execute(SQL["embedded_before"], place | {"space": space}).fetchone()
+            place = {"id": memory.id, "version": memory.version, "space": space}
+            before = transaction.row("embedded_before", place)
         if before and _same_text(rows.to_memory(before[1:]), memory, recipe):
-            _copy(connection, before[0], row)
+            for statement in database.steps.copy_vector:
+                transaction.change(statement, {"space": space, "before": before[0], "row": row})
         else:
-            connection.execute(SQL["queue_one"], {"key": key, "row": row, "turn": turn})
+            transaction.insert("insert_job", [_job(key, Version(row, memory), turn)])
 
 
-def _copy(connection: sqlite3.Connection, seq: int, row: int) -> None:
-    copy = connection.execute(SQL["copy_code"], {"row": row, "seq": seq}).lastrowid
-    connection.execute(SQL["copy_vector"], {"copy": copy, "seq": seq})
+def queue(transaction: Owned, versions: Sequence[Version]) -> None:
+    """Queue the jobs that will bring the vectors of versions that were just inserted."""
+    embedded = [each for each in versions if not each.memory.sensitive]
+    for _, key, _, turn in transaction.rows("spaces_in_use"):
+        transaction.insert("insert_job", [_job(key, version, turn) for version in embedded])
 
 
-def forget(connection: sqlite3.Connection, scope: Scope, ids: Sequence[MemoryId]) -> None:
+def _job(key: str, version: Version, turn: int) -> dict[str, object]:
+    place = 2 if version.past else turn
+    return {"kind": "embed", "target": key, "row": version.row, "turn": place}
+
+
+def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the vectors and the jobs of every version of these memories."""
-    parameters = {"owner": scope.user, "ids": json.dumps(ids)}
-    connection.execute(SQL["forget_vectors"], parameters)
-    connection.execute(SQL["forget_jobs"], parameters)
+    parameters = {"ids": [*ids]}
+    transaction.change("forget_vectors", parameters)
+    transaction.change("forget_jobs", parameters)
 
 
 def _same_text(one: Memory, other: Memory, recipe: str) -> bool:
     return embedded_text(one, recipe) == embedded_text(other, recipe)
 
 
-def _begin(connection: sqlite3.Connection, space: Space, state: SpaceState, *, known: bool) -> None:
+def _begin(transaction: Transaction, space: Space, state: SpaceState, *, known: bool) -> None:
     """Take a space into use, with a job for all that belongs there and is not there yet."""
     if known:
-        _set_state(connection, space, state)
+        _set_state(transaction, space, state)
     else:
         new = {"key": space.key, "description": rows.from_space(space), "state": state}
-        connection.execute(SQL["insert_space"], new)
-    place = {"key": space.key, "space": _number(connection, space)}
+        transaction.change("insert_space", new)
+    place = {"key": space.key, "space": _number(transaction, space)}
     turn = int(state is not SpaceState.ACTIVE)
-    connection.execute(SQL["queue_all"], place | {"turn": turn})
+    transaction.change("queue_all", place | {"turn": turn})
 
 
-def _set_state(connection: sqlite3.Connection, space: Space, state: SpaceState) -> None:
-    connection.execute(SQL["set_space_state"], {"key": space.key, "state": state})
+def _set_state(transaction: Transaction, space: Space, state: SpaceState) -> None:
+    transaction.change("set_space_state", {"key": space.key, "state": state})
 
 
-def _number(connection: sqlite3.Connection, space: Space) -> int:
-    [number] = connection.execute(SQL["space_number"], (space.key,)).fetchone()
+def _number(transaction: Transaction, space: Space) -> int:
+    [[number]] = transaction.rows("space_number", {"key": space.key})
     return int(number)
 
 
-def _drop(connection: sqlite3.Connection, space: Space) -> None:
+def _drop(database: Database, transaction: Transaction, space: Space) -> None:
     """Remove a space with all its vectors and jobs."""
-    number = _number(connection, space)
-    connection.execute(SQL["drop_jobs"], (space.key,))
-    for statement in ("drop_space", "drop_vectors", "drop_departures"):
-        connection.execute(SQL[statement], (number,))
+    number = _number(transaction, space)
+    transaction.change("drop_jobs", {"key": space.key})
+    for statement in database.steps.drop_space:
+        transaction.change(statement, {"space": number})

@@ -246,8 +246,9 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
         with self._lock:
             return [row.indexed for row in self._rows() if row.indexed]
 
-    def lexical_statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the whole index."""
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are in the whole index, as in a file."""
+        del scope
         index = self._index()
         average = sum(indexed.entry.length for indexed in index) / (len(index) or 1)
         frequency = {term: sum(term in indexed.weights for indexed in index) for term in terms}

@@ -172,7 +172,7 @@ class Joining:
         readings: Sequence[Reading],
     ) -> Mentions:
         """The memories in which a name stands that has just become known."""
-        wanted = self._telling(filter(can_be_told, subjects))
+        wanted = self._telling(scope, filter(can_be_told, subjects))
         about = {(r.job.memory.id, mention.name) for r in readings for mention in r.about()}
         holding = [
             (id_, text, name)
@@ -204,15 +204,15 @@ class Joining:
     def _known_in(self, scope: Scope, readings: Sequence[Reading]) -> set[ConceptName]:
         """The names in these texts of which some memory is the subject."""
         names = set().union(*(reading.text.names for reading in readings))
-        return self._telling(self.store.known_names(scope, names)) if names else set()
+        return self._telling(scope, self.store.known_names(scope, names)) if names else set()
 
-    def _telling(self, names: Iterable[ConceptName]) -> set[ConceptName]:
+    def _telling(self, scope: Scope, names: Iterable[ConceptName]) -> set[ConceptName]:
         """Those of these names that are not made of very common words."""
         terms = {name: [term.term for term in analysis.ask(name).terms] for name in names}
         if not terms:
             return set()
         every = sorted({term for asked in terms.values() for term in asked})
-        index = self.store.lexical_statistics(every)
+        index = self.store.lexical_statistics(scope, every)
         most = max(COMMON, index.total * COMMON_SHARE)
         return {
             name

@@ -8,10 +8,10 @@ SELECT number, key FROM extractors WHERE in_use;
 UPDATE extractors SET in_use = 0 WHERE in_use;
 
 -- take_extractor: from now on this extractor reads memories
-INSERT INTO extractors (key, in_use) VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET in_use = 1;
+INSERT INTO extractors (key, in_use) VALUES (:key, 1) ON CONFLICT (key) DO UPDATE SET in_use = 1;
 
 -- drop_other_readings: remove the jobs of every other extractor
-DELETE FROM work WHERE kind = 'extract' AND target <> ?;
+DELETE FROM work WHERE kind = 'extract' AND target <> :key;
 
 -- queue_readings: a job for every version that an extractor has not read, or for all of them
 INSERT OR IGNORE INTO work (kind, target, row, turn)
@@ -21,13 +21,8 @@ WHERE m.deleted_at IS NULL AND NOT m.sensitive AND (:again OR NOT EXISTS (
 ))
 ORDER BY m.row;
 
--- queue_reading: a job for one version
-INSERT INTO work (kind, target, row, turn)
-SELECT 'extract', :key, m.row, iif(m.replaced_at < 9223372036854775807, 2, 0) FROM memories AS m
-WHERE m.row = :row;
-
 -- count_readings_due: how many versions an extractor is to read
-SELECT count(*) FROM work WHERE kind = 'extract' AND target = ? AND state <> 'dead';
+SELECT count(*) FROM work WHERE kind = 'extract' AND target = :key AND state <> 'dead';
 
 -- known_before: the newest earlier version of a memory that the graph knows, and who read it
 SELECT m.row, r.extractor, /*columns*/ FROM memories AS m LEFT JOIN readings AS r ON r.row = m.row
@@ -51,7 +46,7 @@ INSERT INTO readings (row, extractor) VALUES (:row, :extractor)
 ON CONFLICT (row) DO UPDATE SET extractor = excluded.extractor;
 
 -- finish_reading: remove a job that is done
-DELETE FROM work WHERE number = ? AND kind = 'extract' AND target = ?;
+DELETE FROM work WHERE number = :job AND kind = 'extract' AND target = :target;
 
 -- keep_concept: make a concept known; a more telling kind replaces one that says little
 INSERT INTO concepts (owner, name, label, kind) VALUES (:owner, :name, :label, :kind)
@@ -183,15 +178,15 @@ UPDATE relations SET retracted_at = :at, decided = 1
 WHERE number = :number AND owner = :owner AND retracted_at = 9223372036854775807;
 
 -- relation: what a relation says
-SELECT source, type, target, weight, valid_from, origin, founded FROM relations WHERE number = ?;
+SELECT source, type, target, weight, valid_from, origin, founded FROM relations WHERE number = :number;
 
 -- present_evidence: the present versions that state a relation
 SELECT e.row FROM evidence AS e CROSS JOIN memories AS m ON m.row = e.row
-WHERE e.relation = ? AND e.until = 9223372036854775807
+WHERE e.relation = :number AND e.until = 9223372036854775807
 AND m.replaced_at = 9223372036854775807 ORDER BY e.row;
 
 -- merged_already: the merge of an alias that holds
-SELECT number FROM merges WHERE alias = ? AND undone_at = 9223372036854775807;
+SELECT number FROM merges WHERE alias = :alias AND undone_at = 9223372036854775807;
 
 -- insert_merge: take two concepts for one
 INSERT INTO merges (owner, alias, concept, reason, score, merged_at)
@@ -201,10 +196,10 @@ VALUES (:owner, :alias, :concept, :reason, :score, :merged_at);
 UPDATE merges SET undone_at = :at WHERE alias = :alias AND undone_at = 9223372036854775807;
 
 -- stands_for: which concept a concept stands for
-SELECT coalesce(stands_for, number) FROM concepts WHERE number = ?;
+SELECT coalesce(stands_for, number) FROM concepts WHERE number = :concept;
 
 -- standing_for: the concepts that stand for one of these
-SELECT number FROM concepts WHERE stands_for IN (SELECT value FROM json_each(?));
+SELECT number FROM concepts WHERE stands_for IN (SELECT value FROM json_each(:concepts));
 
 -- point_anew: let these concepts stand for what the merges that hold lead to
 UPDATE concepts SET stands_for = (

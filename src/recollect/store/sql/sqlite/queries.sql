@@ -47,11 +47,11 @@ INSERT INTO memories (
     :owner, :id, :version, :content, :content_hash, :category, :tags, :keywords, :importance,
     :sensitive, :created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
     :agent, :session, :project, :source, :trust
-);
+) RETURNING row;
 
 -- insert_indexed: make a version findable by its terms
 INSERT INTO indexed (row, content, keywords, tags, category, function, length)
-VALUES (?, ?, ?, ?, ?, ?, ?);
+VALUES (:row, :content, :keywords, :tags, :category, :function, :length);
 
 -- close_version: end the present version of a memory, if it is the expected one
 UPDATE memories SET replaced_at = :replaced_at
@@ -135,7 +135,7 @@ SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 922337203685477
 
 -- insert_link: keep a link
 INSERT INTO links (owner, source, target, kind, created_at, removed_at)
-VALUES (:owner, :source, :target, :kind, :created_at, :removed_at);
+VALUES (:owner, :source, :target, :kind, :created_at, :removed_at) ON CONFLICT DO NOTHING;
 
 -- remove_link: close a link that holds
 UPDATE links SET removed_at = :removed_at + (
@@ -199,7 +199,7 @@ SELECT 1 FROM below WHERE id = :target LIMIT 1;
 SELECT versions, terms FROM index_facts;
 
 -- frequencies: in how many versions each of these terms occurs
-SELECT term, doc FROM lexicon_terms WHERE term IN (SELECT value FROM json_each(?));
+SELECT term, doc FROM lexicon_terms WHERE term IN (SELECT value FROM json_each(:terms));
 
 -- fragment entry
 i.content, i.keywords, i.tags, i.category, i.function, i.length
@@ -225,7 +225,7 @@ CROSS JOIN memories AS m ON m.row = best.row
 CROSS JOIN indexed AS i ON i.row = best.row;
 
 -- count_owned: how many present versions a scope has
-SELECT count(*) FROM memories WHERE owner = ? AND replaced_at = 9223372036854775807;
+SELECT count(*) FROM memories WHERE owner = :owner AND replaced_at = 9223372036854775807;
 
 -- unindexed: present or past versions that the index must hold
 SELECT m.row, /*columns*/ FROM memories AS m
@@ -269,7 +269,7 @@ SELECT number, key, json_extract(description, '$.text'), state <> 'active'
 FROM spaces WHERE state <> 'retired';
 
 -- space_number: under which number the file has a space
-SELECT number FROM spaces WHERE key = ?;
+SELECT number FROM spaces WHERE key = :key;
 
 -- insert_space: make a space known
 INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state);
@@ -284,25 +284,23 @@ WHERE m.deleted_at IS NULL AND NOT m.sensitive
 AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.row = m.row AND v.space = :space)
 ORDER BY m.row;
 
--- queue_one: a job for one version
-INSERT INTO work (kind, target, row, turn)
-SELECT 'embed', :key, m.row, iif(m.replaced_at < 9223372036854775807, 2, :turn) FROM memories AS m
-WHERE m.row = :row;
+-- insert_job: a job for one version
+INSERT INTO work (kind, target, row, turn) VALUES (:kind, :target, :row, :turn);
 
 -- drop_space: forget a space; its vectors go next
-DELETE FROM spaces WHERE number = ?;
+DELETE FROM spaces WHERE number = :space;
 
 -- drop_vectors: remove the vectors of a space
-DELETE FROM vectors WHERE space = ?;
+DELETE FROM vectors WHERE space = :space;
 
 -- drop_departures: remove what was said about the vectors of a space
-DELETE FROM departures WHERE space = ?;
+DELETE FROM departures WHERE space = :space;
 
 -- advance_jobs: the space of these jobs is not being filled any more
-UPDATE work SET turn = 0 WHERE kind = 'embed' AND target = ? AND turn = 1;
+UPDATE work SET turn = 0 WHERE kind = 'embed' AND target = :key AND turn = 1;
 
 -- drop_jobs: remove the embed jobs of a space
-DELETE FROM work WHERE kind = 'embed' AND target = ?;
+DELETE FROM work WHERE kind = 'embed' AND target = :key;
 
 -- forget_vectors: remove the vectors of these memories
 DELETE FROM vectors WHERE row IN (
@@ -315,16 +313,19 @@ DELETE FROM work WHERE row IN (
 );
 
 -- embedded_before: the newest earlier version of a memory that has a vector in a space
-SELECT v.seq, /*columns*/ FROM memories AS m CROSS JOIN vectors AS v ON v.row = m.row
+SELECT v.row, /*columns*/ FROM memories AS m CROSS JOIN vectors AS v ON v.row = m.row
 WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND v.space = :space
 ORDER BY m.version DESC LIMIT 1;
 
 -- copy_code: give a version the code of another one's vector
 INSERT INTO vectors (space, row, owner, code)
-SELECT space, :row, owner, code FROM vectors WHERE seq = :seq;
+SELECT space, :row, owner, code FROM vectors WHERE row = :before AND space = :space;
 
 -- copy_vector: and the vector itself
-INSERT INTO exact_vectors (seq, vector) SELECT :copy, vector FROM exact_vectors WHERE seq = :seq;
+INSERT INTO exact_vectors (seq, vector) SELECT new.seq, e.vector
+FROM vectors AS old CROSS JOIN exact_vectors AS e ON e.seq = old.seq
+CROSS JOIN vectors AS new ON new.row = :row AND new.space = :space
+WHERE old.row = :before AND old.space = :space;
 
 -- keep_code: keep the code of a job's vector, unless the job is gone or the code is there
 INSERT OR IGNORE INTO vectors (space, row, owner, code)
@@ -337,7 +338,7 @@ SELECT v.seq, :vector FROM work AS w CROSS JOIN vectors AS v ON v.row = w.row AN
 WHERE w.number = :number AND w.kind = 'embed' AND w.target = :key;
 
 -- finish_job: remove a job that is done
-DELETE FROM work WHERE number = ? AND kind = 'embed' AND target = ?;
+DELETE FROM work WHERE number = :number AND kind = 'embed' AND target = :key;
 
 -- arrivals: vectors that arrived after one, in order
 SELECT seq, code FROM vectors INDEXED BY vectors_by_owner
@@ -380,7 +381,7 @@ UPDATE work SET state = 'claimed', due = :until, attempts = attempts + 1 WHERE n
         ORDER BY turn, number LIMIT :limit
     )
     ORDER BY w.turn, w.number LIMIT :limit
-) RETURNING number;
+) RETURNING (SELECT owner FROM memories WHERE row = work.row), number;
 
 -- jobs: these jobs with their versions, in the order of their turn
 SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/ FROM json_each(:numbers) AS wanted
@@ -394,7 +395,7 @@ attempts = attempts - (:error = '')
 WHERE number = :number AND state = 'claimed' AND attempts = :attempts;
 
 -- revive: make the jobs of a kind that were given up wait again
-UPDATE work SET state = 'waiting', due = 0, attempts = 0 WHERE kind = ? AND state = 'dead';
+UPDATE work SET state = 'waiting', due = 0, attempts = 0 WHERE kind = :kind AND state = 'dead';
 
 -- work_counts: what is in the queue; the error is that of the youngest job that has one
 SELECT kind, target,
@@ -428,7 +429,8 @@ AND NOT EXISTS (
 );
 
 -- count_dead: jobs that were given up, with the youngest one's error
-SELECT count(*), error, max(number) FROM work WHERE state = 'dead';
+SELECT count(*), (SELECT error FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT 1)
+FROM work WHERE state = 'dead';
 
 -- fragment sealed
 s.owner, s.id, s.version, s.key_id, s.nonce, s.ciphertext, s.fingerprint
@@ -451,13 +453,13 @@ UPDATE memories SET content = :content, content_hash = :content_hash, sensitive 
 WHERE owner = :owner AND id = :id AND version = :version AND NOT sensitive RETURNING row;
 
 -- forget_indexed_row: remove one version from the index
-DELETE FROM indexed WHERE row = ?;
+DELETE FROM indexed WHERE row = :row;
 
 -- forget_vectors_of_row: remove the vectors of one version
-DELETE FROM vectors WHERE row = ?;
+DELETE FROM vectors WHERE row = :row;
 
 -- forget_jobs_of_row: remove the jobs of one version
-DELETE FROM work WHERE row = ?;
+DELETE FROM work WHERE row = :row;
 
 -- list_sensitive: the sensitive memories that are not deleted
 SELECT /*columns*/ FROM memories AS m INDEXED BY memories_that_are_sensitive

@@ -5,7 +5,6 @@ Needs numpy, which is slow to import.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,8 +15,8 @@ import numpy as np
 from recollect.errors import EmbedderFailure
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
-from recollect.store.connections import Connections
-from recollect.store.matrix import (
+from recollect.store.database import Database
+from recollect.store.sqlite.matrix import (
     BLOCK,
     Doubles,
     Matrix,
@@ -29,7 +28,6 @@ from recollect.store.matrix import (
     spread,
     unit,
 )
-from recollect.store.queries import SQLITE as SQL
 from recollect.types import Filter, MemoryId, Space, UserId
 
 _HELD_BYTES = 512 * 2**20  # of vectors in memory; the owners not asked for the longest make room
@@ -40,9 +38,9 @@ _ANY_TIME = datetime.max.replace(tzinfo=UTC)  # what a filter admits does not de
 class VectorSearch:
     """Finds the nearest vectors of an owner, and checks them against the file."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._held = _HeldVectors(connections)
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._held = _HeldVectors(database)
         self._remembered: dict[tuple[int, tuple[int, int], Filter], Positions] = {}
         self._lock = threading.Lock()
 
@@ -65,8 +63,8 @@ class VectorSearch:
     ) -> dict[MemoryId, float]:
         """How near these memories are to a query, as far as they are admitted and embedded."""
         direction = _direction(query, space)
-        wanted = {"space": self._number(space), "ids": json.dumps([*dict.fromkeys(ids)])}
-        found = self._connections.read(SQL["vectors_of"], rows.from_filter(filter) | wanted)
+        wanted = {"space": self._number(space), "ids": [*dict.fromkeys(ids)]}
+        found = self._database.read("vectors_of", rows.from_filter(filter) | wanted)
         if not found:
             return {}
         near, vectors = zip(*found, strict=True)
@@ -74,7 +72,7 @@ class VectorSearch:
 
     def _number(self, space: Space) -> int | None:
         """Under which number the file has a space."""
-        known = self._connections.read(SQL["space_number"], (space.key,))
+        known = self._database.read("space_number", {"key": space.key})
         return known[0][0] if known else None
 
     def _leave_admitted(self, filter: Filter, space: int, view: View, cosines: Singles) -> int:
@@ -99,7 +97,7 @@ class VectorSearch:
         admitted = self._remembered.get(key)
         if admitted is None:
             parameters = rows.from_filter(filter) | {"space": space}
-            found = self._connections.read(SQL["admitted_vectors"], parameters)
+            found = self._database.read("admitted_vectors", parameters)
             admitted = view.find([seq for [seq] in found])
             with self._lock:
                 self._remembered[key] = admitted
@@ -128,10 +126,10 @@ class VectorSearch:
 
     def _present(self, filter: Filter, seqs: list[int]) -> list[tuple[MemoryId, bytes]]:
         """Those of these vectors that are present at the filter's moment, with their memories."""
-        return self._connections.read(
-            SQL["vectors_present"],
+        return self._database.read(
+            "vectors_present",
             {
-                "seqs": json.dumps(seqs),
+                "seqs": seqs,
                 "owner": filter.scope.user,
                 "moment": rows.moment(filter.as_of),
             },
@@ -154,8 +152,8 @@ class _HeldVectors:
     Whatever any process writes is read once: a query asks only for what came or went since.
     """
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._matrices: dict[tuple[int, UserId], Matrix] = {}
         self._lock = threading.Lock()
 
@@ -179,10 +177,10 @@ class _HeldVectors:
 
     def _follow(self, matrix: Matrix, place: dict[str, object]) -> None:
         """Read what came and went. Departures first: what they name has then arrived already."""
-        gone = self._connections.read(SQL["departed"], place | {"after": matrix.last_departure})
+        gone = self._database.read("departed", place | {"after": matrix.last_departure})
         while True:
             since = {"after": matrix.last_seq, "limit": BLOCK}
-            arrivals = self._connections.read(SQL["arrivals"], place | since)
+            arrivals = self._database.read("arrivals", place | since)
             if arrivals:
                 matrix.extend(arrivals)
             if len(arrivals) < BLOCK:

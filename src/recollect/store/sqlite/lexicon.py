@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from operator import itemgetter
@@ -10,8 +9,7 @@ from typing import Any
 
 from recollect.protocols import LexicalMatch, LexicalStatistics
 from recollect.store import rows
-from recollect.store.connections import Connections
-from recollect.store.queries import SQLITE as SQL
+from recollect.store.database import Database
 from recollect.types import Filter, Scope, UserId
 
 _ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
@@ -26,9 +24,9 @@ _BY_SCORE = itemgetter(25, 26)
 class Lexicon:
     """Searches the index, at the price of what decides the answer."""
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
-        self._estimates = _Estimates(connections)
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._estimates = _Estimates(database)
 
     def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are in the whole index."""
@@ -83,11 +81,11 @@ class Lexicon:
         }
         ahead = self._look_ahead(filter, limit)
         if ahead:
-            found = self._connections.read(SQL["matches_ahead"], parameters | {"ahead": ahead})
+            found = self._database.read("matches_ahead", parameters | {"ahead": ahead})
             matches = [row for row in found if row[-1]]
             if len(matches) >= limit or len(found) < ahead:
                 return _to_matches(matches)[:limit]
-        return _to_matches(self._connections.read(SQL["matches"], parameters))
+        return _to_matches(self._database.read("matches", parameters))
 
     def _look_ahead(self, filter: Filter, limit: int) -> int:
         """How many matches of the whole index to take so that enough are admitted; 0 for all."""
@@ -104,8 +102,8 @@ class _Estimates:
     much as finding it. That a term does not occur is never remembered: it may be stored next.
     """
 
-    def __init__(self, connections: Connections) -> None:
-        self._connections = connections
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._frequency: dict[str, int] = {}
         self._owned: dict[UserId, int] = {}
         self._total = 0
@@ -119,7 +117,7 @@ class _Estimates:
         known = self._frequency
         unknown = [term for term in terms if term not in known]
         if unknown:
-            known.update(self._connections.read(SQL["frequencies"], (json.dumps(unknown),)))
+            known.update(self._database.read("frequencies", {"terms": unknown}))
         return {term: known.get(term, 0) for term in terms}
 
     def share(self, scope: Scope) -> float:
@@ -127,12 +125,12 @@ class _Estimates:
         owned = self._owned.get(scope.user)
         if owned is None:
             self._refresh()
-            [[owned]] = self._connections.read(SQL["count_owned"], (scope.user,))
+            [[owned]] = self._database.read("count_owned", {"owner": scope.user})
             self._owned[scope.user] = owned
         return owned / self._total if self._total else 0.0
 
     def _refresh(self) -> tuple[int, int]:
-        [[total, length]] = self._connections.read(SQL["index_facts"])
+        [[total, length]] = self._database.read("index_facts")
         grown = abs(total - self._total) * 100 > self._total
         if grown or len(self._frequency) > _TERMS_REMEMBERED:
             self._frequency, self._owned, self._total = {}, {}, total

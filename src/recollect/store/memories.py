@@ -1,0 +1,193 @@
+"""The memories of a store: every version of them, with all that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from datetime import datetime
+
+from recollect import errors
+from recollect.filters import says_more
+from recollect.protocols import History, Page, Sealed, Statistics
+from recollect.store import indexing, linking, mentions, rows, secrets, spaces
+from recollect.store.arriving import Arrivals
+from recollect.store.database import OnDatabase, Owned
+from recollect.types import (
+    AlreadyKnown,
+    Filter,
+    Link,
+    Memory,
+    MemoryId,
+    Outcome,
+    Scope,
+    State,
+    Stored,
+)
+
+
+class MemoriesInDatabase(OnDatabase):
+    """Satisfies `recollect.protocols.Memories`."""
+
+    # ---- writing -------------------------------------------------------------------------------
+
+    def put(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+    ) -> Outcome:
+        """Keep a new memory with its links, unless a live one has the same content."""
+        with self._writing(scope) as transaction:
+            known_by = secrets.content_hash(transaction, memory, sealed)
+            known = _known(transaction, memory, known_by)
+            if known is not None:
+                return AlreadyKnown(memory=known)
+            if transaction.row("present_version", {"id": memory.id}):
+                raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
+            self._insert(transaction, memory, known_by)
+            secrets.keep(transaction, sealed)
+            for link in links:
+                linking.insert(transaction, link)
+        return Stored(memory=memory)
+
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
+        """Keep many in one transaction; None where that id is stored already, in any state."""
+        with self._writing(scope) as transaction:
+            arrivals = Arrivals(self._database, transaction, siblings)
+            outcomes = arrivals.admit(histories)
+            arrivals.keep()
+        return outcomes
+
+    def replace(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+        concealed: Sequence[Memory] = (),
+    ) -> None:
+        """Make `memory` the present version of its id, and keep these links with it."""
+        with self._writing(scope) as transaction:
+            found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
+            present = rows.to_memory(found) if found else None
+            before = present.version if present else None
+            if present is None or before != memory.version - 1:
+                raise errors.VersionConflict(
+                    f"version {memory.version} of {memory.id} cannot follow version {before}"
+                )
+            known_by = secrets.content_hash(transaction, memory, sealed)
+            says_other = says_more(present, memory) or bool(sealed)
+            known = _known(transaction, memory, known_by) if says_other else None
+            if known is not None:
+                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
+            _close(transaction, present, memory.updated_at)
+            secrets.conceal(self._database, transaction, concealed, sealed)
+            self._insert(transaction, memory, known_by)
+            secrets.keep(transaction, sealed)
+            for link in links:
+                linking.insert(transaction, link)
+
+    def _insert(self, transaction: Owned, memory: Memory, known_by: bytes) -> None:
+        """Add the present version of a memory, with all that belongs to it."""
+        [number] = transaction.numbers(1)
+        version = rows.from_memory(memory, None) | {"row": number, "content_hash": known_by}
+        [[row]] = transaction.rows("insert_memory", version)
+        if memory.deleted_at is None:
+            indexing.insert(self._database, transaction, {row: memory})
+            spaces.belong(self._database, transaction, row, memory)
+            mentions.belong(transaction, row, memory)
+
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
+        """Remove these memories, their versions and their links for good."""
+        parameters = {"ids": [*ids]}
+        with self._writing(scope) as transaction:
+            spaces.forget(transaction, ids)
+            mentions.forget(transaction, ids)
+            secrets.forget(transaction, ids)
+            for statement in ("delete_links", "delete_indexed", "delete_memories"):
+                transaction.change(statement, parameters)
+            indexing.forgotten(self._database, transaction)
+        return self.scrub()
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind; False when traces may remain."""
+        raise NotImplementedError
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
+        """The version of a memory that was the present one at a moment, deleted or not."""
+        return self.get_many(scope, [id], as_of).get(id)
+
+    def get_many(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> dict[MemoryId, Memory]:
+        """The same for many."""
+        asked = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
+        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", asked)}
+
+    def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids that begin so, in order."""
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        asked = {"owner": scope.user, "prefix": prefix, "end": end, "limit": limit}
+        return [row[0] for row in self._database.read("resolve", asked)]
+
+    def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
+        """Every version of a memory, oldest first."""
+        found = self._database.read("versions", {"owner": scope.user, "id": id})
+        return [*map(rows.to_memory, found)]
+
+    def browse(self, filter: Filter, page: Page) -> list[Memory]:
+        """The memories that a filter admits, by creation time and then id."""
+        beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
+        time, after_id = page.after or (None, MemoryId(""))
+        parameters = rows.from_filter(filter) | {
+            "states": sorted(filter.states),
+            "limit": page.limit,
+            "after_time": beginning if time is None else rows.from_time(time),
+            "after_id": after_id,
+        }
+        statement = "list_newest" if page.newest_first else "list_oldest"
+        return [*map(rows.to_memory, self._database.read(statement, parameters))]
+
+    def statistics(self, scope: Scope, now: datetime) -> Statistics:
+        """Counts of what a scope holds."""
+        read = self._database.read
+        parameters = {
+            "owner": scope.user,
+            "now": rows.from_time(now),
+            "moment": rows.moment(None),
+            "limit": 20,
+        }
+        states = {state: row for state, *row in read("count_states", parameters)}
+        counts = {state: states.get(state, (0,))[0] for state in State}
+        held = [row for state, row in states.items() if state != State.DELETED]
+        return Statistics(
+            live=counts[State.LIVE],
+            superseded=counts[State.SUPERSEDED],
+            expired=counts[State.EXPIRED],
+            deleted=counts[State.DELETED],
+            earlier_versions=read("count_earlier", parameters)[0][0],
+            links=read("count_links", parameters)[0][0],
+            categories=dict(read("count_categories", parameters)),
+            tags=dict(read("count_tags", parameters)),
+            oldest=rows.to_time(min(row[1] for row in held)) if held else None,
+            newest=rows.to_time(max(row[2] for row in held)) if held else None,
+        )
+
+
+# What follows runs inside a transaction of the caller.
+
+
+def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:
+    """The live memory with the same content, other than itself."""
+    row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
+    return rows.to_memory(row) if row else None
+
+
+def _close(transaction: Owned, present: Memory, at: datetime) -> None:
+    """End the present version of a memory."""
+    place = {"id": present.id, "version": present.version}
+    transaction.change("close_version", place | {"replaced_at": rows.from_time(at)})

@@ -1,0 +1,111 @@
+"""The embedded store: one SQLite file that many processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect import analysis
+from recollect.protocols import Finding, LexicalMatch, LexicalStatistics
+from recollect.store import indexing, rows
+from recollect.store.database import Owned
+from recollect.store.graph import GraphInDatabase
+from recollect.store.linking import LinksInDatabase
+from recollect.store.memories import MemoriesInDatabase
+from recollect.store.queue import WorkInDatabase
+from recollect.store.secrets import SecretsInDatabase
+from recollect.store.spaces import SpacesInDatabase
+from recollect.store.sqlite import checking, migrate
+from recollect.store.sqlite.connections import translated
+from recollect.store.sqlite.file import SqliteFile
+from recollect.store.sqlite.lexicon import Lexicon
+from recollect.types import Filter, Scope
+
+if TYPE_CHECKING:
+    from recollect.store.sqlite.vectors import VectorSearch
+
+_REINDEX_BATCH = 500  # rows held in memory while the index is made anew
+
+
+class SqliteStore(
+    MemoriesInDatabase,
+    LinksInDatabase,
+    SpacesInDatabase,
+    WorkInDatabase,
+    SecretsInDatabase,
+    GraphInDatabase,
+):
+    """Memories in one file, in WAL mode: readers never wait, writers take turns."""
+
+    def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
+        self._file = SqliteFile(path, busy_timeout=busy_timeout, create=create)
+        super().__init__(self._file)
+        self.path = path
+        self._connections = self._file.connections
+        self._lexicon = Lexicon(self._file)
+        self._open()
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self.path)!r})"
+
+    def _open(self) -> None:
+        connection = self._connections.get()
+        with translated(self.path):
+            if not migrate.is_present(connection, str(self.path)):
+                with self._file.transaction() as connection:
+                    # Another process may have done it while this one waited for its turn.
+                    if not migrate.is_present(connection, str(self.path)):
+                        migrate.apply(connection)
+            [made_by] = connection.execute("SELECT analysis FROM index_facts").fetchone()
+        if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
+            self.reindex()
+
+    def close(self) -> None:
+        """Close every connection of every thread."""
+        self._file.close()
+
+    @cached_property
+    def _vectors(self) -> VectorSearch:
+        from recollect.store.sqlite.vectors import VectorSearch  # noqa: PLC0415 (numpy loads slowly)
+
+        return VectorSearch(self._file)
+
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are in the whole file: FTS5 counts for no owner alone."""
+        del scope
+        return self._lexicon.statistics(terms)
+
+    def lexical_matches(
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
+        return self._lexicon.matches(filter, terms, every=every, limit=limit)
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind in the write-ahead log.
+
+        False when another process that is just reading keeps it from being so.
+        """
+        connection = self._connections.get()
+        with translated(self.path):
+            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    def reindex(self) -> None:
+        """Make the whole index anew with the present analysis; all or nothing."""
+        with self._file.writing() as transaction:
+            transaction.change("forget_index")
+            after = 0
+            while batch := transaction.rows("unindexed", {"after": after, "limit": _REINDEX_BATCH}):
+                for row, *columns in batch:
+                    memory = rows.to_memory(columns)
+                    indexing.insert(self._file, Owned(transaction, memory.owner), {row: memory})
+                after = batch[-1][0]
+            transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
+
+    def check(self) -> list[Finding]:
+        """Look for damage; changes nothing."""
+        with translated(self.path):
+            return checking.findings(self._file)
