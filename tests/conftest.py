@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +18,9 @@ from recollect.config import PROVIDER_VARIABLES, Settings
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, counting_ids
 from recollect.types import Memory, MemoryId, Provenance, UserId
+
+if TYPE_CHECKING:
+    from postgres_server import Databases
 
 settings.register_profile(
     "recollect",
@@ -46,6 +51,49 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         monkeypatch.delenv(variable, raising=False)
     # No test leaves a process behind; those about background work turn it on themselves.
     monkeypatch.setenv("RECOLLECT_WORKER", "off")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Databases]:
+    """The Postgres server of all tests: `fresh()` is the URL of a new database, for `drop`."""
+    from postgres_server import shared_databases  # noqa: PLC0415  most tests need no driver
+
+    with shared_databases() as databases:
+        yield databases
+
+
+@pytest.fixture
+def postgres_url(postgres: Databases) -> Iterator[str]:
+    """A fresh, empty database."""
+    url = postgres.fresh()
+    yield url
+    postgres.drop(url)
+
+
+@pytest.fixture(scope="session")
+def _migrated(postgres: Databases) -> Iterator[str]:
+    """The name of a database with the present schema, to be copied."""
+    from recollect.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
+
+    url = postgres.fresh()
+    PostgresStore(url).close()
+    yield urlsplit(url).path.strip("/")
+    postgres.drop(url)
+
+
+@pytest.fixture
+def migrated_database(request: pytest.FixtureRequest) -> Iterator[Callable[[], str]]:
+    """Makes databases with the present schema: their URLs."""
+    made: list[str] = []
+
+    def make_database() -> str:  # only who calls it needs the server
+        template = request.getfixturevalue("_migrated")
+        made.append(request.getfixturevalue("postgres").fresh(template))
+        return made[-1]
+
+    yield make_database
+    for url in made:
+        request.getfixturevalue("postgres").drop(url)
 
 
 @pytest.fixture

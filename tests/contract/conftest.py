@@ -10,29 +10,36 @@ import pytest
 
 from plain_reading import HOUR, Make, Read, read_all
 from recollect.protocols import Store
+from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import MemoryStore
 from recollect.types import Filter, Link, LinkKind, Memory, Scope, UserId
 
-#: Each way of making an empty store. A new adapter is held to the whole contract by one line here.
-STORES: dict[str, Callable[[Path], Store]] = {
-    "memory": lambda _: MemoryStore(),
-    "sqlite": lambda folder: SqliteStore(folder / "memories.db"),
+#: A way of making an empty store, given a folder and a way to an empty database.
+Makes = Callable[[Path, Callable[[], str]], Store]
+
+#: Each kind of store. A new adapter is held to the whole contract by one line here.
+STORES: dict[str, Makes] = {
+    "memory": lambda _folder, _database: MemoryStore(),
+    "sqlite": lambda folder, _database: SqliteStore(folder / "memories.db"),
+    "postgres": lambda _folder, database: PostgresStore(database(), connections=4),
 }
 
 
 @pytest.fixture(params=[*STORES])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(
+    request: pytest.FixtureRequest, tmp_path: Path, migrated_database: Callable[[], str]
+) -> Iterator[Store]:
     """An empty store, once of each kind."""
-    made = STORES[request.param](tmp_path)
+    made = STORES[request.param](tmp_path, migrated_database)
     yield made
     made.close()
 
 
 @pytest.fixture
-def stores(tmp_path: Path) -> Iterator[dict[str, Store]]:
+def stores(tmp_path: Path, migrated_database: Callable[[], str]) -> Iterator[dict[str, Store]]:
     """An empty store of every kind, to be compared with each other."""
-    made = {name: make(tmp_path) for name, make in STORES.items()}
+    made = {name: make(tmp_path, migrated_database) for name, make in STORES.items()}
     yield made
     for each in made.values():
         each.close()

@@ -15,8 +15,8 @@ import pytest
 
 from recollect.errors import StoreDamaged
 from recollect.protocols import DenseAnswer, History
-from recollect.store.sqlite import matrix, vectors
-from recollect.store.sqlite import SqliteStore
+from recollect.store import halves
+from recollect.store.sqlite import SqliteStore, matrix, vectors
 from recollect.types import Filter, Memory, MemoryId, Scope, Space, UserId
 
 HOUR = timedelta(hours=1)
@@ -118,14 +118,14 @@ def test_a_code_is_as_near_to_its_vector_as_it_says() -> None:
         codes, _ = matrix.encode(given, len(given), SPACE.dimensions)
         held.extend([*enumerate(codes, start=1)])
         view = held.view()
-        for query in matrix.unit(directions(20, seed=9)):
+        for query in halves.unit(directions(20, seed=9)):
             off = np.abs(view.cosines(query) - brute_force(given, query))
             assert off.max() <= view.error
         assert view.error < 0.04
 
 
 def test_vectors_fill_one_block_after_another() -> None:
-    given = matrix.unit(directions(2 * matrix.BLOCK + 100))
+    given = halves.unit(directions(2 * matrix.BLOCK + 100))
     codes, _ = matrix.encode(given, len(given), SPACE.dimensions)
     arrivals = [*enumerate(codes, start=1)]
     held = matrix.Matrix(SPACE.dimensions)
@@ -134,7 +134,7 @@ def test_vectors_fill_one_block_after_another() -> None:
         held.extend(arrivals[done : done + size])
         done += size
         views.append((done, held.view()))
-    query = matrix.unit(directions(1, seed=3))[0]
+    query = halves.unit(directions(1, seed=3))[0]
     expected = brute_force(given, query)
     for count, view in views:  # the early ones too: what arrived later did not change them
         assert view.seqs.tolist() == [*range(1, count + 1)]

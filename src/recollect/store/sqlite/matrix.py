@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.errors import EmbedderFailure, StoreDamaged
+from recollect.store.halves import Halves, Singles, halves_of, joined, unit
 
 BLOCK = 4_096  # vectors that are allocated and read at once
 #: Numbers that are multiplied at once: they stay in the processor's cache, and are too few for the
@@ -24,38 +24,18 @@ _AT_ONCE = 98_304
 #: two steps with a probability of 2 exp(-24).
 _ERROR = 2.0
 _MOST_STEPS = 127
-_HALF = np.dtype("<f2")
-_PLACES = 6  # of a cosine: more than half precision has
 
-Singles = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-_Floats = TypeVar("_Floats", Singles, Doubles)
 Codes = NDArray[np.int8]
 Positions = NDArray[np.int64]
 
 
 def encode(vectors: Singles, count: int, dimensions: int) -> tuple[list[bytes], list[bytes]]:
     """The codes and the exact values of vectors, as they are kept."""
-    if vectors.shape != (count, dimensions):
-        raise EmbedderFailure(
-            f"the embedder gave an array of shape {vectors.shape} for {count} texts in a space"
-            f" of {dimensions} dimensions",
-            permanent=True,
-        )
-    if not np.isfinite(vectors).all():
-        raise EmbedderFailure("the embedder gave a vector that is not finite", permanent=True)
-    halves = unit(vectors).astype(_HALF)
+    halves = halves_of(vectors, count, dimensions)
     return [code.tobytes() for code in _codes(halves)], [half.tobytes() for half in halves]
 
 
-def unit(vectors: _Floats) -> _Floats:
-    """The same directions at length 1; what has none stays zero."""
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    units: _Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
-    return units
-
-
-def _codes(halves: NDArray[np.float16]) -> NDArray[np.void]:
+def _codes(halves: Halves) -> NDArray[np.void]:
     exact = unit(halves.astype(np.float32))
     steps = np.abs(exact).max(axis=1, keepdims=True) / _MOST_STEPS
     codes = np.empty(len(exact), _code_type(exact.shape[1]))
@@ -66,26 +46,6 @@ def _codes(halves: NDArray[np.float16]) -> NDArray[np.void]:
 
 def _code_type(dimensions: int) -> np.dtype[np.void]:
     return np.dtype([("step", "<f4"), ("code", "i1", (dimensions,))])
-
-
-def _joined(blobs: Sequence[bytes], size: int) -> bytes:
-    """All in one, each of the same size."""
-    data = b"".join(blobs)
-    if len(data) != len(blobs) * size:
-        raise StoreDamaged(f"the store holds vectors that are not {size} bytes long")
-    return data
-
-
-def exact_cosines(vectors: Sequence[bytes], query: Doubles) -> list[float]:
-    """The cosines of a few kept vectors; equal ones have equal cosines."""
-    halves = np.frombuffer(_joined(vectors, len(query) * _HALF.itemsize), _HALF)
-    exact = halves.reshape(len(vectors), len(query)).astype(np.float64)
-    products = exact @ query
-    # The lengths by themselves: dividing every number by them takes four times as long.
-    lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
-    cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    rounded: list[float] = np.round(cosines, _PLACES).tolist()
-    return rounded
 
 
 class _Block(NamedTuple):
@@ -185,7 +145,7 @@ class Matrix:
     def extend(self, arrivals: Sequence[tuple[int, bytes]]) -> None:
         """Append vectors. Only places behind every view's end are written to."""
         seqs, blobs = zip(*arrivals, strict=True)
-        arrived = np.frombuffer(_joined(blobs, self._type.itemsize), self._type)
+        arrived = np.frombuffer(joined(blobs, self._type.itemsize), self._type)
         self._make_room(len(seqs))
         self._seqs[self._count : self._count + len(seqs)] = seqs
         done = 0

@@ -12,21 +12,17 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from recollect.errors import EmbedderFailure
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
 from recollect.store.database import Database
+from recollect.store.halves import Doubles, Singles, direction_of, exact_cosines
 from recollect.store.sqlite.matrix import (
     BLOCK,
-    Doubles,
     Matrix,
     Positions,
-    Singles,
     View,
     best,
-    exact_cosines,
     spread,
-    unit,
 )
 from recollect.types import Filter, MemoryId, Space, UserId
 
@@ -46,7 +42,7 @@ class VectorSearch:
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
-        direction = _direction(query, space)
+        direction = direction_of(query, space)
         number = self._number(space)
         if number is None:
             return DenseAnswer([], 0, 0.0, 0.0, 0)
@@ -56,13 +52,14 @@ class VectorSearch:
         population = len(cosines) - len(view.departed)
         searched = self._leave_admitted(filter, number, view, cosines)
         nearest = self._best(filter, view, cosines, direction, limit)
-        return DenseAnswer(nearest, searched, mean, deviation, population)
+        how = "exact" if population else ""
+        return DenseAnswer(nearest, searched, mean, deviation, population, how)
 
     def cosines(
         self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
         """How near these memories are to a query, as far as they are admitted and embedded."""
-        direction = _direction(query, space)
+        direction = direction_of(query, space)
         wanted = {"space": self._number(space), "ids": [*dict.fromkeys(ids)]}
         found = self._database.read("vectors_of", rows.from_filter(filter) | wanted)
         if not found:
@@ -134,16 +131,6 @@ class VectorSearch:
                 "moment": rows.moment(filter.as_of),
             },
         )
-
-
-def _direction(query: Singles, space: Space) -> Doubles:
-    """Where a query points to."""
-    if query.shape != (space.dimensions,):
-        raise EmbedderFailure(
-            f"the query has {query.size} dimensions, its space {space.dimensions}",
-            permanent=True,
-        )
-    return unit(query.astype(np.float64))
 
 
 class _HeldVectors:

@@ -51,6 +51,9 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_hash ON memories (owner, content_hash)
 WHERE replaced_at = 9223372036854775807 AND deleted_at IS NULL;
 
+-- Few beside the present ones: searching vectors leaves them out by this.
+CREATE INDEX memories_that_are_past ON memories (owner, row) WHERE replaced_at < 9223372036854775807;
+
 CREATE INDEX memories_by_time ON memories (owner, created_at, id);
 
 CREATE INDEX memories_by_session ON memories (owner, session, created_at, id)
@@ -99,6 +102,18 @@ CREATE TABLE spaces (
 );
 
 CREATE UNIQUE INDEX spaces_in_use ON spaces (state) WHERE state <> 'retired';
+
+-- Which version has a vector in which space. The vector itself is a column that comes with the
+-- extension "vector": schema_vectors.sql. Without it this table stays empty.
+CREATE TABLE vectors (
+    owner TEXT COLLATE "C" NOT NULL,
+    space BIGINT NOT NULL,
+    row BIGINT NOT NULL,
+    PRIMARY KEY (owner, space, row),
+    FOREIGN KEY (owner, row) REFERENCES memories (owner, row) ON DELETE CASCADE
+);
+
+CREATE INDEX vectors_by_row ON vectors (owner, row);
 
 -- How many vectors an owner has in a space: decides how they are searched.
 CREATE TABLE embedded (

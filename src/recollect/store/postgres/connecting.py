@@ -1,0 +1,168 @@
+"""Connections to a Postgres server: opened alike, handed out by a pool, and got anew when lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ConnStatus
+from psycopg.types.numeric import Int8Dumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from recollect import errors
+from recollect.store.postgres.failures import first_line
+
+#: What a URL that says nothing else is taken to say. A server that vanished without a word is
+#: noticed after about ten seconds, and each host of several is waited for that long at most.
+_UNLESS_SAID = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+    "application_name": "recollect",
+    "client_encoding": "utf8",
+}
+_SLICE = 1.0  # seconds; a pool tries to connect anew for everybody who asks, not for who waits
+_MOST_IDLE = 300.0
+_LONGEST_LIFE = 1_800.0
+_UNREACHABLE = "Check that the server runs and that the URL in `store` is right."
+
+# It says with every attempt what `StoreUnavailable` says in the end.
+logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+
+
+def place_of(url: str) -> str:
+    """Where a store is, without who asks and by which password."""
+    said = conninfo_to_dict(url)
+    hosts = str(said.get("host") or said.get("hostaddr") or "localhost")
+    ports = f":{said['port']}" if said.get("port") and not hosts.startswith("/") else ""
+    return f"the database {said.get('dbname', '')!r} at {hosts}{ports}"
+
+
+def complete(url: str) -> str:
+    """A URL with all that ours say; whatever it says itself holds.
+
+    Raises:
+        InvalidSetting: it is no URL of a Postgres server.
+    """
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.ProgrammingError as exc:
+        raise errors.InvalidSetting(
+            f"the setting `store` is no URL of a Postgres server: {str(exc).strip()}",
+            hint="Write it as postgresql://user@host:5432/database.",
+        ) from None
+    defaults = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    if "," in str(said.get("host", "")) and "target_session_attrs" not in said:
+        defaults["target_session_attrs"] = "read-write"  # of several servers, the one that leads
+    return make_conninfo(url, **defaults)
+
+
+class Connections:
+    """A pool of connections that is made anew in a forked child, and survives a fail-over."""
+
+    def __init__(self, url: str, *, most: int, patience: float) -> None:
+        self.place = place_of(url)
+        self._url = complete(url)
+        self._most = most
+        self._patience = patience
+        self._lock = threading.Lock()
+        self._pid = 0
+        self._pool: ConnectionPool[Connection[Any]] | None = None
+        self._prepares = True
+
+    @property
+    def pool(self) -> ConnectionPool[Connection[Any]]:
+        """The pool of this process."""
+        if self._pool is None or self._pid != os.getpid():
+            with self._lock:
+                if self._pool is None or self._pid != os.getpid():
+                    self._pool = self._open()
+                    self._pid = os.getpid()
+        return self._pool
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            if self._pool is not None and self._pid == os.getpid():
+                self._pool.close()
+            self._pool = None
+
+    @contextmanager
+    def connection(self, patience: float | None = None) -> Iterator[Connection[Any]]:
+        """A connection, as soon as there is one; within the patience of a fail-over."""
+        pool = self.pool
+        connection = self._wait(pool, self._patience if patience is None else patience)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _wait(self, pool: ConnectionPool[Connection[Any]], patience: float) -> Connection[Any]:
+        deadline = monotonic() + patience
+        while True:
+            try:
+                return pool.getconn(timeout=min(_SLICE, max(patience, 0.05)))
+            except PoolTimeout as exc:
+                if monotonic() >= deadline:
+                    raise errors.StoreUnavailable(
+                        f"{self.place} gave no connection within {patience:g} s", hint=_UNREACHABLE
+                    ) from exc
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection[Any]]:
+        """A connection of its own, for what takes long or changes how the session works."""
+        with self._connect() as connection:
+            yield connection
+
+    def _connect(self) -> Connection[Any]:
+        try:
+            return psycopg.connect(self._url, autocommit=True)
+        except psycopg.OperationalError as exc:
+            raise errors.StoreUnavailable(
+                f"{self.place} cannot be reached: {first_line(exc)}", hint=_UNREACHABLE
+            ) from exc
+
+    def _open(self) -> ConnectionPool[Connection[Any]]:
+        """Connect once by hand, so that a wrong URL is told at once, then make the pool."""
+        with self._connect() as connection:
+            [pid] = connection.execute("SELECT pg_backend_pid()").fetchone() or [0]
+            # A bouncer gives each transaction another backend: what one prepared, others lack.
+            self._prepares = pid == connection.info.backend_pid
+        return ConnectionPool(
+            self._url,
+            kwargs={"autocommit": True},
+            configure=self._configure,
+            check=_still_open,
+            min_size=1,
+            max_size=self._most,
+            max_idle=_MOST_IDLE,
+            max_lifetime=_LONGEST_LIFE,
+            reconnect_timeout=0.0,  # whoever asks next makes it try anew, without a pause
+            open=True,
+        )
+
+    def _configure(self, connection: Connection[Any]) -> None:
+        # One type for all numbers, or a statement is prepared anew for each size of them.
+        connection.adapters.register_dumper(int, Int8Dumper)
+        connection.prepare_threshold = 2 if self._prepares else None
+
+
+def _still_open(connection: Connection[Any]) -> None:
+    """Refuse a connection that the server has closed, without asking it anything."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    if poll.poll(0):
+        connection.pgconn.consume_input()
+        if connection.pgconn.status != ConnStatus.OK:
+            raise psycopg.OperationalError("the server closed the connection")

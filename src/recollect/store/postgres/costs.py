@@ -1,0 +1,62 @@
+"""What each way of searching an owner's vectors takes, reckoned from what it has to touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MOST_DIMENSIONS = 4_000  #: of a halfvec that can be indexed
+_MOST_EF = 1_000  # as pgvector has it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Microseconds, as `benchmarks/postgres_vectors.py` measures them: docs/adr/0024.
+
+    They decide by their ratios, so that a faster machine changes little.
+    """
+
+    vector: float = 0.6  #: to read a vector of an owner who is read from first to last
+    dimension: float = 0.0005  #: to compare one dimension of it
+    memory: float = 0.4  #: to ask a memory whether a filter admits it
+    lookup: float = 4.0  #: to fetch the vector of one that it admits
+    beginning: float = 1_000.0  #: of a search by an index
+    visit: float = 16.0  #: to pass a vector on the way through an index
+    short: float = 8_000.0  #: an exact search that takes no longer is not worth a thought
+    #: Vectors that a search by an index may have to pass. Behind that it misses too many of those
+    #: that a filter admits.
+    furthest: int = 5_000
+    least_ef: int = 400  #: with less, one of a hundred is missed among 100,000
+
+    def whole(self, vectors: int, dimensions: int, *, filtered: bool) -> float:
+        """To compare all vectors of an owner."""
+        each = self.vector + self.dimension * dimensions + (self.memory if filtered else 0.0)
+        return vectors * each
+
+    def is_short(self, vectors: int, dimensions: int) -> bool:
+        """Whether all vectors of an owner are compared before another way would have begun."""
+        return self.whole(vectors, dimensions, filtered=False) <= self.short
+
+    def among(self, vectors: int, admitted: float) -> float:
+        """To find what a filter admits, and compare that alone."""
+        return vectors * self.memory + admitted * self.lookup
+
+    def index(self, passed: float) -> float:
+        """To pass so many vectors of an index."""
+        return self.beginning + passed * self.visit
+
+    def ef(self, limit: int) -> int | None:
+        """How wide an index is searched for so many; None when it cannot be searched that wide."""
+        ef = max(self.least_ef, 2 * limit)
+        return ef if ef <= _MOST_EF else None
+
+    def is_worth_an_index(self, most: int, vectors: int, dimensions: int) -> bool:
+        """Whether the owner of most of a space's vectors would be answered faster by an index."""
+        if dimensions > MOST_DIMENSIONS or not most:
+            return False
+        passed = self.least_ef * vectors / most
+        exact = self.whole(most, dimensions, filtered=False)
+        return self.short < exact and passed <= self.furthest and self.index(passed) < exact
+
+
+#: What ships.
+COSTS = Costs()

@@ -1,0 +1,23 @@
+"""Vectors as pgvector takes and gives them. Needs numpy, which is slow to import."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from recollect.store.halves import HALF, Halves, joined
+
+_HEAD = 4  # bytes before the numbers: how many dimensions there are, and nothing
+
+
+def written(half: Halves) -> str:
+    """A vector as a parameter: five digits say any number of half precision exactly."""
+    return f"[{','.join(['%.5g' % number for number in half.tolist()])}]"  # noqa: UP031 (faster)
+
+
+def received(blobs: Sequence[bytes], dimensions: int) -> Halves:
+    """The vectors that `halfvec_send` gave, a row for each."""
+    shape = np.dtype([("head", f"V{_HEAD}"), ("half", ">f2", (dimensions,))])
+    vectors = np.frombuffer(joined(blobs, shape.itemsize), shape)
+    return vectors["half"].astype(HALF)

@@ -1,0 +1,211 @@
+"""A Postgres database: reading it, and writing it in transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, LiteralString
+
+import psycopg
+from psycopg import Connection
+
+from recollect.analysis import Entry
+from recollect.store.database import NOTHING, Parameters, Row, Steps
+from recollect.store.postgres.connecting import Connections
+from recollect.store.postgres.failures import is_lost, translated
+from recollect.store.postgres.lexicon import lexemes
+from recollect.store.postgres.statements import SQL, copying
+from recollect.types import Space, UserId
+
+if TYPE_CHECKING:
+    from recollect.protocols import Vectors
+
+_COPY_FROM = 20  # rows; fewer are inserted faster one by one
+_NUMBERS = 16  # an owner's numbers that a transaction takes at once; most need fewer
+
+
+class Pool:
+    """Satisfies `recollect.store.database.Database`."""
+
+    steps = Steps(
+        keep_vector=("keep_vector",),
+        copy_vector=("copy_vector",),
+        drop_space=("drop_space", "drop_vectors", "drop_counts"),
+        indexed=("count_indexed",),
+        forgotten=(),
+    )
+
+    def __init__(
+        self, url: str, *, connections: int = 16, busy_timeout: float = 60.0, patience: float = 60.0
+    ) -> None:
+        self.connections = Connections(url, most=connections, patience=patience)
+        self._busy_timeout = f"{busy_timeout * 1e3:.0f}ms"
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self.connections.place
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.connections.close()
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement that changes nothing."""
+        return self._reading(lambda connection: _fetch(connection, SQL[statement], parameters))
+
+    def read_with(
+        self, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
+    ) -> list[Row]:
+        """The same, with settings that hold for this statement alone; in one round trip."""
+
+        def read(connection: Connection[Any]) -> list[Row]:
+            with connection.pipeline(), connection.transaction():
+                for name, value in settings.items():
+                    connection.execute(SQL["set_for_transaction"], {"name": name, "value": value})
+                cursor = connection.execute(SQL[statement], parameters)
+            return cursor.fetchall()
+
+        return self._reading(read)
+
+    def _reading(self, read: Any) -> list[Row]:
+        """Read, and once more when the connection was lost: nothing has happened then."""
+        with translated(self.place):
+            try:
+                with self.connections.connection() as connection:
+                    found: list[Row] = read(connection)
+            except psycopg.Error as exc:
+                if not is_lost(exc):
+                    raise
+                with self.connections.connection() as connection:
+                    found = read(connection)
+            return found
+
+    # ---- writing -------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, *owners: UserId, alone: bool = False) -> Iterator[PostgresTransaction]:
+        """A write transaction. Whoever else writes for one of these owners waits for its end."""
+        with translated(self.place), self._begun(owners, alone=alone) as transaction:
+            yield transaction
+
+    @contextmanager
+    def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
+        with self.connections.connection() as connection:
+            transaction = PostgresTransaction(connection)
+            try:
+                transaction.begin(sorted({*owners}), self._busy_timeout, alone=alone)
+                yield transaction
+                transaction.commit()
+            except BaseException:
+                transaction.abandon()
+                raise
+
+    def alone(self, statement: LiteralString, parameters: Parameters = NOTHING) -> list[Row]:
+        """Run one statement outside of any transaction, on a connection of its own."""
+        with translated(self.place), self.connections.alone() as connection:
+            return _fetch(connection, statement, parameters)
+
+    # ---- parameters ----------------------------------------------------------------------------
+
+    def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
+        """The parameters of `insert_indexed` that say what a version is found by."""
+        return entry._asdict() | {"lexemes": lexemes(owner, entry)}
+
+    def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
+        """For each of so many vectors of a space itself, in half precision."""
+        from recollect.store.halves import halves_of  # noqa: PLC0415 (numpy is slow to import)
+        from recollect.store.postgres.halfvec import written  # noqa: PLC0415 (likewise)
+
+        halves = halves_of(vectors, count, space.dimensions)
+        return [{"vector": written(half)} for half in halves]
+
+
+class PostgresTransaction:
+    """Satisfies `recollect.store.database.Transaction`."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        self._connection = connection
+        self._numbers: dict[UserId, range] = {}
+
+    def begin(self, owners: Sequence[UserId], busy_timeout: str, *, alone: bool) -> None:
+        """Begin, and wait for the turn of these owners, always in the same order."""
+        lock = "keep_others_out" if alone else "keep_loners_out"
+        with self._connection.pipeline():
+            self._connection.execute("BEGIN")
+            waiting = {"name": "lock_timeout", "value": busy_timeout}
+            self._connection.execute(SQL["set_for_transaction"], waiting)
+            if owners or alone:
+                self._connection.execute(SQL[lock])
+            turns = [
+                self._connection.execute(SQL["take_turn"], {"owner": owner, "count": _NUMBERS})
+                for owner in owners
+            ]
+        for owner, turn in zip(owners, turns, strict=True):
+            [[last]] = turn.fetchall()
+            self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
+
+    def commit(self) -> None:
+        """Make it all happen, durably."""
+        self._connection.execute("COMMIT")
+
+    def abandon(self) -> None:
+        """Make nothing of it happen; a connection that is lost has seen to that."""
+        try:
+            self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._connection.close()
+
+    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement."""
+        return _fetch(self._connection, SQL[statement], parameters)
+
+    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
+        """The first row of a statement, if there is any."""
+        return self._connection.execute(SQL[statement], parameters).fetchone()
+
+    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        """All rows of a statement for each of these parameters, in their order."""
+        with self._connection.pipeline():
+            cursors = [self._connection.execute(SQL[statement], given) for given in each]
+        return [cursor.fetchall() for cursor in cursors]
+
+    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
+        """Run a statement that writes; how many rows it changed."""
+        return self._connection.execute(SQL[statement], parameters).rowcount
+
+    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
+        """The same for each of these parameters; how many rows were changed in all."""
+        if not each:
+            return 0
+        with self._connection.cursor() as cursor:
+            cursor.executemany(SQL[statement], each)
+            return cursor.rowcount
+
+    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
+        """Add rows that are known to be new; many of them by COPY."""
+        if len(each) < _COPY_FROM:
+            self.change_each(statement, each)
+            return
+        copy = copying(statement)
+        with self._connection.cursor() as cursor, cursor.copy(copy.statement) as into:
+            for parameters in each:
+                into.write_row([parameters[name] for name in copy.parameters])
+
+    def numbers(self, owner: UserId, count: int) -> Sequence[int]:
+        """So many numbers that an owner has used for nothing yet, rising."""
+        left = self._numbers[owner]
+        if len(left) < count:
+            [[last]] = self.rows("take_turn", {"owner": owner, "count": count})
+            left = range(last - count + 1, last + 1)
+        self._numbers[owner] = left[count:]
+        return left[:count]
+
+
+def _fetch(
+    connection: Connection[Any], statement: LiteralString, parameters: Parameters
+) -> list[Row]:
+    cursor = connection.execute(statement, parameters or None)
+    return cursor.fetchall() if cursor.description else []

@@ -1,0 +1,183 @@
+"""Search by meaning in a Postgres database: exactly, or by an HNSW index where that is faster.
+
+Needs numpy, which is slow to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.protocols import DenseAnswer, Nearby
+from recollect.store import rows
+from recollect.store.halves import HALF, Doubles, Singles, cosines_of, direction_of
+from recollect.store.postgres.costs import COSTS, Costs
+from recollect.store.postgres.halfvec import received, written
+from recollect.store.postgres.samples import Sample, Samples
+from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
+from recollect.types import Filter, MemoryId, Scope, Space
+
+if TYPE_CHECKING:
+    from recollect.store.database import Row
+    from recollect.store.postgres.pool import Pool
+
+#: By how much two distances may be wrong together: a query is asked in half precision, which is off
+#: by a 2,048th at most.
+_ERROR = 2 / 2_048
+_MORE = 1.25  # so many times as many are taken from an index when a filter keeps others out
+_LEAST_PASSED, _PASSED = (
+    20_000,
+    4,
+)  # an index search is given up after so many, or times the expected
+_LONG = {"jit": "off"}  # to compile a search takes longer than nearly any search
+#: The planner knows the space and the dimensions only in a plan of this query's own, and would
+#: rather sort all vectors than trust an index.
+_BY_INDEX = _LONG | {
+    "plan_cache_mode": "force_custom_plan",
+    "enable_sort": "off",
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.scan_mem_multiplier": "8",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked, of whom."""
+
+    filter: Filter
+    facts: Facts
+    direction: Doubles
+    limit: int
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        return rows.from_filter(self.filter) | {
+            "space": self.facts.space,
+            "query": written(self.direction.astype(HALF)),
+            "limit": self.limit,
+            "error": _ERROR,
+        }
+
+    @property
+    def search(self) -> Search:
+        return Search(
+            facts=self.facts,
+            dimensions=len(self.direction),
+            limit=self.limit,
+            filtered=not self.filter.is_scope_alone,
+            pointless=not self.direction.any(),
+        )
+
+
+class VectorSearch:
+    """Finds the nearest vectors of an owner, each time by the way that is reckoned the fastest."""
+
+    def __init__(self, pool: Pool, costs: Costs = COSTS) -> None:
+        self._pool = pool
+        self._costs = costs
+        self._samples = Samples(pool)
+        self._any_vectors = False  # were ever seen, so that there is a column to ask for
+
+    def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine."""
+        direction = direction_of(query, space)
+        facts = self._facts(filter.scope, space)
+        if facts is None:
+            return DenseAnswer([], 0, 0.0, 0.0, 0)
+        asked = _Asked(filter, facts, direction, limit)
+        if self._costs.is_short(facts.vectors, space.dimensions):
+            return self._whole(asked, str(Way.WHOLE), long=False)
+        return self._sampled(asked)
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+        direction = direction_of(query, space)
+        if not ids or not (self._any_vectors or self._facts(filter.scope, space)):
+            return {}
+        wanted = {"key": space.key, "ids": [*dict.fromkeys(ids)]}
+        found = self._pool.read("vectors_of", rows.from_filter(filter) | wanted)
+        return {near.id: near.cosine for near in _scored(found, direction)}
+
+    def _facts(self, scope: Scope, space: Space) -> Facts | None:
+        """None when an owner has no vectors in a space."""
+        known = self._pool.read("vector_facts", {"owner": scope.user, "key": space.key})
+        facts = Facts(*known[0]) if known else None
+        if facts is None or not facts.vectors:
+            return None
+        self._any_vectors = True
+        return facts
+
+    def _whole(self, asked: _Asked, how: str, *, long: bool) -> DenseAnswer:
+        """Compare all vectors of an owner, and tell from all of them how they lie."""
+        alone = asked.filter.is_scope_alone
+        statement = "nearest_of_present" if alone else "nearest_of_admitted"
+        if long:
+            found = self._pool.read_with(_LONG, statement, asked.parameters)
+        else:
+            found = self._pool.read(statement, asked.parameters)
+        searched, population, mean, deviation, *_ = found[0]
+        nearest = _best([row[4:] for row in found], asked)
+        return DenseAnswer(
+            nearest, searched, mean, deviation, population, how if population else ""
+        )
+
+    def _sampled(self, asked: _Asked) -> DenseAnswer:
+        """Search by the fastest way, and tell from a sample how all vectors of an owner lie."""
+        owner, (space, vectors, _) = asked.filter.scope.user, asked.facts
+        query = asked.direction.astype(np.float32)
+        sample = self._samples.of(space, len(query), owner, vectors)
+        admitted = sample.admitted(self._pool, asked.filter)
+        choice = chosen(
+            self._costs,
+            asked.search,
+            admitted=vectors * float(admitted.mean()),
+            passed=sample.passed(query, admitted, vectors, asked.limit),
+        )
+        if choice.way is Way.INDEX:
+            found = self._by_index(asked, choice)
+            if len(found) >= asked.limit:
+                searched = round(vectors * float(admitted.mean()))
+                return self._answer(asked, sample, found, searched, choice.how)
+            choice = Choice(Way.AMONG, f"{Way.AMONG}: the index gave {len(found):,}")
+        if choice.way is Way.WHOLE:
+            return self._whole(asked, choice.how, long=True)
+        among = self._pool.read_with(_LONG, "nearest_among", asked.parameters)
+        found = [(id_, vector) for _, id_, vector in among]
+        return self._answer(asked, sample, found, among[0][0], choice.how)
+
+    def _by_index(self, asked: _Asked, choice: Choice) -> list[Row]:
+        """The best that an index gives, in no order."""
+        more = 1.0 if asked.filter.is_scope_alone else _MORE
+        most = max(_LEAST_PASSED, round(_PASSED * choice.passed))
+        settings = {"hnsw.ef_search": str(choice.ef), "hnsw.max_scan_tuples": str(most)}
+        wanted = {"dimensions": len(asked.direction), "limit": round(asked.limit * more)}
+        return self._pool.read_with(
+            _BY_INDEX | settings, "nearest_by_index", asked.parameters | wanted
+        )
+
+    def _answer(
+        self, asked: _Asked, sample: Sample, found: Sequence[Row], searched: int, how: str
+    ) -> DenseAnswer:
+        mean, deviation = sample.spread(asked.direction.astype(np.float32))
+        population = round(asked.facts.vectors * float(sample.current.mean()))
+        return DenseAnswer(_best(found, asked), searched, mean, deviation, population, how)
+
+
+def _best(found: Sequence[Row], asked: _Asked) -> list[Nearby]:
+    """The best of what was found, scored exactly; there is a row without an id if nothing was."""
+    scored = _scored([row for row in found if row[0] is not None], asked.direction)
+    scored.sort(key=lambda near: (-near.cosine, near.id))
+    return scored[: asked.limit]
+
+
+def _scored(found: Sequence[Row], direction: Doubles) -> list[Nearby]:
+    if not found:
+        return []
+    ids, vectors = zip(*found, strict=True)
+    cosines = cosines_of(received(vectors, len(direction)), direction)
+    return [Nearby(*near) for near in zip(ids, cosines, strict=True)]

@@ -1,0 +1,521 @@
+-- Every statement of the Postgres store that is not about the graph, words or vectors. `-- name: what
+-- it does` begins a statement; `-- fragment NAME` begins a piece of text that other statements take
+-- in as /*NAME*/. Parameters are `:name`; one that may be NULL says its type.
+
+-- fragment columns
+m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensitive,
+m.created_at, m.updated_at, m.deleted_at, m.valid_from, m.valid_to,
+m.agent, m.session, m.project, m.source, m.trust, m.version
+
+-- fragment present
+m.updated_at <= :moment AND m.replaced_at > :moment
+
+-- fragment admitted
+m.owner = :owner AND /*present*/
+AND (:categories::text [] IS NULL OR m.category = ANY(:categories::text []))
+AND (:tags::text [] IS NULL OR m.tags @> :tags::text [])
+AND (:created_from::bigint IS NULL OR m.created_at >= :created_from::bigint)
+AND (:created_to::bigint IS NULL OR m.created_at < :created_to::bigint)
+AND (:session::text IS NULL OR m.session = :session::text)
+AND (:project::text IS NULL OR m.project = :project::text)
+AND (:agent::text IS NULL OR m.agent = :agent::text)
+
+-- fragment state
+CASE
+    WHEN m.deleted_at IS NOT NULL THEN 'deleted'
+    WHEN EXISTS (
+        SELECT 1 FROM links AS l
+        JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+        WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+        AND l.created_at <= :moment AND l.removed_at > :moment
+        AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+    ) THEN 'superseded'
+    WHEN m.valid_from > :now OR m.valid_to <= :now THEN 'expired'
+    ELSE 'live'
+END
+
+-- set_for_transaction: let a setting hold until the transaction ends
+SELECT set_config(:name, :value, TRUE);
+
+-- keep_others_out: wait until nobody writes for any owner, and let nobody begin
+SELECT pg_advisory_xact_lock(1380142164);
+
+-- keep_loners_out: wait until nobody needs to be alone, and let nobody begin to be
+SELECT pg_advisory_xact_lock_shared(1380142164);
+
+-- take_turn: wait for the turn to write for an owner, and take so many unused numbers; the last one
+INSERT INTO tenants AS t (owner, numbers) VALUES (:owner, :count)
+ON CONFLICT (owner) DO UPDATE SET numbers = t.numbers + excluded.numbers RETURNING numbers;
+
+-- insert_memory: add a version, as the present one or one that was replaced
+INSERT INTO memories (
+    owner, row, id, version, content, content_hash, category, tags, keywords, importance, sensitive,
+    created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
+    agent, session, project, source, trust
+) VALUES (
+    :owner, :row, :id, :version, :content, :content_hash, :category, :tags, :keywords, :importance,
+    :sensitive, :created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
+    :agent, :session, :project, :source, :trust
+) RETURNING row;
+
+-- insert_indexed: make a version findable by its terms
+INSERT INTO indexed (owner, row, content, keywords, tags, category, function, length, lexemes)
+VALUES (:owner, :row, :content, :keywords, :tags, :category, :function, :length, :lexemes);
+
+-- count_indexed: so many versions with so many terms came into the index
+UPDATE tenants SET versions = versions + :versions, terms = terms + :terms WHERE owner = :owner;
+
+-- close_version: end the present version of a memory, if it is the expected one
+WITH closed AS (
+    UPDATE memories SET replaced_at = :replaced_at
+    WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807
+    RETURNING owner, row
+), delayed AS (
+    UPDATE work AS w SET turn = 2 FROM closed WHERE w.owner = closed.owner AND w.row = closed.row
+), uncounted AS (
+    UPDATE concepts AS c SET memories = c.memories - 1, subjects = c.subjects - (n.roles & 1)
+    FROM mentions AS n JOIN closed ON n.owner = closed.owner AND n.row = closed.row
+    WHERE c.owner = n.owner AND c.number = n.concept
+)
+-- What only this version said, or versions before it, is not believed any more.
+UPDATE relations AS r SET retracted_at = said.until
+FROM (
+    SELECT e.owner, e.relation, max(
+        CASE WHEN e.row = closed.row THEN least(e.until, :replaced_at)
+        ELSE least(e.until, m.replaced_at) END
+    ) AS until
+    FROM closed
+    JOIN evidence AS own ON own.owner = closed.owner AND own.row = closed.row
+    JOIN evidence AS e ON e.owner = own.owner AND e.relation = own.relation
+    JOIN memories AS m ON m.owner = e.owner AND m.row = e.row
+    GROUP BY e.owner, e.relation
+) AS said
+WHERE r.owner = said.owner AND r.number = said.relation AND NOT r.decided
+AND said.until < 9223372036854775807;
+
+-- present_version: the number of the present version of a memory
+SELECT version FROM memories
+WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
+
+-- known: the live memory with this content, other than a given one
+SELECT /*columns*/ FROM memories AS m
+WHERE m.owner = :owner AND m.content_hash = :content_hash
+AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
+AND NOT EXISTS (
+    SELECT 1 FROM links AS l
+    JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    AND l.removed_at = 9223372036854775807
+    AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
+)
+ORDER BY m.created_at, m.id LIMIT 1;
+
+-- get_many: the versions of these memories that were present at a moment
+SELECT /*columns*/ FROM memories AS m
+WHERE m.owner = :owner AND m.id = ANY(:ids::text []) AND /*present*/;
+
+-- resolve: the ids that begin so
+SELECT DISTINCT id FROM memories
+WHERE owner = :owner AND id >= :prefix AND id < :end ORDER BY id LIMIT :limit;
+
+-- versions: every version of a memory
+SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDER BY m.version;
+
+-- list_newest: memories that a filter admits, newest first
+SELECT /*columns*/ FROM memories AS m
+WHERE /*admitted*/
+AND (m.created_at, m.id) < (:after_time, :after_id)
+AND /*state*/ = ANY(:states::text [])
+ORDER BY m.created_at DESC, m.id DESC LIMIT :limit;
+
+-- list_oldest: memories that a filter admits, oldest first
+SELECT /*columns*/ FROM memories AS m
+WHERE /*admitted*/
+AND (m.created_at, m.id) > (:after_time, :after_id)
+AND /*state*/ = ANY(:states::text [])
+ORDER BY m.created_at, m.id LIMIT :limit;
+
+-- delete_memories: remove every version of these memories
+DELETE FROM memories WHERE owner = :owner AND id = ANY(:ids::text []);
+
+-- fragment forget_indexed
+DELETE FROM indexed AS i USING memories AS m WHERE i.owner = m.owner AND i.row = m.row
+
+-- fragment uncount
+UPDATE tenants AS t SET
+    versions = t.versions - gone.versions, terms = t.terms - gone.terms
+FROM (
+    SELECT owner, count(*) AS versions, sum(length) AS terms FROM forgotten GROUP BY owner
+) AS gone
+WHERE t.owner = gone.owner
+
+-- delete_indexed: remove these memories from the index
+WITH forgotten AS (
+    /*forget_indexed*/ AND m.owner = :owner AND m.id = ANY(:ids::text []) RETURNING i.owner, i.length
+)
+/*uncount*/;
+
+-- forget_indexed_row: remove one version from the index
+WITH forgotten AS (
+    /*forget_indexed*/ AND m.owner = :owner AND m.row = :row RETURNING i.owner, i.length
+)
+/*uncount*/;
+
+-- delete_links: remove every link that begins or ends at these memories
+DELETE FROM links WHERE owner = :owner
+AND (source = ANY(:ids::text []) OR target = ANY(:ids::text []));
+
+-- count_states: how many memories are in each state
+SELECT /*state*/ AS state, count(*), min(m.created_at), max(m.created_at) FROM memories AS m
+WHERE m.owner = :owner AND /*present*/ GROUP BY 1;
+
+-- count_categories: how many live memories each category has
+SELECT m.category, count(*) FROM memories AS m
+WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
+GROUP BY m.category ORDER BY count(*) DESC, m.category;
+
+-- count_tags: how many live memories the most used tags have
+SELECT tag.value, count(*) FROM memories AS m, unnest(m.tags) AS tag (value)
+WHERE m.owner = :owner AND /*present*/ AND /*state*/ = 'live'
+GROUP BY tag.value ORDER BY count(*) DESC, tag.value LIMIT :limit;
+
+-- count_earlier: how many versions are no longer the present one
+SELECT count(*) FROM memories WHERE owner = :owner AND replaced_at < 9223372036854775807;
+
+-- count_links: how many links hold
+SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 9223372036854775807;
+
+-- insert_link: keep a link
+INSERT INTO links (owner, source, target, kind, created_at, removed_at)
+VALUES (:owner, :source, :target, :kind, :created_at, :removed_at) ON CONFLICT DO NOTHING;
+
+-- remove_link: close a link that holds
+UPDATE links SET removed_at = :removed_at + (
+    -- the same link may have been closed at this very moment before
+    SELECT count(*) FROM links AS l
+    WHERE l.owner = :owner AND l.source = :source AND l.target = :target AND l.kind = :kind
+    AND l.removed_at BETWEEN :removed_at AND 9223372036854775806
+)
+WHERE owner = :owner AND source = :source AND target = :target AND kind = :kind
+AND removed_at = 9223372036854775807;
+
+-- has_links: a row if a scope has any link, past or present
+SELECT 1 FROM links WHERE owner = :owner LIMIT 1;
+
+-- links_of: the links that began or ended at these memories at a moment
+SELECT l.source, l.target, l.kind, l.created_at, l.removed_at FROM links AS l
+WHERE l.owner = :owner AND (l.source = ANY(:ids::text []) OR l.target = ANY(:ids::text []))
+AND l.created_at <= :moment AND l.removed_at > :moment
+ORDER BY l.created_at, l.source, l.kind, l.target;
+
+-- all_links: every link ever made
+SELECT source, target, kind, created_at, removed_at FROM links
+WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
+
+-- superseding: the supersedes links above these memories, as far as their chains go
+WITH RECURSIVE above (source, target, kind, created_at, removed_at) AS (
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at FROM links AS l
+    JOIN memories AS m ON m.owner = l.owner AND m.id = l.source
+    WHERE l.owner = :owner AND l.target = ANY(:ids::text []) AND l.kind = 'supersedes'
+    AND l.created_at <= :moment AND l.removed_at > :moment
+    AND /*present*/ AND m.deleted_at IS NULL
+    UNION
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at FROM above
+    JOIN links AS l ON l.owner = :owner AND l.target = above.source AND l.kind = 'supersedes'
+    JOIN memories AS m ON m.owner = l.owner AND m.id = l.source
+    WHERE l.created_at <= :moment AND l.removed_at > :moment
+    AND /*present*/ AND m.deleted_at IS NULL
+)
+SELECT source, target, kind, created_at, removed_at FROM above ORDER BY created_at, source, target;
+
+-- supersedes_already: whether one memory supersedes another, directly or by way of others
+WITH RECURSIVE below (id) AS (
+    SELECT :source::text COLLATE "C"
+    UNION
+    SELECT l.target FROM below
+    JOIN links AS l ON l.owner = :owner AND l.source = below.id AND l.kind = 'supersedes'
+    AND l.removed_at = 9223372036854775807
+)
+SELECT 1 FROM below WHERE id = :target LIMIT 1;
+
+-- analysis: which analysis made the index
+SELECT analysis FROM store_facts;
+
+-- unindexed: present or past versions of any owner that the index must hold, behind one of them
+SELECT m.owner, m.row, /*columns*/ FROM memories AS m
+WHERE (m.owner, m.row) > (:owner, :row) AND m.deleted_at IS NULL
+ORDER BY m.owner, m.row LIMIT :limit;
+
+-- forget_entry: remove what the index has of a version, to be made anew
+WITH forgotten AS (
+    DELETE FROM indexed WHERE owner = :owner AND row = :row RETURNING owner, length
+)
+/*uncount*/;
+
+-- mark_index: the index is made by this analysis
+UPDATE store_facts SET analysis = :analysis;
+
+-- count_unindexed: versions that should be in the index and are not
+SELECT count(*) FROM memories AS m WHERE m.deleted_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM indexed AS i WHERE i.owner = m.owner AND i.row = m.row
+);
+
+-- count_miscounted: owners whose index does not hold what is noted
+SELECT count(*) FROM tenants AS t LEFT JOIN (
+    SELECT owner, count(*) AS versions, sum(length) AS terms FROM indexed GROUP BY owner
+) AS held ON held.owner = t.owner
+WHERE t.versions <> coalesce(held.versions, 0) OR t.terms <> coalesce(held.terms, 0);
+
+-- count_dangling: links to or from a memory that is not there
+SELECT count(*) FROM links AS l
+WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.source)
+OR NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = l.owner AND m.id = l.target);
+
+-- count_presents: memories that do not have exactly one present version
+SELECT count(*) FROM (
+    SELECT 1 FROM memories GROUP BY owner, id
+    HAVING count(*) FILTER (WHERE replaced_at = 9223372036854775807) <> 1
+) AS wrong;
+
+-- spaces: every space, the active one first
+SELECT s.description, s.state,
+(SELECT coalesce(sum(e.vectors), 0)::bigint FROM embedded AS e WHERE e.space = s.number),
+(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state <> 'dead'),
+(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state = 'dead')
+FROM spaces AS s ORDER BY s.state, s.number;
+
+-- spaces_in_use: the spaces that memories are embedded into
+SELECT number, key, description::jsonb ->> 'text', (state <> 'active')::int
+FROM spaces WHERE state <> 'retired';
+
+-- space_number: under which number the store has a space
+SELECT number FROM spaces WHERE key = :key;
+
+-- insert_space: make a space known
+INSERT INTO spaces (key, description, state) VALUES (:key, :description, :state);
+
+-- set_space_state: say what a space is for from now on
+UPDATE spaces SET state = :state WHERE key = :key;
+
+-- queue_all: a job for every version that belongs into a space and has no vector there
+INSERT INTO work (owner, kind, target, row, turn)
+SELECT m.owner, 'embed', :key, m.row,
+CASE WHEN m.replaced_at < 9223372036854775807 THEN 2 ELSE :turn END
+FROM memories AS m WHERE m.deleted_at IS NULL AND NOT m.sensitive AND NOT EXISTS (
+    SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = :space AND v.row = m.row
+)
+ORDER BY m.updated_at, m.row ON CONFLICT DO NOTHING;
+
+-- insert_job: a job for one version
+INSERT INTO work (owner, kind, target, row, turn) VALUES (:owner, :kind, :target, :row, :turn);
+
+-- drop_space: forget a space; its vectors go next
+DELETE FROM spaces WHERE number = :space;
+
+-- drop_vectors: remove the vectors of a space
+DELETE FROM vectors WHERE space = :space;
+
+-- drop_counts: nobody has vectors in a space any more
+DELETE FROM embedded WHERE space = :space;
+
+-- advance_jobs: the space of these jobs is not being filled any more
+UPDATE work SET turn = 0 WHERE kind = 'embed' AND target = :key AND turn = 1;
+
+-- drop_jobs: remove the embed jobs of a space
+DELETE FROM work WHERE kind = 'embed' AND target = :key;
+
+-- fragment uncount_vectors
+UPDATE embedded AS e SET vectors = e.vectors - gone.vectors
+FROM (SELECT owner, space, count(*) AS vectors FROM forgotten GROUP BY owner, space) AS gone
+WHERE e.owner = gone.owner AND e.space = gone.space
+
+-- forget_vectors: remove the vectors of these memories
+WITH forgotten AS (
+    DELETE FROM vectors AS v USING memories AS m
+    WHERE v.owner = m.owner AND v.row = m.row AND m.owner = :owner AND m.id = ANY(:ids::text [])
+    RETURNING v.owner, v.space
+)
+/*uncount_vectors*/;
+
+-- forget_vectors_of_row: remove the vectors of one version
+WITH forgotten AS (
+    DELETE FROM vectors WHERE owner = :owner AND row = :row RETURNING owner, space
+)
+/*uncount_vectors*/;
+
+-- forget_jobs: remove the jobs of these memories
+DELETE FROM work AS w USING memories AS m
+WHERE w.owner = m.owner AND w.row = m.row AND m.owner = :owner AND m.id = ANY(:ids::text []);
+
+-- forget_jobs_of_row: remove the jobs of one version
+DELETE FROM work WHERE owner = :owner AND row = :row;
+
+-- embedded_before: the newest earlier version of a memory that has a vector in a space
+SELECT v.row, /*columns*/ FROM memories AS m
+JOIN vectors AS v ON v.owner = m.owner AND v.space = :space AND v.row = m.row
+WHERE m.owner = :owner AND m.id = :id AND m.version < :version
+ORDER BY m.version DESC LIMIT 1;
+
+-- fragment count_vectors
+INSERT INTO embedded AS e (owner, space, vectors)
+SELECT owner, space, count(*) FROM kept GROUP BY owner, space
+ON CONFLICT (owner, space) DO UPDATE SET vectors = e.vectors + excluded.vectors
+
+-- copy_vector: give a version the vector of another one
+WITH kept AS (
+    INSERT INTO vectors (owner, space, row, vector)
+    SELECT owner, space, :row, vector FROM vectors
+    WHERE owner = :owner AND space = :space AND row = :before
+    ON CONFLICT DO NOTHING RETURNING owner, space
+)
+/*count_vectors*/;
+
+-- keep_vector: keep the vector of a job, unless the job is gone or the vector is there
+WITH kept AS (
+    INSERT INTO vectors (owner, space, row, vector)
+    SELECT m.owner, :space, m.row, :vector::halfvec FROM work AS w
+    JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+    WHERE w.owner = :owner AND w.number = :number AND w.kind = 'embed' AND w.target = :key
+    ON CONFLICT DO NOTHING RETURNING owner, space
+)
+/*count_vectors*/;
+
+-- finish_job: remove a job that is done
+DELETE FROM work WHERE owner = :owner AND number = :number AND kind = 'embed' AND target = :key;
+
+-- anything_due: a row if any job of these kinds can be claimed
+SELECT 1 FROM unnest(:kinds::text []) AS asked (kind) WHERE EXISTS (
+    SELECT 1 FROM work AS w WHERE w.kind = asked.kind AND w.state <> 'dead' AND w.due <= :now
+) LIMIT 1;
+
+-- claim: take the jobs whose turn it is; those that somebody else is just taking are passed over
+WITH taken AS (
+    SELECT w.owner, w.number FROM unnest(:kinds::text []) AS asked (kind)
+    CROSS JOIN LATERAL (
+        SELECT w.owner, w.number, w.turn FROM work AS w
+        WHERE w.kind = asked.kind AND w.state <> 'dead' AND w.due <= :now
+        ORDER BY w.turn, w.number LIMIT :limit FOR UPDATE SKIP LOCKED
+    ) AS w
+    ORDER BY w.turn, w.number LIMIT :limit
+)
+UPDATE work AS w SET state = 'claimed', due = :until, attempts = w.attempts + 1
+FROM taken WHERE w.owner = taken.owner AND w.number = taken.number
+RETURNING w.owner, w.number;
+
+-- jobs: these jobs with their versions, in the order of their turn
+SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
+FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
+JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+ORDER BY w.turn, w.number;
+
+-- give_back: put a job back, or give it up, if this claim took it; untried when there is no error
+UPDATE work SET state = :state, due = :due,
+error = CASE WHEN :error::text = '' THEN error ELSE :error::text END,
+attempts = attempts - CASE WHEN :error::text = '' THEN 1 ELSE 0 END
+WHERE owner = :owner AND number = :number AND state = 'claimed' AND attempts = :attempts;
+
+-- revive: make the jobs of a kind that were given up wait again
+UPDATE work SET state = 'waiting', due = 0, attempts = 0 WHERE kind = :kind AND state = 'dead';
+
+-- work_counts: what is in the queue; the error is that of the youngest job that has one
+SELECT kind, target,
+CASE WHEN state = 'claimed' AND due > :now THEN 'running'
+    WHEN state = 'claimed' THEN 'waiting' ELSE state END AS standing,
+count(*),
+(array_agg(error ORDER BY number DESC) FILTER (WHERE error IS NOT NULL)) [1],
+coalesce(max(number) FILTER (WHERE error IS NOT NULL), 0)
+FROM work GROUP BY kind, target, standing ORDER BY kind, target, standing;
+
+-- next_due: when the next job, perhaps only of these kinds, can be claimed
+SELECT min(first) FROM (
+    SELECT (
+        SELECT min(w.due) FROM work AS w WHERE w.kind = asked.kind AND w.state <> 'dead'
+    ) AS first FROM unnest(:kinds::text []) AS asked (kind)
+    UNION ALL
+    SELECT min(due) FROM work WHERE state <> 'dead' AND :kinds::text [] IS NULL
+) AS each;
+
+-- count_stray: vectors without a memory or a space, and owners whose vectors are counted wrongly
+SELECT (
+    SELECT count(*) FROM vectors AS v
+    WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = v.owner AND m.row = v.row)
+    OR NOT EXISTS (SELECT 1 FROM spaces AS s WHERE s.number = v.space)
+) + (
+    SELECT count(*) FROM embedded AS e FULL JOIN (
+        SELECT owner, space, count(*) AS vectors FROM vectors GROUP BY owner, space
+    ) AS held ON held.owner = e.owner AND held.space = e.space
+    WHERE coalesce(e.vectors, 0) <> coalesce(held.vectors, 0)
+);
+
+-- count_unembedded: present versions without a vector in the active space and without a job for it
+SELECT count(*) FROM spaces AS s CROSS JOIN memories AS m
+WHERE s.state = 'active' AND m.replaced_at = 9223372036854775807
+AND m.deleted_at IS NULL AND NOT m.sensitive
+AND NOT EXISTS (
+    SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = s.number AND v.row = m.row
+)
+AND NOT EXISTS (
+    SELECT 1 FROM work AS w
+    WHERE w.owner = m.owner AND w.row = m.row AND w.kind = 'embed' AND w.target = s.key
+);
+
+-- count_dead: jobs that were given up, with the youngest one's error
+SELECT count(*), (SELECT error FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT 1)
+FROM work WHERE state = 'dead';
+
+-- fragment sealed
+s.owner, s.id, s.version, s.key_id, s.nonce, s.ciphertext, s.fingerprint
+
+-- keep_secret: keep what a sensitive version says, encrypted
+INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)
+VALUES (:owner, :id, :version, :key_id, :nonce, :ciphertext, :fingerprint);
+
+-- secrets_of: every record of a memory
+SELECT /*sealed*/ FROM secrets AS s WHERE s.owner = :owner AND s.id = :id ORDER BY s.version;
+
+-- forget_secrets: remove the records of these memories
+DELETE FROM secrets WHERE owner = :owner AND id = ANY(:ids::text []);
+
+-- hash_of: the content hash of a version
+SELECT content_hash FROM memories WHERE owner = :owner AND id = :id AND version = :version;
+
+-- conceal_version: overwrite the text of a version that has become sensitive
+UPDATE memories SET content = :content, content_hash = :content_hash, sensitive = TRUE
+WHERE owner = :owner AND id = :id AND version = :version AND NOT sensitive RETURNING row;
+
+-- list_sensitive: the sensitive memories that are not deleted
+SELECT /*columns*/ FROM memories AS m
+WHERE m.owner = :owner AND m.sensitive AND m.replaced_at = 9223372036854775807
+AND m.deleted_at IS NULL ORDER BY m.created_at DESC, m.id DESC;
+
+-- sealed_under: how many records each key opens
+SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id;
+
+-- sealed_otherwise: records under other keys than this, behind one of them
+SELECT /*sealed*/ FROM secrets AS s
+WHERE s.key_id <> :key_id AND (s.owner, s.id, s.version) > (:owner, :id, :version)
+ORDER BY s.owner, s.id, s.version LIMIT :limit;
+
+-- reseal: put a record in the place of another one
+UPDATE secrets SET
+    key_id = :key_id, nonce = :nonce, ciphertext = :ciphertext, fingerprint = :fingerprint
+WHERE owner = :owner AND id = :id AND version = :version AND nonce = :before;
+
+-- rehash: give the versions that say what a record says its new hash
+UPDATE memories SET content_hash = :fingerprint
+WHERE owner = :owner AND id = :id AND sensitive AND content_hash = :before;
+
+-- retire_key: take no more records under a key
+INSERT INTO retired_keys (key_id, retired_at) VALUES (:key_id, :now) ON CONFLICT DO NOTHING;
+
+-- retired_keys: the keys under which no more records are taken
+SELECT key_id FROM retired_keys;
+
+-- note_audit: keep an audit entry
+INSERT INTO audit (owner, number, at, action, id, version, agent)
+VALUES (:owner, :number, :at, :action, :id, :version, :agent);
+
+-- list_audit: the youngest audit entries
+SELECT at, owner, action, id, version, agent FROM audit
+WHERE owner = :owner ORDER BY number DESC LIMIT :limit;

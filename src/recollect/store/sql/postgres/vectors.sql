@@ -1,0 +1,141 @@
+-- The statements that search vectors and keep their indexes. A vector without a direction has no
+-- distance (NaN): it is as far from everything as what is at right angles to it. Exact searches compare
+-- `vector` as it is, so that no index is ever taken for them; the best are looked up one by one, since
+-- the planner takes them for many more than they are.
+
+-- vector_facts: what decides how an owner's vectors of a space are searched
+SELECT s.number, coalesce(e.vectors, 0), c.reltuples::bigint
+FROM spaces AS s
+LEFT JOIN embedded AS e ON e.owner = :owner AND e.space = s.number
+LEFT JOIN pg_index AS i
+    ON i.indexrelid = to_regclass('vectors_of_space_' || s.number) AND i.indisvalid
+LEFT JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE s.key = :key;
+
+-- fragment distance
+coalesce(nullif(v.vector <=> :query::halfvec, 'NaN'), 1.0)
+
+-- fragment distances
+SELECT v.row, /*distance*/ AS distance, p.row IS NULL AS current
+FROM vectors AS v
+LEFT JOIN memories AS p
+    ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807
+WHERE v.owner = :owner AND v.space = :space
+
+-- fragment spread
+SELECT count(*) AS population,
+coalesce(avg(1.0 - distance), 0.0) AS mean, coalesce(stddev_pop(distance), 0.0) AS deviation
+FROM distances WHERE current
+
+-- fragment within
+SELECT max(nearest.distance) + :error AS furthest FROM (
+    SELECT distance FROM found ORDER BY distance LIMIT :limit
+) AS nearest
+
+-- fragment looked_up
+(SELECT m.id FROM memories AS m WHERE m.owner = :owner AND m.row = f.row),
+(
+    SELECT halfvec_send(v.vector) FROM vectors AS v
+    WHERE v.owner = :owner AND v.space = :space AND v.row = f.row
+)
+
+-- nearest_of_present: the best of all that is present with whatever may be as good, and how all lie
+WITH distances AS MATERIALIZED (/*distances*/),
+found AS (SELECT row, distance FROM distances WHERE current),
+spread AS (/*spread*/),
+within AS (/*within*/)
+SELECT s.population, s.population, s.mean, s.deviation, /*looked_up*/
+FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
+
+-- nearest_of_admitted: the same of all that a filter admits
+WITH distances AS MATERIALIZED (/*distances*/),
+found AS MATERIALIZED (
+    SELECT d.row, d.distance FROM distances AS d JOIN memories AS m ON m.row = d.row
+    WHERE /*admitted*/ AND m.deleted_at IS NULL
+),
+spread AS (/*spread*/),
+within AS (/*within*/)
+SELECT (SELECT count(*) FROM found), s.population, s.mean, s.deviation, /*looked_up*/
+FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
+
+-- nearest_among: the best of what a filter admits, without a look at anything else
+WITH found AS MATERIALIZED (
+    SELECT v.row, /*distance*/ AS distance
+    FROM memories AS m JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = m.row
+    WHERE /*admitted*/ AND m.deleted_at IS NULL
+),
+within AS (/*within*/)
+SELECT (SELECT count(*) FROM found), /*looked_up*/
+FROM within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
+
+-- nearest_by_index: the best of what a filter admits, as an HNSW index has them
+SELECT near.id, halfvec_send(near.vector) FROM (
+    SELECT m.id, v.vector
+    FROM vectors AS v JOIN memories AS m ON m.row = v.row
+    WHERE v.owner = :owner AND v.space = :space AND /*admitted*/ AND m.deleted_at IS NULL
+    ORDER BY halfvec(v.vector, :dimensions::integer, TRUE) <=> :query::halfvec LIMIT :limit
+) AS near;
+
+-- sample_vectors: an owner's vectors at these shares of the way from the first to the last row
+SELECT DISTINCT ON (v.row) v.row, p.row IS NULL, halfvec_send(v.vector)
+FROM (
+    SELECT min(row) AS first, max(row) AS last FROM vectors WHERE owner = :owner AND space = :space
+) AS ends
+CROSS JOIN unnest(:shares::double precision []) AS share
+CROSS JOIN LATERAL (
+    SELECT held.row, held.vector FROM vectors AS held
+    WHERE held.owner = :owner AND held.space = :space
+    AND held.row >= ends.first + floor(share * (ends.last - ends.first + 1))::bigint
+    ORDER BY held.row LIMIT 1
+) AS v
+LEFT JOIN memories AS p
+    ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807;
+
+-- admitted_of: those of these versions that a filter admits
+SELECT m.row FROM memories AS m
+WHERE m.row = ANY(:rows::bigint []) AND /*admitted*/ AND m.deleted_at IS NULL;
+
+-- vectors_of: the vectors of those of these memories that a filter admits
+SELECT m.id, halfvec_send(v.vector) FROM spaces AS s
+CROSS JOIN memories AS m
+JOIN vectors AS v ON v.owner = :owner AND v.space = s.number AND v.row = m.row
+WHERE s.key = :key AND m.id = ANY(:ids::text []) AND /*admitted*/ AND m.deleted_at IS NULL;
+
+-- spaces_to_index: every space, how many vectors it and its largest owner have, and its index
+SELECT s.number, (s.description::jsonb ->> 'dimensions')::integer, e.vectors, e.most,
+i.indisvalid, pg_relation_size(i.indexrelid)
+FROM spaces AS s
+CROSS JOIN LATERAL (
+    SELECT coalesce(sum(vectors), 0)::bigint AS vectors, coalesce(max(vectors), 0) AS most
+    FROM embedded WHERE space = s.number
+) AS e
+LEFT JOIN pg_index AS i ON i.indexrelid = to_regclass('vectors_of_space_' || s.number)
+ORDER BY s.number;
+
+-- stray_indexes: the indexes of spaces that are gone
+SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indrelid = to_regclass('vectors') AND starts_with(c.relname, 'vectors_of_space_')
+AND NOT EXISTS (SELECT 1 FROM spaces AS s WHERE 'vectors_of_space_' || s.number = c.relname);
+
+-- try_to_build: whether nobody else builds an index; nobody begins until the transaction ends
+SELECT pg_try_advisory_xact_lock(1380142166);
+
+-- building_memory: which process answers, the bytes that a build may take, and those that all share
+SELECT pg_backend_pid(), pg_size_bytes(current_setting('maintenance_work_mem')),
+pg_size_bytes(current_setting('shared_buffers'));
+
+-- set_for_session: let a setting hold for as long as the connection is open
+SELECT set_config(:name, :value, FALSE);
+
+-- build_index: make the index of a space while others read and write
+CREATE INDEX CONCURRENTLY {index} ON vectors
+USING hnsw ((vector::halfvec({dimensions})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)
+WHERE space = {space};
+
+-- drop_index: remove an index while others read and write
+DROP INDEX CONCURRENTLY IF EXISTS {index};
+
+-- building: how far an index build is
+SELECT c.relname, p.phase, p.tuples_done, p.tuples_total, p.blocks_done, p.blocks_total
+FROM pg_stat_progress_create_index AS p LEFT JOIN pg_class AS c ON c.oid = p.index_relid
+WHERE p.relid = to_regclass('vectors') AND p.datname = current_database();
