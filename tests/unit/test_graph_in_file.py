@@ -68,7 +68,6 @@ def test_every_page_of_a_large_graph_is_read(
 #: What is asked while somebody waits for a recall, or for each memory that is read.
 LOOKED_UP: dict[str, dict[str, Any]] = {
     "concepts_named": {"names": "[]"},
-    "merged_into": {"concepts": "[]"},
     "known_names": {"names": "[]"},
     "mentions_in": {"ids": "[]"},
     "mentioning_these": {"concepts": "[]", "role": None},

@@ -86,13 +86,14 @@ class GraphInDatabase(GraphSearchInDatabase):
             readable = _readable(transaction, found)
             added = [mention for id_ in readable for mention in found[id_]]
             known = mentions.keep_concepts(transaction, added)
-            new = 0
-            for id_, row in readable.items():
-                for concept, roles in mentions.roles_of(found[id_], known).items():
-                    mention = {"concept": concept, "row": row, "roles": roles}
-                    new += transaction.change("add_mention", mention)
-                    if given:
-                        transaction.change("give_mention", mention)
+            mentioned = [
+                {"concept": concept, "row": row, "roles": roles}
+                for id_, row in readable.items()
+                for concept, roles in mentions.roles_of(found[id_], known).items()
+            ]
+            new = transaction.change_each("add_mention", mentioned)
+            if given:
+                transaction.change_each("give_mention", mentioned)
         return new
 
     # ---- relations from elsewhere --------------------------------------------------------------
@@ -198,14 +199,14 @@ def _keep(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
     known = mentions.keep_concepts(transaction, [*mentioned, *ends])
     roles = {x.row: mentions.roles_of(x.found.mentions, known) for x in readings}
     loosened = mentions.set_mentions(transaction, roles)
-    unsettled: set[int] = set()
-    for reading in readings:
-        kept = [
+    kept = {
+        reading.row: [
             relations.state(transaction, statement, known, reading.source()).relation
             for statement in stated[reading.row]
         ]
-        unsettled |= relations.end_others(transaction, reading.row, kept, at)
-    relations.settle(transaction, unsettled)
+        for reading in readings
+    }
+    relations.settle(transaction, relations.end_others(transaction, kept, at))
     transaction.change_each("keep_reading", [reading._asdict() for reading in readings])
     transaction.change_each("finish_reading", [reading._asdict() for reading in readings])
     mentions.drop_orphans(transaction, loosened)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
@@ -76,19 +77,19 @@ class GraphSearchInDatabase(OnDatabase):
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
         found = self._database.read("concepts_named", _asked(scope, names))
-        return {ConceptName(asked): concept for asked, concept in self._shown(scope, found)}
+        return {ConceptName(asked): concept for asked, concept in _shown(found)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
         """The concepts that most memories mention, perhaps only those whose name holds a text."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
         found = self._database.read("hubs", parameters)
-        return [concept for _, concept in self._shown(scope, found)]
+        return [concept for _, concept in _shown(found)]
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
-        return [*self._mentioned(filter.scope, self._database.read("mentions_in", wanted))]
+        return [*_mentioned(self._database.read("mentions_in", wanted))]
 
     def mentioning(
         self,
@@ -102,7 +103,7 @@ class GraphSearchInDatabase(OnDatabase):
         The newest is the one whose present version was written last.
         """
         found = self._database.read("concepts_named", _asked(filter.scope, names))
-        standing = self._standing(filter.scope, (row[1:5] for row in found))
+        standing = _standing(row[1:6] for row in found)
         by_number = self._versions_mentioning(filter, standing.values(), limit, role)
         mentioned: list[Mentioned] = []
         for concept in standing.values():
@@ -138,7 +139,7 @@ class GraphSearchInDatabase(OnDatabase):
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
         found = self._database.read("concepts_named", _asked(filter.scope, names))
-        standing = self._standing(filter.scope, (row[1:5] for row in found))
+        standing = _standing(row[1:6] for row in found)
         numbers = [n for concept in standing.values() for n in concept.numbers]
         asked = {"concepts": numbers, "limit": limit}
         return self._related(
@@ -149,7 +150,7 @@ class GraphSearchInDatabase(OnDatabase):
         """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("mentions_after", parameters):
-            yield from self._mentioned(filter.scope, page)
+            yield from _mentioned(page)
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:
@@ -175,42 +176,6 @@ class GraphSearchInDatabase(OnDatabase):
 
     # ---- from rows to values -------------------------------------------------------------------
 
-    def _standing(self, scope: Scope, found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
-        """Rows of the `concept` fragment by number, each counted with what stands for it."""
-        standing = {row[0]: _Standing(*row) for row in found}
-        asked = {"owner": scope.user, "concepts": [*standing]}
-        merged = self._database.read("merged_into", asked) if standing else []
-        for into, number, name, memories, subjects in merged:
-            concept = standing[into]
-            standing[into] = concept._replace(
-                memories=concept.memories + memories,
-                subjects=concept.subjects + subjects,
-                members=(*concept.members, number),
-                aliases=(*concept.aliases, name),
-            )
-        return standing
-
-    def _shown(self, scope: Scope, found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
-        """Rows of a name, a `concept`, its label and its kind."""
-        standing = self._standing(scope, (row[1:5] for row in found))
-        for asked, number, *_, label, kind in found:
-            yield asked, standing[number].concept(label, kind)
-
-    def _mentioned(self, scope: Scope, found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
-        """Rows of a version, its id, roles and a `concept`, those of a version together.
-
-        The strongest mentions come first, equally strong ones by name.
-        """
-        standing = self._standing(scope, (row[3:7] for row in found))
-        for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
-            roles: dict[int, int] = {}
-            for _, _, bits, number, *_ in group:
-                roles[number] = roles.get(number, 0) | bits
-            said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
-            said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
-            for role, concept in said:
-                yield concept.mentioned(id_, role)
-
     def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
         """Rows of the `relation` fragment, with the evidence that the filter admits."""
         wanted = {"relations": [row[0] for row in found]}
@@ -218,6 +183,41 @@ class GraphSearchInDatabase(OnDatabase):
         for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
         return [_to_relation(row, evidence[row[0]]) for row in found]
+
+
+def _standing(found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
+    """Rows of the `concept` fragment by number, each counted with what stands for it."""
+    standing: dict[int, _Standing] = {}
+    for number, name, memories, subjects, merged in found:
+        if number not in standing:
+            members = json.loads(merged) if isinstance(merged, str) else merged or ()
+            numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
+            total = (memories + sum(held), subjects + sum(about))
+            standing[number] = _Standing(number, name, *total, numbers, tuple(sorted(names)))
+    return standing
+
+
+def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+    """Rows of a name, a `concept`, its label and its kind."""
+    standing = _standing(row[1:6] for row in found)
+    for asked, number, *_, label, kind in found:
+        yield asked, standing[number].concept(label, kind)
+
+
+def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+    """Rows of a version, its id, roles and a `concept`, those of a version together.
+
+    The strongest mentions come first, equally strong ones by name.
+    """
+    standing = _standing(row[3:8] for row in found)
+    for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
+        roles: dict[int, int] = {}
+        for _, _, bits, number, *_ in group:
+            roles[number] = roles.get(number, 0) | bits
+        said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
+        said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
+        for role, concept in said:
+            yield concept.mentioned(id_, role)
 
 
 def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list[_Version]:

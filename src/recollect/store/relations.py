@@ -76,10 +76,11 @@ def take_over(transaction: Owned, row: int, before: int) -> None:
     transaction.change("extend_relations_of", {"row": row})
 
 
-def end_others(transaction: Owned, row: int, stated: Iterable[int], at: int) -> set[int]:
-    """From a moment on a version states these relations alone; which others it stated before."""
-    parameters = {"row": row, "stated": [*stated], "at": at}
-    return {number for [number] in transaction.rows("end_evidence", parameters)}
+def end_others(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
+    """From a moment on versions state these relations alone; which others they stated before."""
+    each = [{"row": row, "stated": [*numbers], "at": at} for row, numbers in stated.items()]
+    ended = transaction.rows_of_each("end_evidence", each)
+    return {number for found in ended for [number] in found}
 
 
 def settle(transaction: Owned, relations: Iterable[int]) -> None:

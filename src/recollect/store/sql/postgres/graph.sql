@@ -285,7 +285,10 @@ WHERE x.owner = :owner AND (:undone OR x.undone_at = 9223372036854775807)
 ORDER BY x.merged_at, x.number;
 
 -- fragment concept
-c.number, c.name, c.memories, c.subjects
+c.number, c.name, c.memories, c.subjects, (
+    SELECT json_agg(json_build_array(member.number, member.name, member.memories, member.subjects))
+    FROM concepts AS member WHERE member.owner = c.owner AND member.stands_for = c.number
+)
 
 -- fragment standing
 JOIN concepts AS c ON c.owner = found.owner AND c.number = coalesce(found.stands_for, found.number)
@@ -296,10 +299,6 @@ FROM unnest(:names::text []) WITH ORDINALITY AS asked (name, place)
 JOIN concepts AS found ON found.owner = :owner AND found.name = asked.name
 /*standing*/
 ORDER BY asked.place;
-
--- merged_into: the concepts that stand for these
-SELECT stands_for, number, name, memories, subjects FROM concepts
-WHERE owner = :owner AND stands_for = ANY(:concepts::bigint []) ORDER BY name;
 
 -- known_names: those of these names of which some memory is the subject
 SELECT found.name FROM concepts AS found

@@ -224,7 +224,10 @@ WHERE x.owner = :owner AND (:undone OR x.undone_at = 9223372036854775807)
 ORDER BY x.merged_at, x.number;
 
 -- fragment concept
-c.number, c.name, c.memories, c.subjects
+c.number, c.name, c.memories, c.subjects, (
+    SELECT json_group_array(json_array(member.number, member.name, member.memories, member.subjects))
+    FROM concepts AS member INDEXED BY concepts_merged WHERE member.stands_for = c.number
+)
 
 -- fragment standing
 CROSS JOIN concepts AS c ON c.number = coalesce(found.stands_for, found.number)
@@ -233,12 +236,6 @@ CROSS JOIN concepts AS c ON c.number = coalesce(found.stands_for, found.number)
 SELECT asked.value, /*concept*/, c.label, c.kind FROM json_each(:names) AS asked
 CROSS JOIN concepts AS found ON found.owner = :owner AND found.name = asked.value
 /*standing*/;
-
--- merged_into: the concepts that stand for these
-SELECT member.stands_for, member.number, member.name, member.memories, member.subjects
-FROM json_each(:concepts) AS wanted
-CROSS JOIN concepts AS member INDEXED BY concepts_merged ON member.stands_for = wanted.value
-ORDER BY member.name;
 
 -- known_names: those of these names of which some memory is the subject
 SELECT asked.value FROM json_each(:names) AS asked

@@ -1,0 +1,197 @@
+"""How long recalls take as a server grows, and how many there are as clients are added."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import statistics
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from multiprocessing.synchronize import Event
+from pathlib import Path
+from time import perf_counter, sleep
+
+import psycopg
+
+from postgres.recording import recorded_scripts
+from postgres.tenants import (
+    ASKED,
+    TENANTS,
+    Given,
+    asked_owner,
+    fill_asked,
+    grow,
+    open_tenant,
+    questions,
+)
+from recollect.protocols import Embedder
+from recollect.protocols.vectors import Vector
+from recollect.store.postgres.binaries import programs_for
+from recollect.store.postgres.store import PostgresStore
+from recollect.types import Space
+
+QUESTIONS = 40
+ROUNDS = 5
+CORES = os.cpu_count() or 1
+
+
+def measure_growth(url: str, real: Embedder, sizes: Sequence[int]) -> dict[str, float]:
+    """The p95 of the same tenants in each size, as multiples of that in the first."""
+    store = PostgresStore(url)
+    fill_asked(store, real)
+    given = Given(real.space, questions(real, QUESTIONS))
+    p95: dict[int, float] = {}
+    before = 0
+    for size in sizes:
+        began = perf_counter()
+        before = grow(url, before, size)
+        held, bytes_ = _size(url)
+        print(
+            f"{held:,} memories of {TENANTS:,} tenants in {perf_counter() - began:.0f} s, "
+            f"{bytes_ / held:,.0f} bytes each",
+            flush=True,
+        )
+        times = _ask_all(store, given)
+        p95[size] = _at(times, 0.95)
+        print(
+            f"{size:11,} recall p50 {_at(times, 0.5):6.2f} ms  p95 {p95[size]:6.2f} ms", flush=True
+        )
+    store.close()
+    if len(sizes) == 1:
+        return {}
+    return {f"postgres-p95-{size}": p95[size] / p95[sizes[0]] for size in sizes[1:]}
+
+
+def _ask_all(store: PostgresStore, given: Given) -> list[float]:
+    """Milliseconds of every question to every tenant; of each the fastest of some rounds."""
+    tenants = [open_tenant(store, asked_owner(number), given) for number in range(ASKED)]
+    best = [float("inf")] * (ASKED * len(given.texts))
+    for _ in range(ROUNDS):
+        gc.disable()
+        asked = [(tenant, text) for tenant in tenants for text in given.texts]
+        for place, (tenant, text) in enumerate(asked):
+            began = perf_counter()
+            tenant.recall(text)
+            best[place] = min(best[place], (perf_counter() - began) * 1e3)
+        gc.enable()
+    return best
+
+
+def measure_throughput(
+    url: str, real: Embedder, clients: Sequence[int], seconds: float
+) -> dict[str, float]:
+    """Recalls a second as a share of pgbench's, and whether more clients ever mean fewer."""
+    vectors = questions(real, QUESTIONS)
+    rates: dict[int, float] = {}
+    shares: dict[int, float] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        scripts = recorded_scripts(Path(folder), url, Given(real.space, vectors))
+        for count in clients:
+            bench = _pgbench(url, scripts, count, seconds)
+            rates[count] = _recalls(url, real.space, vectors, count, seconds)
+            shares[count] = rates[count] / bench
+            print(
+                f"{count:3} clients: {rates[count]:7.1f} recalls a second, "
+                f"pgbench {bench:7.1f}, share {shares[count]:.2f}",
+                flush=True,
+            )
+    best = list(accumulated_best([rates[count] for count in clients]))
+    kept = min(rates[count] / so_far for count, so_far in zip(clients, best, strict=True))
+    return {"postgres-throughput": min(shares.values()), "postgres-throughput-kept": kept}
+
+
+def accumulated_best(rates: Sequence[float]) -> list[float]:
+    """The best rate so far, at each count of clients."""
+    return [max(rates[: place + 1]) for place in range(len(rates))]
+
+
+def _recalls(
+    url: str, space: Space, vectors: Mapping[str, Vector], clients: int, seconds: float
+) -> float:
+    """Recalls a second of so many clients, in as many processes as there are processors."""
+    context = multiprocessing.get_context("spawn")
+    processes = min(clients, CORES)
+    start, done = context.Event(), context.Queue()
+    ready = context.Semaphore(0)
+    workers = [
+        context.Process(
+            target=_recall_for,
+            args=(url, space, dict(vectors), clients // processes, seconds, ready, start, done),
+        )
+        for _ in range(processes)
+    ]
+    for worker in workers:
+        worker.start()
+    for _ in workers:
+        ready.acquire()
+    start.set()
+    total = sum(done.get() for _ in workers)
+    for worker in workers:
+        worker.join()
+    return total / seconds
+
+
+def _recall_for(
+    url: str,
+    space: Space,
+    vectors: dict[str, Vector],
+    threads: int,
+    seconds: float,
+    ready: object,
+    start: Event,
+    done: object,
+) -> None:
+    store = PostgresStore(url, connections=2 * threads)
+    given = Given(space, vectors)
+    tenants = [open_tenant(store, asked_owner(number), given) for number in range(ASKED)]
+    for text in given.texts:
+        tenants[0].recall(text)
+    counts = [0] * threads
+    ending = threading.Event()
+
+    def client(number: int) -> None:
+        while not ending.is_set():
+            text = given.texts[(number * 7 + counts[number]) % len(given.texts)]
+            tenants[(number + counts[number]) % ASKED].recall(text)
+            counts[number] += 1
+
+    clients = [threading.Thread(target=client, args=(number,)) for number in range(threads)]
+    ready.release()  # type: ignore[attr-defined]
+    start.wait()
+    for each in clients:
+        each.start()
+    sleep(seconds)
+    ending.set()
+    done.put(sum(counts))  # type: ignore[attr-defined]
+    for each in clients:
+        each.join()
+    store.close()
+
+
+def _pgbench(url: str, scripts: Sequence[Path], clients: int, seconds: float) -> float:
+    """Transactions a second, each of them the statements of one recall."""
+    programs = programs_for(None)
+    command = [programs.path("pgbench"), "-n", "-M", "prepared", "-c", str(clients)]
+    command += ["-j", str(min(clients, CORES)), "-T", str(round(seconds))]
+    command += [part for script in scripts for part in ("-f", str(script))]
+    told = subprocess.run([*command, url], capture_output=True, text=True, check=False)
+    lines = [line for line in told.stdout.splitlines() if line.startswith("tps = ")]
+    if not lines:
+        raise SystemExit(f"pgbench failed: {told.stderr[-500:]}")
+    return float(lines[0].split()[2])
+
+
+def _size(url: str) -> tuple[int, int]:
+    with psycopg.connect(url) as connection:
+        [row] = connection.execute(
+            "SELECT (SELECT count(*) FROM memories), pg_database_size(current_database())"
+        ).fetchall()
+    return int(row[0]), int(row[1])
+
+
+def _at(times: Sequence[float], share: float) -> float:
+    return statistics.quantiles(times, n=100)[round(share * 100) - 1]

@@ -1,0 +1,86 @@
+"""Writes down what recalls send to the server, as scripts for pgbench."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, LiteralString
+
+import psycopg
+
+from postgres.tenants import ASKED, Given, asked_owner, open_tenant
+from recollect.store.database import NOTHING, Parameters, Row
+from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.statements import SQL
+from recollect.store.postgres.store import PostgresStore
+
+#: Statements in the order in which they were sent: settings, the name, its parameters.
+Sent = list[tuple[Mapping[str, str], str, Parameters]]
+_COLON = re.compile(r"'[^']*:[^']*'")  # pgbench would take what follows for a variable
+
+
+@contextmanager
+def recording() -> Iterator[Sent]:
+    """Notes what is read by anybody."""
+    sent: Sent = []
+    read, read_with = Pool.read, Pool.read_with
+
+    def noted(pool: Pool, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        sent.append(({}, statement, parameters))
+        return read(pool, statement, parameters)
+
+    def noted_with(
+        pool: Pool, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
+    ) -> list[Row]:
+        sent.append((settings, statement, parameters))
+        return read_with(pool, settings, statement, parameters)
+
+    Pool.read, Pool.read_with = noted, noted_with  # type: ignore[method-assign]
+    try:
+        yield sent
+    finally:
+        Pool.read, Pool.read_with = read, read_with  # type: ignore[method-assign]
+
+
+def recorded_scripts(folder: Path, url: str, given: Given) -> list[Path]:
+    """A script for each question: what a recall sends once it has answered a few before."""
+    store = PostgresStore(url)
+    scripts = []
+    tenants = [open_tenant(store, asked_owner(number), given) for number in range(ASKED)]
+    with psycopg.connect(url) as connection, recording() as sent:
+        cursor = psycopg.ClientCursor(connection)
+        for place, text in enumerate(given.texts):
+            tenants[place % ASKED].recall(text)
+            sent.clear()
+            tenants[place % ASKED].recall(text)
+            script = folder / f"{place}.sql"
+            script.write_text("".join(_lines(cursor, sent)), encoding="utf-8")
+            script.chmod(0o644)
+            scripts.append(script)
+    store.close()
+    return scripts
+
+
+def _lines(cursor: psycopg.ClientCursor[Any], sent: Sent) -> Iterator[str]:
+    for settings, name, parameters in sent:
+        statement = _literal(cursor, SQL[name], parameters)
+        if not settings:
+            yield f"{statement};\n"
+            continue
+        values = [{"name": name, "value": value} for name, value in settings.items()]
+        said = "".join(f"{_literal(cursor, SQL['set_for_transaction'], x)};\n" for x in values)
+        yield f"BEGIN;\n{said}{statement};\nCOMMIT;\n"
+
+
+def _literal(
+    cursor: psycopg.ClientCursor[Any], statement: LiteralString, parameters: Parameters
+) -> str:
+    """A statement with its values, on one line, as pgbench wants it."""
+    lines = [line for line in statement.splitlines() if not line.strip().startswith("--")]
+    text = cursor.mogrify("\n".join(lines), parameters)  # type: ignore[arg-type]
+    text = _COLON.sub(
+        lambda found: "E" + found[0].replace("\\", "\\\\").replace(":", "\\x3a"), text
+    )
+    return " ".join(text.split("\n"))
