@@ -23,7 +23,7 @@ from psycopg import Connection
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolTimeout
 
-from recollect.errors import StoreUnavailable
+from recollect.errors import InvalidSetting, StoreUnavailable
 from recollect.statements import statements_of
 from recollect.store import queries
 from recollect.store.postgres.connecting import Connections
@@ -104,6 +104,9 @@ class Replica:
     """Reads from a standby that lags by at most `staleness` seconds and has all of our own writes.
 
     What it cannot answer, the primary has to. It never fails: the primary will say what is wrong.
+
+    Raises:
+        InvalidSetting: `url` is no URL of a Postgres server.
     """
 
     def __init__(
@@ -115,9 +118,7 @@ class Replica:
         connections: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        said = conninfo_to_dict(url)
-        wanted = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
-        self._standby = Connections(make_conninfo(url, **wanted), most=connections, patience=_WAIT)
+        self._standby = Connections(_standby_url(url), most=connections, patience=_WAIT)
         self._primary = primary
         self._staleness = staleness
         self._clock = clock
@@ -239,6 +240,19 @@ class Replica:
             self._told = source
             level = logging.INFO if source is Source.REPLICA else logging.WARNING
             logger.log(level, "recalls read from %s", source, extra={"action": "replica"})
+
+
+def _standby_url(url: str) -> str:
+    """A URL that leads to a standby, unless it says otherwise itself."""
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # whose text may quote a password
+        raise InvalidSetting(
+            "the setting `replica` is no URL of a Postgres server",
+            hint="Write it as postgresql://user@host:5432/database.",
+        ) from None
+    wanted = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    return make_conninfo(url, **wanted)
 
 
 def _position(connection: Connection[Any], statement: str) -> Position | None:

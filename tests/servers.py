@@ -1,0 +1,123 @@
+"""Servers that tests start: under which account, on which ports, and how they are waited for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from recollect.store.postgres.binaries import (
+    Account,
+    Programs,
+    account_for,
+    give,
+    programs_for,
+)
+
+#: No data folder, whose owner would decide which account runs a server.
+_NOWHERE = Path("/nowhere")
+
+
+def as_account(
+    command: Sequence[str], *, environment: Mapping[str, str], log: Path
+) -> subprocess.Popen[bytes]:
+    """Start a process of the account that runs servers, in a session of its own."""
+    with log.open("ab") as told:
+        return subprocess.Popen(
+            [*_becoming(account_for(_NOWHERE)), *command],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=told,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            umask=0o077,
+            start_new_session=True,
+        )
+
+
+@cache
+def _becoming(account: Account | None) -> Sequence[str]:
+    """What goes before a command that an account is to run; None is whoever asks."""
+    if account is None:
+        return []
+    become = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
+    look = [*become, sys.executable, "-c", "import recollect"]
+    if subprocess.run(look, check=False, capture_output=True, cwd="/").returncode == 0:
+        return become
+    # The project is where only root can look, such as below /root.
+    return [*become, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
+
+
+def postgres_programs() -> Programs:
+    """The programs of Postgres, where that account can run them."""
+    return programs_for(account_for(_NOWHERE))
+
+
+def private_folder() -> Path:
+    """A folder of the account that runs servers; those of pytest root alone can enter."""
+    folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+    own(folder)
+    return folder
+
+
+def own(path: Path) -> None:
+    """Give a file or a folder to that account."""
+    give(path, account_for(_NOWHERE))
+
+
+def needed(program: str) -> str:
+    """Where a program is that the package manager of the system installs."""
+    found = shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
+    if not found:
+        pytest.fail(f"these tests need {program}: scripts/need-postgres-tools gets it")
+    return found
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on."""
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[1]) == parent:
+                found.append(int(folder.name))
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that is only waited for does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+def wait_until(
+    true: Callable[[], bool], *, seconds: float = 90, complaint: Callable[[], str] = str
+) -> None:
+    """Wait for something that other processes bring about."""
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, complaint()
+        time.sleep(0.1)
