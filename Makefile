@@ -12,7 +12,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -49,7 +49,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -105,6 +105,20 @@ bench-writes: $(READY) ## Storing and importing against bare SQLite
 bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
 	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
 	  $(BIN)/pytest tests/acceptance -k kill
+
+bench-postgres: bench-postgres-vectors bench-postgres-lexical bench-postgres-quality bench-postgres-scale ## Everything about the store on Postgres
+
+bench-postgres-quality: $(READY) ## The same recall on SQLite and on Postgres: words alone and all legs, every set
+	$(BIN)/python benchmarks/postgres/quality.py --split test --data benchmarks/data/agent-store $(addprefix --data ,$(SETS)) $(KEEP)
+
+bench-postgres-lexical: $(READY) ## Ways to rank by words in Postgres, beside SQLite's (ADR 0023)
+	$(BIN)/python benchmarks/postgres_lexical.py --data "$(DATA)"
+
+bench-postgres-vectors: $(READY) ## Exact search and HNSW: recall and speed at 10,000 and 100,000, with filters (ADR 0024)
+	$(BIN)/python benchmarks/postgres_vectors.py $(addprefix --data ,$(SETS)) $(KEEP)
+
+bench-postgres-scale: $(READY) ## A thousand tenants with up to a million memories, 1 to 32 clients, import
+	$(BIN)/python benchmarks/postgres/scale.py $(KEEP)
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
 	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz

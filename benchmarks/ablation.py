@@ -20,7 +20,7 @@ from recollect.bench.evaluation import EvaluationSet, load
 from recollect.bench.metrics import HEADLINE
 from recollect.bench.runner import Plan, run
 from recollect.bench.sweep import tunable_split
-from recollect.store.sqlite import lexicon
+from recollect.store import estimates
 
 
 def main() -> int:
@@ -58,7 +58,7 @@ def _no_function_words() -> AbstractContextManager[object]:
 
 def _pruned(enough: int) -> Callable[[], AbstractContextManager[object]]:
     """How many matches the rarest terms must have before common ones are left out."""
-    return lambda: patch.multiple(lexicon, _ENOUGH=enough, _FEWER=enough)
+    return lambda: patch.multiple(estimates, _ENOUGH=enough, _FEWER=enough)
 
 
 VARIANTS: dict[str, Callable[[], AbstractContextManager[object]]] = {

@@ -46,6 +46,7 @@ def described(data: EvaluationSet, split: str) -> Found:
         data,
         split=split,
         store="sqlite",
+        versions={},
         retriever=runner.PRODUCT,
         settings={},
         recipe={},

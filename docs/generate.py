@@ -205,7 +205,8 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
     if "min_length" in limits:
         return "at least one name"
     return {
-        "store": "a path",
+        "store": "a path, a URL, `postgres` or `postgres:FOLDER`",
+        "replica": "a URL, or none",
         "decay_days": "days above 0 by category",
         "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def workers(place: Path) -> list[int]:
-    """The processes that work on a store in the background."""
+def workers(place: Path | str) -> list[int]:
+    """The processes that work on a store in the background; of a server, the URL as it is shown."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -23,7 +23,7 @@ def workers(place: Path) -> list[int]:
     return found
 
 
-def end_workers(place: Path) -> None:
+def end_workers(place: Path | str) -> None:
     """Kill them, and wait until they are gone."""
     for worker in workers(place):
         os.kill(worker, signal.SIGKILL)

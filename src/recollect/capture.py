@@ -20,6 +20,7 @@ from recollect.types import UserId
 
 MOST_BYTES = 10_000_000  # about 50,000 recalls; then the oldest half goes
 _PRIVATE = 0o600
+_PRIVATE_FOLDER = 0o700
 _log = logging.getLogger(__name__)
 
 
@@ -82,6 +83,7 @@ class QueryLog:
 
     def _write(self, line: bytes) -> int:
         """Add a line in one write, so that no other process can write into its middle."""
+        self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, _PRIVATE)
         try:
             end = os.lseek(file, 0, os.SEEK_END)

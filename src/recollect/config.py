@@ -21,6 +21,7 @@ from pydantic import (
     Field,
     SecretStr,
     ValidationError,
+    field_serializer,
     field_validator,
     model_validator,
 )
@@ -30,6 +31,7 @@ from recollect.embed import choose as embed
 from recollect.recall.graph import Spread
 from recollect.recall.lexical import LexicalWeights
 from recollect.rerank import choose as rerank
+from recollect.store_name import StoreFile, StoreName, StoreServer, fingerprint, store_name
 from recollect.types import Trust
 
 PREFIX = "RECOLLECT_"
@@ -46,10 +48,12 @@ PROVIDER_VARIABLES = {
 }
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
+#: Names the store.
+STORE_VARIABLE = PREFIX + "STORE"
 
 
-def _default_store() -> Path:
-    return Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memories.db"
+def _default_store() -> StoreName:
+    return StoreFile(Path(platformdirs.user_data_dir("recollect", appauthor=False)) / "memories.db")
 
 
 def _default_key_file() -> Path:
@@ -66,13 +70,20 @@ def cache_folder() -> Path:
     return Path(platformdirs.user_cache_dir("recollect", appauthor=False))
 
 
+def state_folder() -> Path:
+    """Where things go that belong to this machine: who works on a store, and what was asked."""
+    return Path(platformdirs.user_state_dir("recollect", appauthor=False))
+
+
 class Settings(BaseModel):
     """Everything that can be configured."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    store: Path = Field(
-        default_factory=_default_store, description="The file that holds the memories."
+    store: StoreName = Field(
+        default_factory=_default_store,
+        description="Where the memories are: a file, a Postgres server, or `postgres`, which is "
+        "one that Recollect looks after; a password is never shown.",
     )
     user: str = Field(
         default="local", min_length=1, max_length=128, description="Whose memories are meant."
@@ -183,7 +194,16 @@ class Settings(BaseModel):
         description="Share of common words from which one memory speaks for two; 0: only the same.",
     )
     busy_timeout: float = Field(
-        default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the file."
+        default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the store."
+    )
+    store_connections: int = Field(
+        default=16, ge=1, le=1_000, description="Most connections of a process to a server."
+    )
+    replica: StoreServer | None = Field(
+        default=None, description="A standby of the server, which answers recalls in its place."
+    )
+    replica_staleness: float = Field(
+        default=5.0, ge=0, le=3_600, description="Most seconds that the replica may be behind."
     )
 
     extractor: Literal["rules", "spacy", "llm", "none"] = Field(
@@ -251,6 +271,32 @@ class Settings(BaseModel):
     llm_key: SecretStr | None = Field(
         default=None, description="The key for that server, if it wants one; never shown."
     )
+
+    @property
+    def beside(self) -> Path:
+        """Beside this lies what belongs to the store on this machine, under the same name.
+
+        For a store that is no file, nothing is at the place itself.
+        """
+        if isinstance(self.store, StoreFile):
+            return self.store.path
+        return state_folder() / "stores" / fingerprint(self.store)
+
+    @field_validator("store", mode="plain")
+    @classmethod
+    def _store_is_named(cls, given: object) -> StoreName:
+        return store_name(given)
+
+    @field_validator("replica", mode="plain")
+    @classmethod
+    def _replica_is_a_server(cls, given: object) -> StoreServer | None:
+        if given is None or isinstance(given, StoreServer):
+            return given
+        return StoreServer.at(str(given))
+
+    @field_serializer("store", "replica")
+    def _without_password(self, name: StoreName | None) -> str | None:
+        return None if name is None else str(name)
 
     @field_validator("embedded_text")
     @classmethod

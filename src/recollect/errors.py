@@ -41,6 +41,8 @@
     │   ├── NotSensitive
     │   ├── AlreadyMerged           a concept that is taken for another one already
     │   ├── KeyRetired              a secret sealed under a key that was rotated away
+    │   ├── StoreNotEmpty           nothing can be moved into it
+    │   ├── StoreChanged            an unfinished move cannot go on from it
     │   └── IncomparableResults     two runs that did not measure the same thing
     ├── StoreFailure                the store cannot do its work
     │   ├── StoreBusy
@@ -48,6 +50,8 @@
     │   ├── StoreFull
     │   ├── StoreDamaged
     │   ├── StoreTooNew
+    │   ├── StoreUnfinished         a move into it was interrupted
+    │   ├── MoveNotVerified         what was moved is not what is there
     │   └── StoreUnavailable
     ├── VaultFailure                what is sensitive cannot be encrypted or decrypted
     │   ├── VaultKeyMissing
@@ -327,6 +331,21 @@ class KeyRetired(Conflict):
     hint = "Repeat the command: it takes the present key."
 
 
+class StoreNotEmpty(Conflict):
+    """A store can only be moved into an empty one."""
+
+    hint = "Name another file or another database; `recollect import` adds memories to a store."
+
+
+class StoreChanged(Conflict):
+    """The store was changed since an unfinished move from it began."""
+
+    hint = (
+        "Repeat the command with --restart: it throws away what was moved and begins anew. "
+        "Let nobody write to the store meanwhile."
+    )
+
+
 class IncomparableResults(Conflict):
     """The two results did not measure the same queries."""
 
@@ -367,6 +386,21 @@ class StoreTooNew(StoreFailure):
     """The store was written by a newer version of Recollect."""
 
     hint = "Upgrade Recollect (`pip install --upgrade recollect`); the file was not touched."
+
+
+class StoreUnfinished(StoreFailure):
+    """A move into this store was interrupted; it is not whole yet."""
+
+    hint = "Run `recollect migrate-store FROM TO` again: it goes on where it stopped."
+
+
+class MoveNotVerified(StoreFailure):
+    """What was moved is not what is there."""
+
+    hint = (
+        "The store that was moved from was not changed: go on using it. "
+        "Repeat the command with --restart; if it fails again, this is a bug: please report it."
+    )
 
 
 class StoreUnavailable(StoreFailure):

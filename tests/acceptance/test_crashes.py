@@ -26,8 +26,8 @@ CHILD = """
 import sys
 from recollect.app import Recollect
 
-path, round_, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
-memory = Recollect.open(path)
+place, round_, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
+memory = Recollect.open(place)
 for n in range(stores):
     stored = memory.store(
         f"in round r{round_}q the item i{round_}x{n}z was kept",
@@ -41,10 +41,10 @@ for n in range(stores):
 """
 
 
-def _live_and_die(path: Path, number: int, chance: random.Random) -> list[MemoryId]:
+def _live_and_die(place: str, number: int, chance: random.Random) -> list[MemoryId]:
     """What a child acknowledged before it was killed at a random moment."""
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, path, str(number), str(STORES)],
+        [sys.executable, "-c", CHILD, place, str(number), str(STORES)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -63,7 +63,7 @@ def _live_and_die(path: Path, number: int, chance: random.Random) -> list[Memory
 
 
 def _everything(memory: Recollect) -> list[Memory]:
-    """Every memory of the file, live or deleted."""
+    """Every memory of the store, live or deleted."""
     found: list[Memory] = []
     while page := memory.list(
         limit=5_000, after=found[-1].id if found else None, states=["live", "deleted"]
@@ -91,14 +91,14 @@ def test_an_acknowledgement_waits_for_the_disk(path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
-def test_what_was_acknowledged_survives_a_kill_at_any_moment(path: Path) -> None:
+def test_what_was_acknowledged_survives_a_kill_at_any_moment(place: str) -> None:
     chance = random.Random(20_260_301)
     acknowledged: set[MemoryId] = set()
     for number in range(ROUNDS):
-        told = _live_and_die(path, number, chance)
+        told = _live_and_die(place, number, chance)
         assert told
         acknowledged |= {*told}
-        with Recollect.open(path) as memory:
+        with Recollect.open(place) as memory:
             findings = memory.check()
             assert all(finding.good for finding in findings), findings
             everything = _everything(memory)

@@ -1,4 +1,4 @@
-"""Real processes and threads that share one file."""
+"""Real processes and threads that share one store."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from recollect.types import Stored
 PROCESSES = 4
 STORES = 50
 
-#: Waits for the others, opens the file, stores, and recalls in between when it is told to.
+#: Waits for the others, opens the store, stores, and recalls in between when it is told to.
 WRITER = """
 import sys, time
 from pathlib import Path
 from recollect.app import Recollect
 
-path, number, stores = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-recalls = sys.argv[4] == "yes"
+place, number, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
+recalls = sys.argv[4] == "True"
 print("ready", flush=True)
-while not path.with_name("go").exists():
+while not Path(sys.argv[5]).exists():
     time.sleep(0.001)
-with Recollect.open(path) as memory:
+with Recollect.open(place) as memory:
     for n in range(stores):
         stored = memory.store(f"writer{number} says number{n} to everybody")
         print(stored.memory.id, flush=True)
@@ -36,10 +36,11 @@ with Recollect.open(path) as memory:
 """
 
 
-def test_four_processes_make_and_fill_a_new_file_at_once(path: Path) -> None:
+def test_four_processes_make_and_fill_a_new_store_at_once(new_place: str, tmp_path: Path) -> None:
+    go = tmp_path / "go"
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, path, str(n), str(STORES), "yes" if n == 0 else "no"],
+            [sys.executable, "-c", WRITER, new_place, str(n), str(STORES), str(n == 0), go],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -49,14 +50,14 @@ def test_four_processes_make_and_fill_a_new_file_at_once(path: Path) -> None:
     for writer in writers:
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"
-    path.with_name("go").touch()
+    go.touch()
     told = [writer.communicate(timeout=90) for writer in writers]
     assert [
         (writer.returncode, errors) for writer, (_, errors) in zip(writers, told, strict=True)
     ] == [(0, "")] * PROCESSES
     acknowledged = [id_ for output, _ in told for id_ in output.split()]
     assert len({*acknowledged}) == PROCESSES * STORES
-    with Recollect.open(path) as memory:
+    with Recollect.open(new_place) as memory:
         assert all(finding.good for finding in memory.check())
         kept = memory.list(limit=1_000)
         assert {each.id for each in kept} == {*acknowledged}
@@ -68,10 +69,10 @@ def test_four_processes_make_and_fill_a_new_file_at_once(path: Path) -> None:
         assert len(memory.recall("writer3 number49", limit=1).hits) == 1
 
 
-def test_eight_threads_share_one_memory(path: Path) -> None:
+def test_eight_threads_share_one_memory(place: str) -> None:
     threads, stores = 8, 20
     start = threading.Barrier(threads)
-    with Recollect.open(path) as memory, ThreadPoolExecutor(threads) as pool:
+    with Recollect.open(place) as memory, ThreadPoolExecutor(threads) as pool:
 
         def live(number: int) -> list[str]:
             start.wait()
@@ -91,10 +92,10 @@ def test_eight_threads_share_one_memory(path: Path) -> None:
         assert all(finding.good for finding in memory.check())
 
 
-def test_the_same_content_from_many_threads_is_stored_once(path: Path) -> None:
+def test_the_same_content_from_many_threads_is_stored_once(place: str) -> None:
     threads = 8
     start = threading.Barrier(threads)
-    with Recollect.open(path) as memory, ThreadPoolExecutor(threads) as pool:
+    with Recollect.open(place) as memory, ThreadPoolExecutor(threads) as pool:
 
         def say(_: int) -> bool:
             start.wait()
@@ -104,11 +105,11 @@ def test_the_same_content_from_many_threads_is_stored_once(path: Path) -> None:
         assert len(memory.list()) == 1
 
 
-def test_threads_that_end_leave_no_open_files_behind(path: Path) -> None:
+def test_threads_that_end_leave_no_open_files_behind(place: str) -> None:
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():  # pragma: no cover
         return
-    with Recollect.open(path) as memory:
+    with Recollect.open(place) as memory:
         memory.store("walrus")
 
         def once() -> None:
@@ -144,14 +145,14 @@ memory.close()
 """
 
 
-def test_a_forked_child_may_use_the_memory_of_its_parent(path: Path) -> None:
+def test_a_forked_child_may_use_the_memory_of_its_parent(place: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORKER, path],
+        [sys.executable, "-c", FORKER, place],
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    with Recollect.open(path) as memory:
+    with Recollect.open(place) as memory:
         assert len(memory.list()) == 3

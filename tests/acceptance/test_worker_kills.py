@@ -23,13 +23,14 @@ from recollect.config import Settings
 from recollect.embed.embedders import Embedders
 from recollect.embed.local import LocalEmbedder
 from recollect.protocols import Embedder
-from recollect.store.sqlite import SqliteStore
+from recollect.store.choose import open_store
+from recollect.store_name import store_name
 from recollect.types import Filter
 
 if TYPE_CHECKING:
     from recollect.protocols import Vector
 
-ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "12"))
+ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "6"))
 TESTS = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
@@ -38,16 +39,16 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a PO
 CHILD = """
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from made_up_embedders import WordEmbedder
 from recollect.embed.embedders import Embedders
 from recollect.embed.local import LocalEmbedder
-from recollect.store.sqlite import SqliteStore
+from recollect.store.choose import open_store
+from recollect.store_name import store_name
 from recollect.work.embed import KIND, Embedding
 from recollect.work.loop import Worker
 
-store, batch = SqliteStore(Path(sys.argv[2])), int(sys.argv[3])
+store, batch = open_store(store_name(sys.argv[2])), int(sys.argv[3])
 made = [LocalEmbedder.open(n) if n == "minilm" else WordEmbedder(n) for n in sys.argv[4:]]
 def clock():
     return datetime.now(UTC)
@@ -61,15 +62,15 @@ def _later() -> datetime:
     return datetime.now(UTC) + timedelta(minutes=10)
 
 
-def _open(path: Path, *embedders: Embedder) -> Recollect:
-    return Recollect(
-        SqliteStore(path), Settings(store=path), embedders=Embedders.among(*embedders), clock=_later
-    )
+def _open(place: str, *embedders: Embedder) -> Recollect:
+    store = open_store(store_name(place))
+    settings = Settings.model_validate({"store": place})
+    return Recollect(store, settings, embedders=Embedders.among(*embedders), clock=_later)
 
 
-def _work_and_die(path: Path, chance: random.Random, batches: int, *names: str) -> None:
+def _work_and_die(place: str, chance: random.Random, batches: int, *names: str) -> None:
     child = subprocess.Popen(
-        [sys.executable, "-c", CHILD, str(TESTS), str(path), "8", *names],
+        [sys.executable, "-c", CHILD, str(TESTS), place, "8", *names],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -100,22 +101,22 @@ def _assert_embedded_once(
         assert dict(found.nearest)[ids[content]] > 0.999
 
 
-def test_every_memory_is_embedded_once_per_space(path: Path) -> None:
+def test_every_memory_is_embedded_once_per_space(place: str) -> None:
     chance = random.Random(20_261_115)
     old, new = WordEmbedder("old"), WordEmbedder("new")
     contents: list[str] = []
     for number in range(ROUNDS):
         # Half way through the embedder is changed: two spaces are filled from then on.
         now, *before = [old] if number < ROUNDS // 2 else [new, old]
-        with _open(path, now, *before) as memory:
+        with _open(place, now, *before) as memory:
             for n in range(40):
                 contents.append(f"in round r{number} the item i{number}x{n} was kept")
                 memory.store(contents[-1])
-        _work_and_die(path, chance, 5, now.space.model, *[x.space.model for x in before])
-        with _open(path, now, *before) as memory:
+        _work_and_die(place, chance, 5, now.space.model, *[x.space.model for x in before])
+        with _open(place, now, *before) as memory:
             assert all(finding.good for finding in memory.check()), memory.check()
 
-    with _open(path, new, old) as memory:
+    with _open(place, new, old) as memory:
         memory.wait_for_work()
         status = memory.work_status()
         assert (status.waiting, status.dead) == (0, 0)
@@ -125,30 +126,30 @@ def test_every_memory_is_embedded_once_per_space(path: Path) -> None:
         _assert_embedded_once(memory, new, contents, new.vector)
 
 
-def test_every_memory_is_embedded_once_by_the_real_model(path: Path) -> None:
+def test_every_memory_is_embedded_once_by_the_real_model(place: str) -> None:
     chance = random.Random(4)
     contents = [f"The {n}th thing to know is about the number {n}." for n in range(48)]
-    with _open(path, WordEmbedder()) as memory:
+    with _open(place, WordEmbedder()) as memory:
         for content in contents:
             memory.store(content)
     for _ in range(3):
-        _work_and_die(path, chance, 2, "minilm")
+        _work_and_die(place, chance, 2, "minilm")
 
     model = LocalEmbedder.open("minilm")
-    with _open(path, model) as memory:
+    with _open(place, model) as memory:
         memory.wait_for_work()
         _assert_embedded_once(memory, model, contents, lambda text: model.embed_memories([text])[0])
 
 
-def test_two_workers_at_once_embed_every_memory_once(path: Path) -> None:
+def test_two_workers_at_once_embed_every_memory_once(place: str) -> None:
     words = WordEmbedder()
     contents = [f"memory number n{n}" for n in range(200)]
-    with _open(path, words) as memory:
+    with _open(place, words) as memory:
         for content in contents:
             memory.store(content)
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", CHILD, str(TESTS), str(path), "8", "words"],
+            [sys.executable, "-c", CHILD, str(TESTS), place, "8", "words"],
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -158,5 +159,5 @@ def test_two_workers_at_once_embed_every_memory_once(path: Path) -> None:
 
     assert [child.returncode for child in both] == [0, 0]
     assert sum(told) == 25  # claims of eight, none of them done twice
-    with _open(path, words) as memory:
+    with _open(place, words) as memory:
         _assert_embedded_once(memory, words, contents, words.vector)

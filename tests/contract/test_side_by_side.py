@@ -50,7 +50,7 @@ class SideBySide(RuleBasedStateMachine):
         chosen = Settings(store=self.folder / "memories.db", decay_days={"people": 30.0})
         self.memories = [
             Recollect(store, chosen, clock=self.clock, new_id=counting_ids())
-            for store in (SqliteStore(chosen.store), MemoryStore())
+            for store in (SqliteStore(self.folder / "memories.db"), MemoryStore())
         ]
         self.model: dict[MemoryId, list[Memory]] = {}
         self.moments: list[datetime] = [self.clock()]

@@ -180,7 +180,7 @@ def test_what_was_done_to_store_a_corpus_is_told(run: Run, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["--store", "postgres"], 2, "this version has no store 'postgres'"),
+        (["--store", "oracle"], 2, "there is no kind of store 'oracle'"),
         (["--split", "train"], 2, "in the split 'train'"),
         (["--set", "pool=0"], 2, "pool = 0"),
         (["--set", "pool"], 2, "'pool' sets nothing"),

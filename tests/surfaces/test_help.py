@@ -27,6 +27,7 @@ EXPECTED = [
     "stats",
     "import",
     "export",
+    "migrate-store",
     "work",
     "reembed",
     "doctor",

@@ -223,7 +223,7 @@ def test_what_is_no_retriever_is_refused(folder: Path, module: str, name: str, t
 def test_settings_are_the_products(folder: Path, module: str) -> None:
     with pytest.raises(errors.InvalidSetting, match="settings are the product's"):
         run_with(folder, f"{module}:Backwards", settings={"pool": 100})
-    with pytest.raises(errors.InvalidSetting, match="no store 'postgres'"):
+    with pytest.raises(errors.InvalidSetting, match="stores are the product's"):
         run_with(folder, f"{module}:Backwards", store="postgres")
 
 

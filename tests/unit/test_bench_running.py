@@ -294,8 +294,8 @@ def test_nothing_of_the_machines_own_configuration_takes_part(
 
 
 def test_an_unknown_store_is_refused_by_name(folder: Path) -> None:
-    with pytest.raises(errors.InvalidSetting, match="no store 'postgres'") as raised:
-        measure(folder, store="postgres")
+    with pytest.raises(errors.InvalidSetting, match="no kind of store 'oracle'") as raised:
+        measure(folder, store="oracle")
     assert "sqlite" in raised.value.hint
 
 

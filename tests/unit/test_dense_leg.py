@@ -45,6 +45,7 @@ def test_the_nearest_come_first_with_their_cosine(make: Make, ask: Ask) -> None:
     assert ranking.candidates[0].score > 0.7 > ranking.candidates[1].score
     assert report.detail["model"] == "hash"
     assert report.detail["searched"] == 2
+    assert report.detail["how"] == "exact"
     assert report.error is None
 
 

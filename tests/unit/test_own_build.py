@@ -47,7 +47,7 @@ def filled(app: Recollect) -> dict[str, Memory]:
     asking = app.store("Vera wants her things back.").memory
     app.link(asking.id, "see-also", found["violin"].id)
     app.update(found["kettle"].id, content="Tea water boils again.")
-    log = QueryLog.beside(app.settings.store, app.settings.user)
+    log = QueryLog.beside(app.settings.beside, app.settings.user)
     log.append("what was broken?", NOON, [found["copper"].id, "gone"])
     return found | {"asking": asking}
 
@@ -169,7 +169,7 @@ def test_the_same_question_from_two_sources_is_asked_once(
     memory: Recollect, folder: Folder
 ) -> None:
     memory.store("The kettle boils.", keywords=["tea time"])
-    QueryLog.beside(memory.settings.store, "local").append("Tea time", NOON, [])
+    QueryLog.beside(memory.settings.beside, "local").append("Tea time", NOON, [])
 
     about = make_set(memory, folder)
 

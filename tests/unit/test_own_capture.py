@@ -90,7 +90,8 @@ def test_many_threads_never_write_into_each_others_lines(log: QueryLog) -> None:
 def test_what_cannot_be_written_is_logged_without_its_text(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    log = QueryLog(tmp_path / "no such folder" / "log", "ada")
+    (tmp_path / "no folder").touch()
+    log = QueryLog(tmp_path / "no folder" / "log", "ada")
 
     with caplog.at_level(logging.WARNING, "recollect"):
         log.append("my secret", NOON, [])

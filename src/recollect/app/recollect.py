@@ -28,6 +28,7 @@ from recollect.protocols import (
     Sealed,
     Statistics,
     Store,
+    StoreFacts,
 )
 from recollect.recall import history, lockout
 from recollect.recall.explain import why_not
@@ -38,7 +39,7 @@ from recollect.remember.reveal import Reveal
 from recollect.remember.secrets import masked
 from recollect.remember.sensitive import Boundary
 from recollect.requests import DraftFields, FilterFields, QueryFields
-from recollect.store.sqlite import SqliteStore
+from recollect.store_name import StoreName
 from recollect.trace import Recollection, WhyNot
 from recollect.types import (
     Filter,
@@ -94,7 +95,7 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         self._clock = clock
         self._capture = capture
         self._executor = ThreadPoolExecutor(thread_name_prefix="recollect-leg")
-        self.socket_places = remote.places(settings.store.expanduser(), cache_folder())
+        self.socket_places = remote.places(settings.beside, cache_folder())
         self._embedders = embedders or wiring.embedders_of(settings)
         self.active_space = ActiveSpace(
             store,
@@ -119,12 +120,16 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         )
         self._reranker = wiring.reranker_of(settings)
         self._recall = wiring.recall_of(
-            settings, store, self.active_space, self._reranker, self._executor
+            settings, store.for_recall(), self.active_space, self._reranker, self._executor
         )
 
     @classmethod
-    def open(cls, store: Path | str | None = None, **settings: Any) -> Self:  # noqa: ANN401
-        """Open the memories of a file, by default the one that the settings name.
+    def open(
+        cls,
+        store: Path | str | StoreName | None = None,
+        **settings: Any,  # noqa: ANN401
+    ) -> Self:
+        """Open the memories of a store, by default the one that the settings name.
 
         What is stored is embedded, and read for the graph, on a thread of this process, unless
         `worker` is off.
@@ -142,13 +147,13 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         borrow: bool = False,
     ) -> Self:
         """Open the memories that these settings describe."""
-        path = settings.store.expanduser()
-        store = SqliteStore(path, busy_timeout=settings.busy_timeout, create=create)
-        capture = QueryLog.beside(path, settings.user) if settings.capture_queries else None
+        store = wiring.store_of(settings, create=create)
+        beside, user = settings.beside, settings.user
+        capture = QueryLog.beside(beside, user) if settings.capture_queries else None
         return cls(store, settings, capture=capture, background=background, borrow=borrow)
 
     def close(self) -> None:
-        """Release the file; what waits to be done in the background stays in its queue."""
+        """Release the store; what waits to be done in the background stays in its queue."""
         self._background.close()
         self._executor.shutdown()
         self._embedders.close()
@@ -222,7 +227,8 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
     def purge(self, plan: PurgePlan) -> bool:
         """Remove for good what a plan names; this cannot be undone.
 
-        False when traces of the text may remain until another process has ended its reading.
+        False when traces of the text may remain for a while: in a file until another process has
+        ended its reading, on a server until that overwrites them.
         """
         return self._remember.purge(self.scope, plan)
 
@@ -353,6 +359,10 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         active = self.work_status().active
         embedded = active.embedded if active else 0
         return lockout.warnings(self._recall, self.settings.limit, embedded)
+
+    def store_facts(self) -> StoreFacts:
+        """How large the store is, and on what it runs."""
+        return self._store.facts()
 
     def check(self) -> Sequence[Finding]:
         """Look for damage."""

@@ -65,8 +65,9 @@ class SecretVerbs:
         return examine(self.vault, self._store.sealed_under())
 
     def scrub(self) -> bool:
-        """Overwrite what text that became sensitive has left behind in the file's log.
+        """Overwrite what text that became sensitive has left behind.
 
-        False when another process that is just reading keeps it from being so.
+        False when that is not so yet: another process is just reading the file, or a server
+        overwrites it in its own time.
         """
         return self._store.scrub()

@@ -26,11 +26,23 @@ from recollect.recall.rerank import Rerank
 from recollect.recall.select import Selection
 from recollect.rerank.choose import Address, OwnedReranker
 from recollect.rerank.choose import choose as choose_reranker
+from recollect.store.choose import Access, open_store
 from recollect.types import Scope
 from recollect.vault.choose import choose as choose_keys
 from recollect.vault.seal import SealingVault
 from recollect.work import embed, extract
 from recollect.work.loop import Handler
+
+
+def store_of(settings: Settings, *, create: bool) -> Store:
+    """The store that settings name."""
+    access = Access(
+        busy_timeout=settings.busy_timeout,
+        connections=settings.store_connections,
+        replica=settings.replica,
+        replica_staleness=settings.replica_staleness,
+    )
+    return open_store(settings.store, access, create=create)
 
 
 def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:

@@ -63,6 +63,7 @@ class WorkVerbs:
             queue=self._store.work_counts(now),
             next_due=self._store.next_due(now),
             extractor=self._store.extractor(),
+            meaning_off=self._store.meaning_off(),
         )
 
     def retry_dead(self) -> int:

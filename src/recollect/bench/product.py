@@ -36,6 +36,9 @@ FIXED = {
         "the manifest of a run shows its settings",
     ),
     "busy_timeout": "nobody else writes to the store of a run",
+    **dict.fromkeys(
+        ("store_connections", "replica", "replica_staleness"), "a run has a store of its own"
+    ),
     **dict.fromkeys(("capture_queries", "judge_model"), _NOT_RECALL),
     **dict.fromkeys(("llm_url", "llm_model", "llm_key"), "a run asks no language model"),
 }

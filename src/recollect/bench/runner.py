@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import resource
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from recollect.bench import corpus, manifest, metrics, retriever, summary, validation
@@ -18,10 +16,10 @@ from recollect.bench.foreign import Foreign
 from recollect.bench.measured import Answer, Measured
 from recollect.bench.product import Product, settings_for
 from recollect.bench.results import Ingest, QueryRow, Result, Sizes
+from recollect.bench.stores import SQLITE, empty_store, kind_of
 from recollect.errors import InvalidSetting
-from recollect.store.sqlite import SqliteStore
+from recollect.protocols import StoreFacts
 
-STORES = ("sqlite",)
 PRODUCT = "recollect"
 _WARM_UP = 5  # queries that are asked once before the clock counts
 
@@ -34,7 +32,7 @@ class Plan:
     split: str = ALL
     settings: Mapping[str, Any] = field(default_factory=dict)  #: changed from the shipped defaults
     retriever: str | None = None  #: module:Class or a baseline's name; None is the product
-    store: str = "sqlite"
+    store: str = SQLITE  #: or `postgres`, or the URL of a server
 
     @property
     def steps(self) -> int:
@@ -66,9 +64,7 @@ def run_arms(
     _check(plan)
     for settings in arms:
         settings_for("check", {}, settings)
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as folder:
-        path = Path(folder) / "memories.db"
-        store = SqliteStore(path)
+    with empty_store(plan.store) as store:
         embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
         try:
             stored = corpus.fill(store, plan.data, progress)
@@ -83,12 +79,11 @@ def run_arms(
                     ingest=stored.ingest,
                     adaptations=stored.adaptations,
                     models=product.models,
-                    store_bytes=sum(file.stat().st_size for file in path.parent.iterdir()),
+                    facts=store.facts(),
                     progress=progress,
                 )
         finally:
             embedders.close()
-            store.close()
 
 
 def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Result:
@@ -96,6 +91,10 @@ def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Resu
     if plan.settings:
         raise InvalidSetting(
             f"settings are the product's, and {name} is measured", hint="Leave out --set."
+        )
+    if plan.store != SQLITE:
+        raise InvalidSetting(
+            f"stores are the product's, and {name} is measured", hint="Leave out --store."
         )
     with _closing(Foreign.build(name, retriever.load(name), plan.data, progress)) as foreign:
         return _measure(
@@ -105,7 +104,7 @@ def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Resu
             name=name,
             ingest=foreign.ingest,
             adaptations=(),
-            store_bytes=foreign.facts.get("store_bytes"),
+            facts=StoreFacts(foreign.facts.get("store_bytes"), {}),
             models=tuple(foreign.facts.get("models", ())),
             progress=progress,
         )
@@ -120,10 +119,7 @@ def _closing(foreign: Foreign) -> Iterator[Foreign]:
 
 
 def _check(plan: Plan) -> None:
-    if plan.store not in STORES:
-        raise InvalidSetting(
-            f"this version has no store {plan.store!r}", hint=f"Use one of {', '.join(STORES)}."
-        )
+    kind_of(plan.store)
     plan.data.of_split(plan.split)
     validation.refuse_unsound(plan.data)
 
@@ -136,7 +132,7 @@ def _measure(
     name: str,
     ingest: Ingest,
     adaptations: tuple[str, ...],
-    store_bytes: int | None,
+    facts: StoreFacts,
     progress: Callable[[int], None],
     models: tuple[str, ...] = (),
 ) -> Result:
@@ -157,7 +153,8 @@ def _measure(
         manifest=manifest.describe(
             plan.data,
             split=plan.split,
-            store=plan.store if name == PRODUCT else name,
+            store=kind_of(plan.store) if name == PRODUCT else name,
+            versions=facts.versions,
             retriever=name,
             settings=dict(settings),
             recipe=measured.recipe,
@@ -169,7 +166,7 @@ def _measure(
         intervals={name: summary.intervals(group) for name, group in groups.items()},
         unanswerable=summary.abstention(rows),
         latency=summary.latency(rows),
-        sizes=_sizes(plan.data, store_bytes),
+        sizes=_sizes(plan.data, facts.bytes),
         ingest=ingest,
         legs=legs,
         warnings=(*measured.warnings, *summary.silent_legs(legs), *_degraded(rows)),

@@ -145,6 +145,9 @@ class ActiveSpace:
         """The active space and its embedder, or why there is none."""
         if self._off:
             return Unavailable("it is turned off", "Set `embedder` to turn it on.", expected=True)
+        meaning_off = self._spaces.meaning_off()
+        if meaning_off is not None:
+            return meaning_off
         active = self._active()
         if active is None:
             return Unavailable("nothing is embedded yet", expected=True)

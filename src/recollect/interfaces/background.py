@@ -1,7 +1,8 @@
 """The background worker of the command line: a process of its own that stays a little.
 
 Commands that store something see to it that it runs, and need not wait for a model. It is started
-with the settings of that command: `python -m recollect.interfaces.background SETTINGS`.
+with the settings of that command: `python -m recollect.interfaces.background SETTINGS`. The store
+among them is for people; the environment names the one that is meant, with its password.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from recollect.config import Configuration, Settings, cache_folder
+from recollect.config import STORE_VARIABLE, Configuration, Settings, cache_folder
 from recollect.embed import remote
 from recollect.errors import RecollectError
+from recollect.store_name import absolute, complete
 from recollect.work.post import Post
 
 _WAKING = 0.05  # seconds that a command has for waking it; it looks by itself soon after
@@ -25,14 +27,15 @@ def ensure(settings: Settings, config: Path | None) -> None:
     """See to it that somebody works on a store: wake its worker, or start one."""
     if settings.worker == "off" or settings.embedder == settings.extractor == "none":
         return
-    store = settings.store.expanduser()
-    given = {"store": str(store.absolute())}
+    given = {"store": str(absolute(settings.store))}
     if config is not None:
         given["config"] = str(config.absolute())
+    # Everybody may read what a process was started with, but not its environment.
+    hidden = {STORE_VARIABLE: complete(settings.store)}
     # A command has done its work by now: that there is no worker is for `doctor` to say.
     with suppress(OSError):
-        if not Post.of(store).send(given):
-            for place in remote.places(store, cache_folder()):
+        if not Post.of(settings.beside).send(given, hidden):
+            for place in remote.places(settings.beside, cache_folder()):
                 remote.ask(place, {"version": remote.VERSION, "wake": True}, _WAKING)
 
 
@@ -42,7 +45,7 @@ def main() -> int:
     given: dict[str, Any] = json.loads(sys.argv[1])
     config = Path(given["config"]) if "config" in given else None
     try:
-        settings = Configuration.load({"store": given["store"]}, file=config).settings
+        settings = Configuration.load(file=config).settings
         _hold(settings, given.get("lock"))
     except RecollectError as exc:
         sys.stderr.write(f"{exc.message}\n{exc.hint}\n")
@@ -54,7 +57,7 @@ def _hold(settings: Settings, lock: int | None) -> None:
     from recollect.app import Recollect  # noqa: PLC0415  `ensure` needs none of this
     from recollect.interfaces.staying import stay  # noqa: PLC0415
 
-    post = Post.of(settings.store.expanduser())
+    post = Post.of(settings.beside)
     if lock is not None:
         post = Post(post.path, lock)
     elif not post.take():

@@ -1,15 +1,14 @@
-"""What `doctor` looks at: the settings, SQLite, the file and what is in it."""
+"""What `doctor` looks at: the settings, SQLite, the store and what is in it."""
 
 from __future__ import annotations
 
 import contextlib
 import sqlite3
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from recollect.app import Recollect
-from recollect.config import Configuration
-from recollect.errors import RecollectError
+from recollect.config import Configuration, Settings
+from recollect.errors import FileMissing, RecollectError
 from recollect.interfaces import examine_vault, examine_work
 from recollect.interfaces.checks import Check
 
@@ -39,9 +38,8 @@ def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
             Check(name="variable", good=False, detail=f"{name} is no setting", remedy=remedy)
         )
     checks.append(examine_work.embedder(configuration.settings))
-    path = configuration.settings.store.expanduser()
     try:
-        checks += _store(configuration, path)
+        checks += _store(configuration.settings)
     except RecollectError as exc:
         checks.append(_problem("store", exc))
     return checks
@@ -63,14 +61,15 @@ def _sqlite() -> Check:
     )
 
 
-def _store(configuration: Configuration, path: Path) -> Iterator[Check]:
-    if not path.exists():
-        detail = f"{path} is not there yet; the first `recollect store` makes it"
+def _store(settings: Settings) -> Iterator[Check]:
+    try:
+        opened = Recollect.build(settings, create=False)
+    except FileMissing:
+        detail = f"{settings.store} is not there yet; the first `recollect store` makes it"
         yield Check(name="store", good=True, detail=detail)
         return
-    with Recollect.build(configuration.settings, create=False) as app:
-        size = path.stat().st_size / 2**20
-        yield Check(name="store", good=True, detail=f"{path}, {size:,.1f} MiB")
+    with opened as app:
+        yield Check(name="store", good=True, detail=f"{settings.store}, {app.store_facts()}")
         for finding in app.check():
             remedy = "" if finding.good else _REMEDIES.get(finding.name, _MOVE_ON)
             yield Check(name=finding.name, good=finding.good, detail=finding.detail, remedy=remedy)
@@ -80,7 +79,7 @@ def _store(configuration: Configuration, path: Path) -> Iterator[Check]:
             f"{stats.deleted:,} deleted, {stats.links:,} links"
         )
         yield Check(name="memories", good=True, detail=detail)
-        yield from examine_work.work(app, path)
+        yield from examine_work.work(app)
         yield examine_vault.vault(app)
         yield from _ranking(app)
 

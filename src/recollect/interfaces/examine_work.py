@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from recollect.app import Recollect, embedders_of
 from recollect.config import Settings
@@ -39,18 +38,22 @@ def embedder(settings: Settings) -> Check:
         made.close()
 
 
-def work(app: Recollect, store: Path) -> Iterator[Check]:
+def work(app: Recollect) -> Iterator[Check]:
     """How far the embeddings and the graph are, and whether somebody works on them."""
     status = app.work_status()
     yield from _embeddings(app, status)
     yield examine_graph.graph(app, status)
     if status.active or status.extractor:
-        yield _background(app, status, Post.of(store))
+        yield _background(app, status, Post.of(app.settings.beside))
 
 
 def _embeddings(app: Recollect, status: WorkStatus) -> Iterator[Check]:
     off = app.settings.embedder == "none"
-    if status.active and not off:
+    if status.meaning_off and not off:
+        reason, remedy, _ = status.meaning_off
+        detail = f"the store cannot keep any: {reason}"
+        yield Check(name="embeddings", good=False, detail=detail, remedy=remedy)
+    elif status.active and not off:
         yield _answering(app, status, status.active)
     elif status.active:
         detail = f"not asked: {_named(status.active)} is kept for when `embedder` is set again"

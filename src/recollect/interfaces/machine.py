@@ -179,6 +179,7 @@ def embeddings(value: WorkStatus | None) -> Data:
         "embedded_by": active.space.model if active else None,
         "waiting": value.of_kind(EMBED).waiting if value else 0,
         "given_up": value.of_kind(EMBED).dead if value else 0,
+        "meaning_off": value.meaning_off.reason if value and value.meaning_off else None,
     }
 
 
@@ -213,6 +214,7 @@ def work_status(value: WorkStatus) -> Data:
         "extractor": value.extractor or None,
         "queue": [count._asdict() for count in value.queue],
         "next_due": value.next_due,
+        "meaning_off": value.meaning_off.reason if value.meaning_off else None,
     }
 
 

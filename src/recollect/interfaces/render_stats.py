@@ -8,18 +8,18 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from recollect.interfaces.render import QUIET, data, grid, many, minute
-from recollect.protocols import GraphCounts, Statistics
+from recollect.protocols import GraphCounts, Statistics, StoreFacts
 from recollect.work.kinds import EMBED, EXTRACT
 from recollect.work.status import WorkStatus
 
 
 def statistics(
-    value: Statistics, path: str, size: int, work: WorkStatus, graph: GraphCounts
+    value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
 ) -> RenderableType:
     """Counts of what is stored."""
     table = grid("-", "")
     rows = {
-        "store": f"{path} ({size / 2**20:,.1f} MiB)",
+        "store": f"{place} ({facts})",
         "live": f"{value.live:,}",
         "superseded": f"{value.superseded:,}",
         "expired": f"{value.expired:,}",
@@ -40,6 +40,9 @@ def statistics(
 
 
 def _embedded(work: WorkStatus) -> str:
+    if work.meaning_off is not None:
+        waiting = _unfinished(work.of_kind(EMBED), "waiting")
+        return f"none: {work.meaning_off.reason}{waiting}"
     if work.active is None:
         return ""
     told = _unfinished(work.of_kind(EMBED), "waiting")

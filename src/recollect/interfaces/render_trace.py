@@ -127,7 +127,7 @@ def _details(leg: LegReport) -> Iterator[Text]:
     if leg.partial:
         yield data(leg.partial, NOTICE)
     for name, item in leg.detail.items():
-        if item == []:
+        if item in ([], ""):
             continue
         if name.endswith(_MILLISECONDS):
             yield data(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")

@@ -29,6 +29,9 @@ def status(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableType]:
     facts.add_row(Text("worker", QUIET), "at work" if at_work else "not running")
     if value.extractor:
         facts.add_row(Text("graph", QUIET), data(_reading(value)))
+    if value.meaning_off:
+        facts.add_row(Text("embedding", QUIET), data(f"off: {value.meaning_off.reason}", NOTICE))
+        facts.add_row("", data(value.meaning_off.hint, NOTICE))
     if value.last_error:
         if value.waiting:
             facts.add_row(Text("next attempt", QUIET), minute(value.next_due))
@@ -133,8 +136,11 @@ def _counted(known: KnownSpace) -> str:
 def _trouble(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
     if left.waiting:
         counted = many(left.waiting, "job waits", "jobs wait")
-        until = f"the next until {minute(left.next_due)}"
-        yield data(f"{counted}, {until}: {to_do(left)}.", NOTICE)
+        until = f", the next until {minute(left.next_due)}" if left.next_due else ""
+        yield data(f"{counted}{until}: {to_do(left)}.", NOTICE)
+    if left.meaning_off and left.to_embed:
+        yield data(f"Nothing can be embedded: {left.meaning_off.reason}.", NOTICE)
+        yield data(left.meaning_off.hint, NOTICE)
     if left.dead:
         yield data(f"{many(left.dead, 'job was', 'jobs were')} given up. {_RETRY}", BAD)
     error = left.last_error or value.last_error

@@ -19,7 +19,7 @@ from recollect.protocols.search import (
     SpaceState,
 )
 from recollect.protocols.secrets import AuditEntry, Secrets, Vault
-from recollect.protocols.store import Finding, Store
+from recollect.protocols.store import Finding, Store, StoreFacts
 from recollect.protocols.work import Job, Work, WorkCount, WorkState
 
 if TYPE_CHECKING:  # numpy, which most commands need nothing of
@@ -57,6 +57,7 @@ __all__ = [
     "Spaces",
     "Statistics",
     "Store",
+    "StoreFacts",
     "Unavailable",
     "Vault",
     "Vector",

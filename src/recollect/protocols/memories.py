@@ -103,7 +103,7 @@ class Memories(Protocol):
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good.
 
-        False when traces of the text may remain until another process has ended its reading.
+        False when traces of the text may remain for a while: see `scrub`.
         """
 
     def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:

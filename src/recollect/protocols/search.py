@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from recollect.protocols.models import Unavailable
 from recollect.types import Filter, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class LexicalStatistics(NamedTuple):
     total: int  #: indexed versions of memories
     average_length: float
     frequency: Mapping[str, int]  #: term -> in how many of them it occurs
+    own: bool = False  #: whether they are those of one user alone
 
 
 class LexicalSearch(Protocol):
@@ -87,10 +89,11 @@ class DenseAnswer(NamedTuple):
     """The nearest memories, and what the whole scope looks like from the query."""
 
     nearest: list[Nearby]  #: best first; equal ones by id
-    searched: int  #: vectors that the filter admits
+    searched: int  #: vectors that the filter admits; where an index is searched, about so many
     mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
     deviation: float  #: likewise, the standard deviation
-    population: int  #: how many vectors the scope has
+    population: int  #: how many vectors the scope has; where an index is searched, about so many
+    how: str = ""  #: the way that was taken, and why, as the trace says it
 
 
 class Spaces(Protocol):
@@ -100,6 +103,12 @@ class Spaces(Protocol):
     into the one that is being filled: keeping it queues an `embed` job for each, in the same
     transaction. A version with the same embedded text as the one before takes its vector over.
     """
+
+    def meaning_off(self) -> Unavailable | None:
+        """Why vectors can be neither kept nor searched here, and what to do; None when they can.
+
+        Until they can, jobs to embed wait.
+        """
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""

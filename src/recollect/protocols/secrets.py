@@ -54,9 +54,10 @@ class Secrets(Protocol):
         """
 
     def scrub(self) -> bool:
-        """Overwrite what removed text has left behind in the file's log.
+        """Overwrite what removed text has left behind.
 
-        False when another process that is just reading keeps it from being so.
+        False when that is not so yet: another process is just reading the file, or a server
+        overwrites it in its own time.
         """
 
     def note(self, entry: AuditEntry) -> None:

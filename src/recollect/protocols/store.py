@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recollect.protocols.graph import Graph
 from recollect.protocols.memories import Links, Memories
@@ -21,11 +22,28 @@ class Finding:
     detail: str
 
 
+class StoreFacts(NamedTuple):
+    """What a store stands on."""
+
+    bytes: int | None  #: of everything in it, whoever's it is; None when nobody can say
+    versions: Mapping[str, str]  #: by name: what it runs on beside this process
+
+    def __str__(self) -> str:
+        size = [] if self.bytes is None else [f"{self.bytes / 2**20:,.1f} MiB"]
+        return ", ".join([*size, *map(" ".join, self.versions.items())])
+
+
 class Store(Memories, Links, LexicalSearch, Spaces, Work, Secrets, Graph, Protocol):
     """All that a store does."""
 
     def check(self) -> list[Finding]:
         """Look for damage; reads only."""
+
+    def for_recall(self) -> Store:
+        """What recalls read: this store, or a copy of it that is recent enough."""
+
+    def facts(self) -> StoreFacts:
+        """How large it is, and on what it runs."""
 
     def close(self) -> None:
         """Release files and connections."""

@@ -69,6 +69,7 @@ class DenseLeg:
                 "model": space.model,
                 "space": space.key,
                 "searched": answer.searched,
+                "how": answer.how,
                 "mean": answer.mean,
                 "deviation": answer.deviation,
                 "embedding_ms": (embedded - began) * 1e3,

@@ -15,6 +15,7 @@ from recollect.types import Candidate, Query, Ranking
 
 TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
+TELLING_TOTAL = 1_000  # of one user: in fewer memories a name may be frequent and still tell a lot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,9 +148,9 @@ class _Scorer:
         self._added = added
         self._surfaces = surfaces
         self._weights = weights
+        total = max(statistics.total, TELLING_TOTAL) if statistics.own else statistics.total
         self._information = {
-            term: information(count, statistics.total)
-            for term, count in statistics.frequency.items()
+            term: information(count, total) for term, count in statistics.frequency.items()
         }
         self._unknown = {term for term, count in statistics.frequency.items() if not count}
         self._norm = weights.k1 * (1 - weights.b)

@@ -93,7 +93,7 @@ class Update:
                 records += record
         self.store.replace(scope, kept, sealed=records, concealed=concealed)
         if concealed and not self.store.scrub():
-            _log.warning("another process reads the store: traces of the text remain until it ends")
+            _log.warning("traces of the text may remain in the store until they are overwritten")
         return kept
 
     def _says_the_same(

@@ -10,8 +10,17 @@ from recollect.statements import statements_of
 
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
 FILES = {
-    "sqlite": ("queries.sql", "graph.sql"),
-    "postgres": ("queries.sql", "graph.sql", "lexicon.sql", "vectors.sql"),
+    "sqlite": ("queries.sql", "graph.sql", "moving.sql"),
+    "postgres": (
+        "queries.sql",
+        "graph.sql",
+        "lexicon.sql",
+        "vectors.sql",
+        "migrate.sql",
+        "status.sql",
+        "distribute.sql",
+        "moving.sql",
+    ),
 }
 
 

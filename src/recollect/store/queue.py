@@ -68,14 +68,14 @@ class WorkInDatabase(OnDatabase):
         }
         given = [
             {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
-            for job in sorted(jobs, key=lambda job: job.number)  # as everybody locks them
+            for job in jobs
         ]
-        with self._database.writing() as transaction:
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
             transaction.change_each("give_back", given)
 
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
-        with self._database.writing() as transaction:
+        with self._database.writing(alone=True) as transaction:
             return transaction.change("revive", {"kind": kind})
 
     def work_counts(self, now: datetime) -> list[WorkCount]:

@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-from recollect.protocols import Job
+from recollect.protocols import Job, LexicalMatch
 from recollect.types import (
     Filter,
     Link,
@@ -25,6 +25,7 @@ from recollect.types import (
 NOT_YET = 2**63 - 1  # as in schema.sql
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
 
 
 def from_time(time: datetime | None) -> int | None:
@@ -72,6 +73,11 @@ def to_memory(row: Sequence[Any]) -> Memory:
         provenance=_to_provenance(*row[13:18]),
         version=row[18],
     )
+
+
+def to_lexical_match(row: Sequence[Any]) -> LexicalMatch:
+    """A row of `columns` and `entry` as a match; its memory is made when it is asked for."""
+    return LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(to_memory, row)))
 
 
 def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from recollect.embedded_text import embedded_text
-from recollect.protocols import DenseAnswer, KnownSpace, SpaceState
+from recollect.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
 from recollect.store import rows
 from recollect.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from recollect.types import Filter, Memory, MemoryId, Space
@@ -34,6 +34,10 @@ class SpacesInDatabase(OnDatabase):
     def _vectors(self) -> VectorSearch:
         """Searches the vectors; each dialect has its own way."""
         raise NotImplementedError
+
+    def meaning_off(self) -> Unavailable | None:
+        """None: whatever keeps memories keeps vectors, unless a dialect says otherwise."""
+        return None
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import Self
 
 from recollect import errors
 from recollect.filters import admits, says_more
@@ -20,6 +21,7 @@ from recollect.protocols import (
     Page,
     Sealed,
     Statistics,
+    StoreFacts,
 )
 from recollect.testing.graph import GraphInMemory
 from recollect.testing.holdings import (
@@ -269,6 +271,14 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
                 found.append((score(indexed), match))
         found.sort(key=lambda match: -match[0])  # stable: equal scores stay in the order of writing
         return [match for _, match in found[:limit]]
+
+    def for_recall(self) -> Self:
+        """There is no copy of it."""
+        return self
+
+    def facts(self) -> StoreFacts:
+        """It takes no room that could be counted."""
+        return StoreFacts(0, {})
 
     def check(self) -> list[Finding]:
         """There is no file to be damaged."""

@@ -68,6 +68,9 @@ class VectorsInMemory(WorkInMemory):
 
     # ---- spaces --------------------------------------------------------------------------------
 
+    def meaning_off(self) -> None:
+        """Vectors can always be kept in memory."""
+
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
         with self._lock:
@@ -135,7 +138,8 @@ class VectorsInMemory(WorkInMemory):
         found = [Nearby(*near) for near in self._admitted(filter, cosines)]
         found.sort(key=lambda near: (-near.cosine, near.id))
         mean, deviation = (float(np.mean(present)), float(np.std(present))) if present else (0, 0)
-        return DenseAnswer(found[:limit], len(found), mean, deviation, len(present))
+        how = "exact" if present else ""
+        return DenseAnswer(found[:limit], len(found), mean, deviation, len(present), how)
 
     def cosines(
         self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]

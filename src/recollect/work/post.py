@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Self
 
 _PRIVATE = 0o600
+_PRIVATE_FOLDER = 0o700
 _PROGRAM = "recollect.interfaces.background"
 
 
@@ -28,7 +29,7 @@ class Post:
 
     @classmethod
     def of(cls, store: Path) -> Self:
-        """The post of the store at a path."""
+        """The post of the store whose things lie beside a path."""
         place = store.resolve()
         return cls(place.with_name(f"{place.name}.worker"))
 
@@ -39,6 +40,7 @@ class Post:
             OSError: its file cannot be made, as beside a store that is read only.
         """
         if self._file is None:
+            self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, _PRIVATE)
         if _lock(self._file):
             return True
@@ -76,10 +78,13 @@ class Post:
         except OSError:
             return ""
 
-    def send(self, settings: Mapping[str, str | float]) -> bool:
+    def send(
+        self, settings: Mapping[str, str | float], environment: Mapping[str, str] | None = None
+    ) -> bool:
         """Start a process of its own that takes the post; False when somebody has it.
 
-        The settings are for `interfaces.background`. The lock is handed over with the open file:
+        The settings are for `interfaces.background`, as are these variables: nobody else may read
+        them. The lock is handed over with the open file:
         however many commands do this at once, one process is started.
 
         Raises:
@@ -88,12 +93,12 @@ class Post:
         if not self.take():
             return False
         try:
-            self._start(settings)
+            self._start(settings, environment or {})
         finally:
             self._close()
         return True
 
-    def _start(self, settings: Mapping[str, str | float]) -> None:
+    def _start(self, settings: Mapping[str, str | float], environment: Mapping[str, str]) -> None:
         file = self._file
         if file is None:
             raise ValueError("a post must be taken before it is handed over")
@@ -101,6 +106,7 @@ class Post:
         kept = {} if sys.platform == "win32" else {"lock": file}
         process = subprocess.Popen(  # noqa: S603  our own program
             [sys.executable, "-m", _PROGRAM, json.dumps({**settings, **kept})],
+            env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from recollect.protocols import KnownSpace, SpaceState, WorkCount, WorkState
+from recollect.protocols import KnownSpace, SpaceState, Unavailable, WorkCount, WorkState
 from recollect.work.kinds import EMBED, EXTRACT
 
 
@@ -18,6 +18,7 @@ class WorkStatus:
     queue: Sequence[WorkCount]
     next_due: datetime | None  #: when the next job can be done; None when none waits
     extractor: str = ""  #: the key of the one that reads memories for the graph; empty: nobody
+    meaning_off: Unavailable | None = None  #: why the store cannot keep vectors; None: it can
 
     @property
     def active(self) -> KnownSpace | None:

@@ -94,7 +94,7 @@ def build(app: Recollect, gathered: Gathered, folder: Folder, recipe: Recipe) ->
     folder.make()
     kept = {memory.id: memory for memory in gathered.kept}
     cache = questions.Cache(folder.written(), recipe.llm_model)
-    log = QueryLog.beside(app.settings.store.expanduser(), app.settings.user)
+    log = QueryLog.beside(app.settings.beside, app.settings.user)
     yielded = [
         sources.keywords(gathered.kept, gathered.draw),
         gathered.links,

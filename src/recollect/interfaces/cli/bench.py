@@ -45,7 +45,12 @@ def run(
     ctx: typer.Context,
     data: Data,
     split: Split = "all",
-    store: Annotated[str, typer.Option("--store", help="Which kind of store.")] = "sqlite",
+    store: Annotated[
+        str,
+        typer.Option(
+            "--store", help="sqlite, postgres, or the URL of a server; the run's own part of it."
+        ),
+    ] = "sqlite",
     settings: Setting = None,
     retriever: Annotated[
         str | None,

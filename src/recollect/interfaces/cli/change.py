@@ -15,6 +15,7 @@ from recollect.errors import EmptyContent, InvalidInput, RecollectError
 from recollect.interfaces.cli import guard, lazy, options, secret
 from recollect.interfaces.cli.session import Session
 from recollect.remember.pipeline import PurgePlan
+from recollect.store_name import StoreFile
 from recollect.types import Memory, MemoryId, Provenance, State, Stored
 
 if TYPE_CHECKING:
@@ -200,7 +201,7 @@ def purge(
         plan = app.plan_purge(ids or _deleted(app))
         purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
         if purged and not app.purge(plan):
-            run.note("another process reads the store: traces of the text may remain until it ends")
+            run.note(_traces(run))
     run.reply(
         lazy.machine.plan(plan, purged=purged),
         lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),
@@ -259,9 +260,21 @@ def _note_concealed(run: Session, app: Recollect, concealed: int) -> None:
     """Say how many earlier versions were encrypted too."""
     if concealed > 0:
         versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
-        run.note(f"{versions} of it encrypted too; the text is overwritten in the file.")
-        if not app.scrub():
-            run.note("another process reads the store: traces of the text may remain until it ends")
+        overwritten = app.scrub()
+        rest = "; the text is overwritten in the file" if overwritten else ""
+        run.note(f"{versions} of it encrypted too{rest}.")
+        if not overwritten:
+            run.note(_traces(run))
+
+
+def _traces(run: Session) -> str:
+    """Where text that was removed may still be found, and until when."""
+    if isinstance(run.place, StoreFile):
+        return "another process reads the store: traces of the text may remain until it ends"
+    return (
+        "no answer has the text any more; the files and the log of the server may, until it has "
+        "overwritten them, and so may copies of them"
+    )
 
 
 def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:

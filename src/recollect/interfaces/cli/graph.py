@@ -160,7 +160,7 @@ def export_graph(
     memories = run.find()
     if memories is None:
         raise FileMissing(
-            f"there is no store at {str(run.path)!r}", hint="Check --store; nothing was exported."
+            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was exported."
         )
     with memories, lazy.lines.created(output) as write:
         for piece in memories.graph_export(to, memories=not no_memories, **meant):
@@ -197,7 +197,7 @@ def existing(run: Session) -> Recollect:
     found = run.find()
     if found is None:
         raise ConceptNotFound(
-            f"nothing is stored yet in {str(run.path)!r}",
+            f"nothing is stored yet in {str(run.place)!r}",
             hint="`recollect store TEXT` keeps the first memory.",
         )
     return found

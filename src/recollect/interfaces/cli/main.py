@@ -10,7 +10,18 @@ from typing import Annotated
 
 import typer
 
-from recollect.interfaces.cli import bench, change, graph, move, read, secret, upkeep, work
+from recollect.interfaces.cli import (
+    bench,
+    change,
+    db,
+    graph,
+    move,
+    moving,
+    read,
+    secret,
+    upkeep,
+    work,
+)
 from recollect.interfaces.cli.guard import guarded, quiet_logging
 from recollect.interfaces.cli.session import Globals
 
@@ -33,7 +44,12 @@ def _print_version(wanted: bool) -> None:
 def root(
     ctx: typer.Context,
     store: Annotated[
-        Path | None, typer.Option("--store", help="The file that holds the memories.")
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="PATH|URL",
+            help="The file that holds the memories, the URL of a Postgres server, or `postgres`.",
+        ),
     ] = None,
     user: Annotated[str | None, typer.Option("--user", help="Whose memories are meant.")] = None,
     config: Annotated[
@@ -68,6 +84,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "stats": read.stats,
     "import": move.import_memories,
     "export": move.export_memories,
+    "migrate-store": moving.migrate_store,
     "work": work.work,
     "reembed": work.reembed,
     "doctor": upkeep.doctor,
@@ -79,6 +96,7 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(guarded(_command))
 app.add_typer(graph.app, name="graph")
 app.add_typer(secret.app, name="secret")
+app.add_typer(db.app, name="db")
 app.add_typer(bench.app, name="bench")
 
 

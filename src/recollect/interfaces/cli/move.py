@@ -32,7 +32,7 @@ def export_memories(
     app_or_none = run.find()
     if app_or_none is None:
         raise FileMissing(
-            f"there is no store at {str(run.path)!r}", hint="Check --store; nothing was exported."
+            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was exported."
         )
     with (
         app_or_none as app,

@@ -200,7 +200,7 @@ def timeline(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show what was remembered before and after a memory or a moment."""
+    """Show what was remembered around a memory or a moment."""
     run = Session.of(ctx, as_json=as_json)
     now = datetime.now(UTC)
     moment = None
@@ -221,22 +221,25 @@ def timeline(
 def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Count what is stored."""
     run = Session.of(ctx, as_json=as_json)
-    place = {"store": run.path}
+    place = {"store": str(run.place)}
     app_or_none = run.find()
     if app_or_none is None:
         machine = lazy.machine
         nothing = machine.NO_STATISTICS | machine.embeddings(None) | machine.graph(None, None)
-        run.reply_empty(place | {"bytes": 0} | nothing)
+        run.reply_empty(place | {"bytes": 0, "versions": {}} | nothing)
         return
     with app_or_none as app:
         counts = app.stats()
         work = app.work_status()
         graph = app.graph_counts()
-    size = run.path.stat().st_size
+        facts = app.store_facts()
     done = lazy.machine.embeddings(work) | lazy.machine.graph(work, graph)
     run.reply(
-        place | {"bytes": size} | lazy.machine.statistics(counts) | done,
-        lambda: [lazy.render_stats.statistics(counts, str(run.path), size, work, graph)],
+        place
+        | {"bytes": facts.bytes, "versions": facts.versions}
+        | lazy.machine.statistics(counts)
+        | done,
+        lambda: [lazy.render_stats.statistics(counts, str(run.place), facts, work, graph)],
     )
 
 

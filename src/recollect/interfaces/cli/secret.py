@@ -173,7 +173,7 @@ def _store(run: Session) -> Recollect:
     found = run.find()
     if found is None:
         raise FileMissing(
-            f"there is no store at {str(run.path)!r}", hint="Check --store; nothing was changed."
+            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was changed."
         )
     return found
 

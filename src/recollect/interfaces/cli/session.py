@@ -16,6 +16,7 @@ from recollect.app import Recollect
 from recollect.config import Configuration, Settings
 from recollect.errors import FileMissing, MemoryNotFound
 from recollect.interfaces.cli import lazy
+from recollect.store_name import StoreName
 from recollect.work.kinds import EMBED, EXTRACT
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _EMPTY_HINT = "`recollect store TEXT` keeps the first memory; `recollect demo` s
 class Globals:
     """The options before the command."""
 
-    store: Path | None = None
+    store: str | None = None
     user: str | None = None
     config: Path | None = None
     debug: bool = False
@@ -60,9 +61,9 @@ class Session:
         return self.configuration.settings
 
     @property
-    def path(self) -> Path:
+    def place(self) -> StoreName:
         """Where the store is, or would be."""
-        return self.settings.store.expanduser()
+        return self.settings.store
 
     @property
     def config_file(self) -> Path:
@@ -88,7 +89,7 @@ class Session:
         """
         app = self.find()
         if app is None:
-            raise MemoryNotFound(f"nothing is stored yet in {str(self.path)!r}", hint=_EMPTY_HINT)
+            raise MemoryNotFound(f"nothing is stored yet in {str(self.place)!r}", hint=_EMPTY_HINT)
         return app
 
     def see_to_work(self) -> None:
@@ -105,9 +106,10 @@ class Session:
         ):
             left = status.of_kind(kind)
             if left.waiting or left.dead:
+                off = status.meaning_off if kind == EMBED else None
                 self.note(
                     f"not everything is {done}: {left.waiting:,} wait, {left.dead:,} were given up"
-                    f" ({left.last_error}); {instead}"
+                    f" ({off.reason if off else left.last_error}); {instead}"
                 )
 
     # ---- the way out ---------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import typer
 
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.session import Session
+from recollect.store_name import StoreName
 
 _SOMETHING_BAD = 5  # the exit code of a failing store
 
@@ -32,7 +33,7 @@ def config(ctx: typer.Context, as_json: options.Json = False) -> None:
             "settings": [
                 {
                     "name": origin.name,
-                    "value": origin.value,
+                    "value": _plain(origin.value),
                     "origin": origin.origin,
                     "description": origin.description,
                 }
@@ -44,6 +45,11 @@ def config(ctx: typer.Context, as_json: options.Json = False) -> None:
             lazy.render.data(f"Configuration file: {file}{state}", lazy.render.QUIET),
         ],
     )
+
+
+def _plain(value: object) -> object:
+    """A value as JSON may have it: of a store its name, without a password."""
+    return str(value) if isinstance(value, StoreName) else value
 
 
 def doctor(ctx: typer.Context, as_json: options.Json = False) -> None:

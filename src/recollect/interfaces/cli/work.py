@@ -95,7 +95,7 @@ def existing_store(run: Session) -> Recollect:
     app = run.find()
     if app is None:
         raise FileMissing(
-            f"there is no store at {str(run.path)!r}",
+            f"there is no store at {str(run.place)!r}",
             hint="Check --store; the first `recollect store` makes one.",
         )
     return app
@@ -103,7 +103,7 @@ def existing_store(run: Session) -> Recollect:
 
 def _reply_status(run: Session, app: Recollect) -> None:
     found: WorkStatus = app.work_status()
-    at_work = Post.of(run.path).is_taken
+    at_work = Post.of(run.settings.beside).is_taken
     run.reply(
         lazy.machine.work_status(found) | {"worker_running": at_work},
         lambda: lazy.render_work.status(found, at_work=at_work),
@@ -137,14 +137,14 @@ def interruptible(
 
 
 def _stay(run: Session, app: Recollect, worker: Worker) -> WorkDone:
-    post = Post.of(run.path)
+    post = Post.of(run.settings.beside)
     try:
         taken = post.take()
     except OSError as exc:
         raise StoreReadOnly(f"{str(post.path)!r} cannot be written: {exc.strerror}") from exc
     if not taken:
         raise InvalidInput(
-            f"another worker is at work on {str(run.path)!r} already",
+            f"another worker is at work on {str(run.place)!r} already",
             hint="It ends by itself when there is nothing left to do; then try again.",
         )
     run.note("Embedding what is stored, and reading it for the graph; Ctrl-C ends it.")

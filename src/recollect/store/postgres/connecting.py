@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import select
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
@@ -37,8 +38,8 @@ _MOST_IDLE = 300.0
 _LONGEST_LIFE = 1_800.0
 _UNREACHABLE = "Check that the server runs and that the URL in `store` is right."
 
-# It says with every attempt what `StoreUnavailable` says in the end.
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
+# The driver and its pool say with every attempt what a `StoreFailure` says in the end.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 def place_of(url: str) -> str:
@@ -57,10 +58,12 @@ def complete(url: str) -> str:
     """
     try:
         said = conninfo_to_dict(url)
-    except psycopg.ProgrammingError as exc:
+    except psycopg.ProgrammingError:
+        # What the driver says quotes the part that it does not understand: perhaps the password.
         raise errors.InvalidSetting(
-            f"the setting `store` is no URL of a Postgres server: {str(exc).strip()}",
-            hint="Write it as postgresql://user@host:5432/database.",
+            "the setting `store` is no URL of a Postgres server",
+            hint="Write it as postgresql://user@host:5432/database; in a name or a password write "
+            "what is neither letter nor digit as %40 for @, %3A for :, %2F for /, %25 for %.",
         ) from None
     defaults = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
     if "," in str(said.get("host", "")) and "target_session_attrs" not in said:
@@ -72,31 +75,30 @@ class Connections:
     """A pool of connections that is made anew in a forked child, and survives a fail-over."""
 
     def __init__(self, url: str, *, most: int, patience: float) -> None:
-        self.place = place_of(url)
         self._url = complete(url)
+        self.place = place_of(self._url)
         self._most = most
         self._patience = patience
-        self._lock = threading.Lock()
-        self._pid = 0
-        self._pool: ConnectionPool[Connection[Any]] | None = None
+        # By process: a forked child cannot use what its parent has, nor wait for its threads.
+        self._locks: dict[int, threading.Lock] = {}
+        self._pools: dict[int, ConnectionPool[Connection[Any]]] = {}
         self._prepares = True
 
     @property
     def pool(self) -> ConnectionPool[Connection[Any]]:
         """The pool of this process."""
-        if self._pool is None or self._pid != os.getpid():
-            with self._lock:
-                if self._pool is None or self._pid != os.getpid():
-                    self._pool = self._open()
-                    self._pid = os.getpid()
-        return self._pool
+        process = os.getpid()
+        if process not in self._pools:
+            with self._locks.setdefault(process, threading.Lock()):
+                if process not in self._pools:
+                    self._pools[process] = self._open()
+        return self._pools[process]
 
     def close(self) -> None:
-        """Close every connection."""
-        with self._lock:
-            if self._pool is not None and self._pid == os.getpid():
-                self._pool.close()
-            self._pool = None
+        """Close every connection of this process."""
+        pool = self._pools.pop(os.getpid(), None)
+        if pool is not None:
+            pool.close()
 
     @contextmanager
     def connection(self, patience: float | None = None) -> Iterator[Connection[Any]]:
@@ -112,12 +114,26 @@ class Connections:
         deadline = monotonic() + patience
         while True:
             try:
-                return pool.getconn(timeout=min(_SLICE, max(patience, 0.05)))
+                connection = pool.getconn(timeout=min(_SLICE, max(patience, 0.05)))
             except PoolTimeout as exc:
                 if monotonic() >= deadline:
-                    raise errors.StoreUnavailable(
-                        f"{self.place} gave no connection within {patience:g} s", hint=_UNREACHABLE
-                    ) from exc
+                    raise self._why_none(patience) from exc
+                continue
+            if _is_open(connection):
+                return connection
+            pool.putconn(connection)  # which makes another one in its place
+
+    def _why_none(self, patience: float) -> errors.StoreFailure:
+        """Why there was no connection: there can be none, or others of this process have them all.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
+        self._connect().close()
+        return errors.StoreBusy(
+            f"all {self._most} connections to {self.place} were in use for {patience:g} s",
+            hint="Try again, or raise the `store_connections` setting.",
+        )
 
     @contextmanager
     def alone(self) -> Iterator[Connection[Any]]:
@@ -143,7 +159,6 @@ class Connections:
             self._url,
             kwargs={"autocommit": True},
             configure=self._configure,
-            check=_still_open,
             min_size=1,
             max_size=self._most,
             max_idle=_MOST_IDLE,
@@ -158,11 +173,23 @@ class Connections:
         connection.prepare_threshold = 2 if self._prepares else None
 
 
-def _still_open(connection: Connection[Any]) -> None:
-    """Refuse a connection that the server has closed, without asking it anything."""
-    poll = select.poll()
-    poll.register(connection.fileno(), select.POLLIN)
-    if poll.poll(0):
-        connection.pgconn.consume_input()
+def _is_open(connection: Connection[Any]) -> bool:
+    """Whether the server has not closed a connection, as far as can be told without asking it.
+
+    Not left to the pool, which pauses for a second between two connections that are closed: after
+    a crash of the server all are.
+    """
+    while not connection.closed and _has_something_to_say(connection.fileno()):
+        with suppress(psycopg.OperationalError):
+            connection.pgconn.consume_input()  # its last words, then that it is closed
         if connection.pgconn.status != ConnStatus.OK:
-            raise psycopg.OperationalError("the server closed the connection")
+            connection.close()
+    return not connection.closed
+
+
+def _has_something_to_say(file: int) -> bool:
+    if sys.platform == "win32":
+        return bool(select.select([file], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(0))

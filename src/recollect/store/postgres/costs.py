@@ -15,12 +15,13 @@ class Costs:
     They decide by their ratios, so that a faster machine changes little.
     """
 
-    vector: float = 0.6  #: to read a vector of an owner who is read from first to last
-    dimension: float = 0.0005  #: to compare one dimension of it
+    vector: float = 0.5  #: to read a vector of an owner who is read from first to last
+    dimension: float = 0.0008  #: to compare one dimension of it
     memory: float = 0.4  #: to ask a memory whether a filter admits it
-    lookup: float = 4.0  #: to fetch the vector of one that it admits
-    beginning: float = 1_000.0  #: of a search by an index
-    visit: float = 16.0  #: to pass a vector on the way through an index
+    lookup: float = 2.5  #: to fetch the vector of one that it admits
+    beginning: float = 500.0  #: of a search by an index
+    visit: float = 9.0  #: to pass a vector on the way through an index
+    visited_dimension: float = 0.0035  #: and to compare one dimension of it and of its neighbours
     short: float = 8_000.0  #: an exact search that takes no longer is not worth a thought
     #: Vectors that a search by an index may have to pass. Behind that it misses too many of those
     #: that a filter admits.
@@ -40,9 +41,9 @@ class Costs:
         """To find what a filter admits, and compare that alone."""
         return vectors * self.memory + admitted * self.lookup
 
-    def index(self, passed: float) -> float:
+    def index(self, passed: float, dimensions: int) -> float:
         """To pass so many vectors of an index."""
-        return self.beginning + passed * self.visit
+        return self.beginning + passed * (self.visit + self.visited_dimension * dimensions)
 
     def ef(self, limit: int) -> int | None:
         """How wide an index is searched for so many; None when it cannot be searched that wide."""
@@ -54,8 +55,9 @@ class Costs:
         if dimensions > MOST_DIMENSIONS or not most:
             return False
         passed = self.least_ef * vectors / most
-        exact = self.whole(most, dimensions, filtered=False)
-        return self.short < exact and passed <= self.furthest and self.index(passed) < exact
+        if passed > self.furthest or self.is_short(most, dimensions):
+            return False
+        return self.index(passed, dimensions) < self.whole(most, dimensions, filtered=False)
 
 
 #: What ships.

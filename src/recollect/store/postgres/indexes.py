@@ -6,13 +6,13 @@ nothing uses: it is dropped, and built again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from psycopg import Connection
+from psycopg import Connection, sql
 from psycopg import errors as said
-from psycopg.sql import SQL as Statement
-from psycopg.sql import Composable, Identifier, Literal
 
 from recollect.store.postgres.costs import COSTS, MOST_DIMENSIONS, Costs
 from recollect.store.postgres.failures import translated
@@ -88,18 +88,25 @@ class VectorIndexes:
 
     def build(self, index: SpaceIndex) -> bool:
         """Build the index of a space; False when somebody else is building one just now."""
-        place, connections = self._pool.place, self._pool.connections
-        with self._pool.writing() as guard, translated(place), connections.alone() as connection:
-            if guard.row("try_to_build") != (True,):
+        with translated(self._pool.place), self._alone() as free:
+            # The server goes on with what was begun by a process that was killed.
+            if not free or self.progress():
                 return False
-            _prepare(connection, index)
-            try:
-                _build(connection, index)
-            except (said.DiskFull, said.OutOfMemory):
-                # Helpers share the index by /dev/shm, which containers have little of.
-                _set(connection, max_parallel_maintenance_workers="0")
-                _build(connection, index)
+            with self._pool.connections.alone() as connection:
+                _prepare(connection, index)
+                _build_with_helpers(connection, index)
         return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether nobody else builds, nor can begin to as long as this goes on.
+
+        By a transaction, which ends with its process, and which a bouncer leaves to one backend.
+        """
+        with self._pool.connections.alone() as connection, connection.transaction():
+            unlimited = {"name": "idle_in_transaction_session_timeout", "value": "0"}
+            connection.execute(SQL["set_for_transaction"], unlimited)
+            yield connection.execute(SQL["try_to_build"]).fetchone() == (True,)
 
     def build_due(self) -> list[SpaceIndex]:
         """Drop the indexes of spaces that are gone, and build those that are due; these."""
@@ -111,7 +118,7 @@ class VectorIndexes:
         stray = [name for [name] in self._pool.read("stray_indexes")]
         for name in stray:
             with translated(self._pool.place), self._pool.connections.alone() as connection:
-                _run(connection, "drop_index", index=Identifier(name))
+                _run(connection, "drop_index", index=sql.Identifier(name))
         return len(stray)
 
     def progress(self) -> Progress | None:
@@ -135,15 +142,24 @@ def _prepare(connection: Connection[Any], index: SpaceIndex) -> None:
         _set(connection, statement_timeout="0", lock_timeout="0")
 
 
+def _build_with_helpers(connection: Connection[Any], index: SpaceIndex) -> None:
+    try:
+        _build(connection, index)
+    except (said.DiskFull, said.OutOfMemory):
+        # Helpers share the index by /dev/shm, which containers have little of.
+        _set(connection, max_parallel_maintenance_workers="0")
+        _build(connection, index)
+
+
 def _build(connection: Connection[Any], index: SpaceIndex) -> None:
-    name = Identifier(f"{_PREFIX}{index.space}")
+    name = sql.Identifier(f"{_PREFIX}{index.space}")
     _run(connection, "drop_index", index=name)
     _run(
         connection,
         "build_index",
         index=name,
-        space=Literal(index.space),
-        dimensions=Literal(index.dimensions),
+        space=sql.Literal(index.space),
+        dimensions=sql.Literal(index.dimensions),
     )
 
 
@@ -152,6 +168,6 @@ def _set(connection: Connection[Any], **settings: str) -> None:
         connection.execute(SQL["set_for_session"], {"name": name, "value": value})
 
 
-def _run(connection: Connection[Any], statement: str, **names: Composable) -> None:
+def _run(connection: Connection[Any], statement: str, **names: sql.Composable) -> None:
     """Run a statement that takes no parameters, only names and numbers in their places."""
-    connection.execute(Statement(SQL[statement]).format(**names))
+    connection.execute(sql.SQL(SQL[statement]).format(**names))

@@ -1,39 +1,119 @@
-"""Stand-in by the lead until brief B's module replaces it."""
+"""The lexical index of a Postgres store: how frequent an owner's terms are, and what holds them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
+import math
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
-from recollect.analysis import Entry
 from recollect.protocols import LexicalMatch, LexicalStatistics
 from recollect.store import rows
+from recollect.store.database import Database, Parameters
+from recollect.store.estimates import Estimates, deciding
 from recollect.types import Filter, Scope, UserId
 
-
-def mark(owner: UserId) -> str:
-    return hashlib.blake2b(owner.encode(), digest_size=3).hexdigest()
-
-
-def lexemes(owner: UserId, entry: Entry) -> list[str]:
-    terms = {t for line in entry[:5] for t in line.split()}
-    return sorted(mark(owner) + t for t in terms)
+_MARK_BYTES = 3  # owners with the same mark cost each other a little time, nothing else
+_OWNERS_REMEMBERED = 128
+_TERMS_REMEMBERED = 4_000  # of each owner, at most 0.4 MB
+_FURTHER = (1, 8)  # for how many times the limit to look before every term is searched
+_LEAST_INFORMATION = 1e-6  # of a term that most memories hold; as in SQLite
 
 
 class Lexicon:
-    def __init__(self, pool: Any) -> None:
-        self._pool = pool
+    """Searches an owner's part of the index, at the price of what decides the answer."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._estimates = lru_cache(_OWNERS_REMEMBERED)(_nothing_known)
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        found = self._pool.read("tenant_facts", {"owner": scope.user})
-        versions, length = found[0] if found else (0, 0)
-        m = mark(scope.user)
-        counts = dict(self._pool.read("frequencies", {"owner": scope.user, "terms": [m + t for t in terms]}))
-        return LexicalStatistics(versions, length / versions if versions else 0.0, {t: counts.get(m + t, 0) for t in terms})
+        """How frequent the terms are among all versions of the owner's memories."""
+        estimates = self._estimates(scope.user)
+        known = estimates.known(terms)
+        counted, forgotten = self._count(estimates, scope, [x for x in terms if x not in known])
+        if forgotten and known:
+            known, _ = self._count(estimates, scope, [*known])
+        frequency = known | counted
+        return estimates.statistics({term: frequency[term] for term in terms})
 
-    def matches(self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int) -> list[LexicalMatch]:
-        m = mark(filter.scope.user)
-        found = self._pool.read("matches_every" if every else "matches_any", rows.from_filter(filter) | {"terms": [m + t for t in terms], "limit": limit})
-        return [LexicalMatch._make((r[0], r[2], *r[19:25], partial(rows.to_memory, r))) for r in found]
+    def _count(
+        self, estimates: Estimates, scope: Scope, terms: Sequence[str]
+    ) -> tuple[dict[str, int], bool]:
+        """How frequent terms are now, and whether what was counted before is to be forgotten."""
+        asked = {"owner": scope.user, "lexemes": _lexemes(scope, terms)}
+        found = self._database.read("index_facts", asked)
+        total, length, counts = found[0] if found else (0, 0, [0] * len(terms))
+        forgotten = estimates.refresh(total, length)
+        counted = dict(zip(terms, counts, strict=True))
+        estimates.remember(counted)
+        return counted, forgotten
+
+    def matches(
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+
+        Whatever holds a term that is searched has to be read and scored, and hardly any of what
+        holds a common one is among the best. So any-of searches go by the rarest terms that match
+        enough memories; a memory that holds only the others is left out.
+        """
+        statistics = self._statistics_at_hand(filter.scope, terms)
+        parameters = rows.from_filter(filter) | _asked(terms, statistics) | {"limit": limit}
+        if every:
+            return self._best("matches_every", filter.scope, terms, parameters)
+        for further in _FURTHER:
+            rarest = deciding(statistics.frequency, limit * further)
+            if len(rarest) == len(terms):
+                break
+            found = self._best("matches_any", filter.scope, rarest, parameters)
+            if len(found) == limit:
+                return found
+        return self._best("matches_any", filter.scope, terms, parameters)
+
+    def _statistics_at_hand(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """What whoever asks for matches has asked for just before."""
+        estimates = self._estimates(scope.user)
+        known = estimates.known(terms)
+        if len(known) < len(terms):
+            return self.statistics(scope, terms)
+        return estimates.statistics(known)
+
+    def _best(
+        self, statement: str, scope: Scope, terms: Iterable[str], parameters: Parameters
+    ) -> list[LexicalMatch]:
+        found = self._database.read(statement, {**parameters, "lexemes": _lexemes(scope, terms)})
+        return [*map(rows.to_lexical_match, found)]
+
+
+@lru_cache(maxsize=1_024)
+def mark(owner: UserId) -> str:
+    """What stands before an owner's terms in the index, so that they are nobody else's."""
+    return hashlib.blake2b(owner.encode(), digest_size=_MARK_BYTES).hexdigest()
+
+
+def _nothing_known(_owner: UserId) -> Estimates:
+    return Estimates(most=_TERMS_REMEMBERED, own=True)
+
+
+def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:
+    """Terms as the index has them."""
+    marked = mark(scope.user)
+    return [marked + term for term in terms]
+
+
+def _asked(terms: Sequence[str], statistics: LexicalStatistics) -> dict[str, object]:
+    """What the `score` fragment needs to know about the terms."""
+    padded = [f" {term} " for term in terms]
+    return {
+        "padded": padded,
+        "octets": [len(text.encode()) for text in padded],
+        "information": [_information(statistics.frequency[x], statistics.total) for x in terms],
+        "average": statistics.average_length + 1,  # the category is a term, too
+    }
+
+
+def _information(frequency: int, total: int) -> float:
+    """Inverse document frequency as SQLite's bm25() has it."""
+    odds = (total - frequency + 0.5) / (frequency + 0.5)
+    return max(math.log(odds), _LEAST_INFORMATION) if odds > 0 else _LEAST_INFORMATION

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
+from itertools import count
 from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import Connection
 
+from recollect import errors
 from recollect.analysis import Entry
 from recollect.store.database import NOTHING, Parameters, Row, Steps
 from recollect.store.postgres.connecting import Connections
-from recollect.store.postgres.failures import is_lost, translated
-from recollect.store.postgres.lexicon import lexemes
+from recollect.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
+from recollect.store.postgres.lexicon import mark
 from recollect.store.postgres.statements import SQL, copying
 from recollect.types import Space, UserId
 
 if TYPE_CHECKING:
     from recollect.protocols import Vectors
+    from recollect.store.postgres.replica import Replica
 
 _COPY_FROM = 20  # rows; fewer are inserted faster one by one
+_ATTEMPTS = 3  # at beginning a transaction; each is on another connection
 _NUMBERS = 16  # an owner's numbers that a transaction takes at once; most need fewer
 
 
@@ -39,7 +44,9 @@ class Pool:
         self, url: str, *, connections: int = 16, busy_timeout: float = 60.0, patience: float = 60.0
     ) -> None:
         self.connections = Connections(url, most=connections, patience=patience)
-        self._busy_timeout = f"{busy_timeout * 1e3:.0f}ms"
+        self._busy_timeout = max(2, round(busy_timeout * 1e3))  # milliseconds; 0 would mean forever
+        self._replica: Replica | None = None
+        self._reads_replica = False
 
     @property
     def place(self) -> str:
@@ -48,7 +55,16 @@ class Pool:
 
     def close(self) -> None:
         """Close every connection."""
+        if self._replica is not None:
+            self._replica.close()
         self.connections.close()
+
+    def followed_by(self, replica: Replica) -> Pool:
+        """The same database, read from a replica that knows of every write through this one."""
+        self._replica = replica
+        other = copy(self)
+        other._reads_replica = True  # noqa: SLF001  (its own kind)
+        return other
 
     # ---- reading -------------------------------------------------------------------------------
 
@@ -63,45 +79,78 @@ class Pool:
 
         def read(connection: Connection[Any]) -> list[Row]:
             with connection.pipeline(), connection.transaction():
-                for name, value in settings.items():
-                    connection.execute(SQL["set_for_transaction"], {"name": name, "value": value})
-                cursor = connection.execute(SQL[statement], parameters)
+                named = {"names": [*settings], "values": [*settings.values()]}
+                connection.execute(SQL["set_all_for_transaction"], named)
+                cursor = connection.execute(SQL[statement], parameters, binary=True)
             return cursor.fetchall()
 
         return self._reading(read)
 
-    def _reading(self, read: Any) -> list[Row]:
+    def _reading(self, read: Callable[[Connection[Any]], list[Row]]) -> list[Row]:
         """Read, and once more when the connection was lost: nothing has happened then."""
+        if self._replica is not None and self._reads_replica:
+            answer = self._replica.answer(read)
+            if answer is not None:
+                return answer
         with translated(self.place):
             try:
                 with self.connections.connection() as connection:
-                    found: list[Row] = read(connection)
+                    return read(connection)
             except psycopg.Error as exc:
                 if not is_lost(exc):
                     raise
                 with self.connections.connection() as connection:
-                    found = read(connection)
-            return found
+                    return read(connection)
 
     # ---- writing -------------------------------------------------------------------------------
 
     @contextmanager
     def writing(self, *owners: UserId, alone: bool = False) -> Iterator[PostgresTransaction]:
         """A write transaction. Whoever else writes for one of these owners waits for its end."""
-        with translated(self.place), self._begun(owners, alone=alone) as transaction:
-            yield transaction
+        try:
+            with (
+                translated(self.place, UNCHANGED),
+                self._begun(sorted({*owners}), alone=alone) as transaction,
+            ):
+                yield transaction
+                lost = transaction.commit()
+        finally:  # even when it failed: perhaps it happened
+            if self._replica is not None:
+                self._replica.wrote()
+        if lost is not None and not (kept := self._is_kept(transaction.version)):
+            raise translate(lost, self.place, UNKNOWN if kept is None else UNCHANGED) from lost
 
     @contextmanager
     def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
-        with self.connections.connection() as connection:
-            transaction = PostgresTransaction(connection)
-            try:
-                transaction.begin(sorted({*owners}), self._busy_timeout, alone=alone)
-                yield transaction
-                transaction.commit()
-            except BaseException:
-                transaction.abandon()
-                raise
+        """Begin, on another connection when one is lost: nothing has happened until then."""
+        for attempt in count(1):
+            with self.connections.connection() as connection:
+                transaction = PostgresTransaction(connection)
+                try:
+                    transaction.begin(owners, self._busy_timeout, alone=alone)
+                except psycopg.Error as exc:
+                    transaction.abandon(exc)
+                    if attempt == _ATTEMPTS or not is_lost(exc):
+                        raise
+                    continue
+                try:
+                    yield transaction
+                except BaseException as exc:
+                    transaction.abandon(exc)
+                    raise
+                return
+
+    def _is_kept(self, version: Parameters | None) -> bool | None:
+        """Whether a version of a memory is there, durably; None when that cannot be told."""
+        if version is None:
+            return None
+        try:
+            # The turn comes when the other transaction has ended, and what comes after it in the
+            # log is not durable before it.
+            with self.writing(version["owner"]) as transaction:
+                return transaction.row("kept_version", version) is not None
+        except errors.StoreFailure:
+            return None
 
     def alone(self, statement: LiteralString, parameters: Parameters = NOTHING) -> list[Row]:
         """Run one statement outside of any transaction, on a connection of its own."""
@@ -112,7 +161,7 @@ class Pool:
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
         """The parameters of `insert_indexed` that say what a version is found by."""
-        return entry._asdict() | {"lexemes": lexemes(owner, entry)}
+        return entry._asdict() | {"mark": mark(owner)}
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
         """For each of so many vectors of a space itself, in half precision."""
@@ -127,16 +176,17 @@ class PostgresTransaction:
     """Satisfies `recollect.store.database.Transaction`."""
 
     def __init__(self, connection: Connection[Any]) -> None:
+        self.version: Parameters | None = None  #: of a memory, the last one that was added
         self._connection = connection
         self._numbers: dict[UserId, range] = {}
 
-    def begin(self, owners: Sequence[UserId], busy_timeout: str, *, alone: bool) -> None:
+    def begin(self, owners: Sequence[UserId], busy_timeout: int, *, alone: bool) -> None:
         """Begin, and wait for the turn of these owners, always in the same order."""
         lock = "keep_others_out" if alone else "keep_loners_out"
         with self._connection.pipeline():
             self._connection.execute("BEGIN")
-            waiting = {"name": "lock_timeout", "value": busy_timeout}
-            self._connection.execute(SQL["set_for_transaction"], waiting)
+            limits = {"waiting": f"{busy_timeout}ms", "absent": f"{busy_timeout // 2}ms"}
+            self._connection.execute(SQL["limit_transaction"], limits)
             if owners or alone:
                 self._connection.execute(SQL[lock])
             turns = [
@@ -147,12 +197,22 @@ class PostgresTransaction:
             [[last]] = turn.fetchall()
             self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
 
-    def commit(self) -> None:
-        """Make it all happen, durably."""
-        self._connection.execute("COMMIT")
+    def commit(self) -> psycopg.Error | None:
+        """Make it all happen, durably; the error when the answer is lost: it may have happened."""
+        try:
+            self._connection.execute("COMMIT")
+        except psycopg.Error as exc:
+            if not is_lost(exc):
+                raise
+            self._connection.close()
+            return exc
+        return None
 
-    def abandon(self) -> None:
+    def abandon(self, reason: BaseException) -> None:
         """Make nothing of it happen; a connection that is lost has seen to that."""
+        if is_lost(reason):
+            self._connection.close()
+            return
         try:
             self._connection.execute("ROLLBACK")
         except psycopg.Error:
@@ -160,6 +220,7 @@ class PostgresTransaction:
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement."""
+        self._note(statement, parameters)
         return _fetch(self._connection, SQL[statement], parameters)
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
@@ -186,6 +247,7 @@ class PostgresTransaction:
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new; many of them by COPY."""
+        self._note(statement, *each[-1:])
         if len(each) < _COPY_FROM:
             self.change_each(statement, each)
             return
@@ -203,9 +265,15 @@ class PostgresTransaction:
         self._numbers[owner] = left[count:]
         return left[:count]
 
+    def _note(self, statement: str, *each: Parameters) -> None:
+        """Remember a version that is added, as what shows whether the transaction happened."""
+        if statement == "insert_memory" and each:
+            self.version = each[-1]
+
 
 def _fetch(
     connection: Connection[Any], statement: LiteralString, parameters: Parameters
 ) -> list[Row]:
-    cursor = connection.execute(statement, parameters or None)
+    # Numbers, and vectors above all, are read several times faster in their binary form.
+    cursor = connection.execute(statement, parameters or None, binary=True)
     return cursor.fetchall() if cursor.description else []

@@ -1,4 +1,4 @@
-"""Fair samples of large owners' vectors: how far away an owner's memories are, and what filters admit.
+"""Fair samples of an owner's vectors: how far away they lie, and what a filter admits of them.
 
 Needs numpy, which is slow to import.
 """
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from recollect.store.postgres.pool import Pool
 
 SIZE = 1_024  # the deviation of so many is within 2 % of that of all
-_GOLDEN = (math.sqrt(5) - 1) / 2  # its multiples fall evenly, and in step with nothing
-_SHARES = [number * _GOLDEN % 1.0 for number in range(SIZE)]
 _GROWN = 0.02  # by such a share of the vectors, and another sample is taken
 _HELD_BYTES = 64 * 2**20  # the owners not asked for the longest make room
 _FILTERS_REMEMBERED = 16
@@ -35,7 +33,11 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Some of an owner's vectors in a space, spread evenly over the rows that have one."""
+    """Some of an owner's vectors in a space.
+
+    By a hash of their rows: every one has the same chance, and one that was chosen stays so while
+    others come.
+    """
 
     vectors: int  #: how many the owner had when it was taken
     rows: NDArray[np.int64]
@@ -43,12 +45,18 @@ class Sample:
     directions: Singles
     _admitted: dict[Filter, Flags] = field(default_factory=dict)
 
-    def spread(self, query: Singles) -> tuple[float, float]:
+    def cosines(self, query: Singles) -> Singles:
+        """How near each of them is to a query."""
+        # Not as a product: on a busy machine the BLAS takes many times as long to wake its threads.
+        cosines: Singles = np.einsum("ij,j->i", self.directions, query)
+        return cosines
+
+    def spread(self, cosines: Singles) -> tuple[float, float]:
         """Mean and standard deviation of the cosines of present versions."""
-        cosines = (self.directions @ query)[self.current]
-        if not len(cosines):
+        present = cosines[self.current]
+        if not len(present):
             return 0.0, 0.0
-        return float(cosines.mean(dtype=np.float64)), float(cosines.std(dtype=np.float64))
+        return float(present.mean(dtype=np.float64)), float(present.std(dtype=np.float64))
 
     def admitted(self, pool: Pool, filter: Filter) -> Flags:
         """Which of them a filter admits; the last few answers are remembered."""
@@ -63,11 +71,14 @@ class Sample:
             self._admitted[asked] = np.isin(self.rows, found)
         return self._admitted[asked]
 
-    def passed(self, query: Singles, admitted: Flags, vectors: int, limit: int) -> float:
+    def share(self, some: Flags) -> float:
+        """Which share of all these are."""
+        return float(some.mean()) if len(some) else 0.0
+
+    def passed(self, cosines: Singles, admitted: Flags, vectors: int, limit: int) -> float:
         """How many of the owner's vectors are nearer than the last of so many admitted ones."""
-        each = vectors / len(self.rows)  # so many does one of the sample stand for
-        nearest_first = np.argsort(-(self.directions @ query), kind="stable")
-        places = np.flatnonzero(admitted[nearest_first])
+        each = vectors / max(1, len(self.rows))  # so many does one of the sample stand for
+        places = np.flatnonzero(admitted[np.argsort(-cosines, kind="stable")])
         wanted = math.ceil(limit / each)
         return float((places[wanted - 1] + 1) * each) if wanted <= len(places) else float(vectors)
 
@@ -96,7 +107,7 @@ class Samples:
         return sum(sample.directions.nbytes for sample in self._held.values())
 
     def _take(self, space: int, dimensions: int, owner: UserId, vectors: int) -> Sample:
-        asked = {"owner": owner, "space": space, "shares": _SHARES}
+        asked = {"owner": owner, "space": space, "size": SIZE}
         found = self._pool.read("sample_vectors", asked)
         halves = received([vector for _, _, vector in found], dimensions)
         return Sample(

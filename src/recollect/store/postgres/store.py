@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from recollect import analysis
-from recollect.protocols import Finding, LexicalMatch, LexicalStatistics
+from recollect import analysis, errors
+from recollect.protocols import (
+    Finding,
+    Job,
+    LexicalMatch,
+    LexicalStatistics,
+    StoreFacts,
+    Unavailable,
+)
 from recollect.store import checking, indexing, rows
 from recollect.store.database import Owned
 from recollect.store.graph import GraphInDatabase
 from recollect.store.linking import LinksInDatabase
 from recollect.store.memories import MemoriesInDatabase
 from recollect.store.postgres import migrate
+from recollect.store.postgres.facts import look, why_meaning_is_off
 from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.pool import Pool
 from recollect.store.queue import WorkInDatabase
@@ -25,6 +35,8 @@ if TYPE_CHECKING:
     from recollect.store.postgres.vectors import VectorSearch
 
 _REINDEX_BATCH = 500  # versions that are analysed in one transaction
+_EMBED = "embed"
+_KINDS = (_EMBED, "extract")  # of work
 
 
 class PostgresStore(
@@ -38,20 +50,45 @@ class PostgresStore(
     """Memories in a database: writers of one user take turns, others do not wait for them."""
 
     def __init__(self, url: str, *, busy_timeout: float = 60.0, connections: int = 16) -> None:
-        self._pool = Pool(url, busy_timeout=busy_timeout, connections=connections)
-        super().__init__(self._pool)
-        self._lexicon = Lexicon(self._pool)
-        self._open()
+        pool = Pool(url, busy_timeout=busy_timeout, connections=connections)
+        super().__init__(pool)
+        self._stand_on(pool)
+        self._connections = connections
+        try:
+            self._meaning_off = self._open(busy_timeout)
+        except BaseException:
+            pool.close()
+            raise
+
+    def _stand_on(self, pool: Pool) -> None:
+        self._database = self._pool = pool
+        self._lexicon = Lexicon(pool)
+        self._recalled: PostgresStore = self
 
     def __repr__(self) -> str:
         return f"PostgresStore({self._pool.place})"
 
-    def _open(self) -> None:
-        with self._pool.connections.alone() as connection:
-            migrate.apply(connection)
-        [[made_by]] = self._pool.read("analysis")
-        if made_by != analysis.ANALYSIS_VERSION:
+    def _open(self, patience: float) -> Unavailable | None:
+        """Bring the schema and the index up to date; why there is no semantic recall, if so."""
+        opened = migrate.bring_up(self._pool, patience=patience)
+        if self._pool.read("is_unfinished")[0][0]:
+            raise errors.StoreUnfinished(f"{self._pool.place} holds an unfinished move")
+        if opened.analysis != analysis.ANALYSIS_VERSION:
             self.reindex()
+        return opened.meaning_off
+
+    def follow(self, url: str, *, staleness: float) -> None:
+        """Have recalls read from a standby while it is at most so many seconds behind."""
+        from recollect.store.postgres.replica import Replica  # noqa: PLC0415 (most have none)
+
+        primary, connections = self._pool.connections, self._connections
+        replica = Replica(url, primary, staleness=staleness, connections=connections)
+        self._recalled = copy(self)
+        self._recalled._stand_on(self._pool.followed_by(replica))  # noqa: SLF001 (its own kind)
+
+    def for_recall(self) -> PostgresStore:
+        """The same store, read from a standby where there is one that is recent enough."""
+        return self._recalled
 
     def close(self) -> None:
         """Close every connection."""
@@ -72,6 +109,26 @@ class PostgresStore(
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
         return self._lexicon.matches(filter, terms, every=every, limit=limit)
+
+    def meaning_off(self) -> Unavailable | None:
+        """Why the database cannot keep vectors; looked at again until it can."""
+        if self._meaning_off is not None:
+            self._meaning_off = why_meaning_is_off(look(self._pool))
+        return self._meaning_off
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due; those to embed wait until vectors can be kept."""
+        return super().claim(self._possible(kinds), limit, now, until)
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        if kinds is None and self.meaning_off() is None:
+            return super().next_due(now)
+        return super().next_due(now, self._possible(_KINDS if kinds is None else kinds))
+
+    def _possible(self, kinds: Sequence[str]) -> list[str]:
+        """Those of these kinds of work that the database can keep the outcome of."""
+        return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
     def scrub(self) -> bool:
         """False: when the server overwrites what was removed is its own affair."""
@@ -95,6 +152,12 @@ class PostgresStore(
             after = {"owner": found[-1][0], "row": found[-1][1]}
         with self._pool.writing(alone=True) as transaction:
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
+
+    def facts(self) -> StoreFacts:
+        """How large the database is, and which server and extension there are."""
+        [[postgres, pgvector, size]] = self._pool.read("facts")
+        versions = {"postgres": postgres, **({"pgvector": pgvector} if pgvector else {})}
+        return StoreFacts(size, versions)
 
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""

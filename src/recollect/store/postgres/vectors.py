@@ -16,7 +16,7 @@ from recollect.store import rows
 from recollect.store.halves import HALF, Doubles, Singles, cosines_of, direction_of
 from recollect.store.postgres.costs import COSTS, Costs
 from recollect.store.postgres.halfvec import received, written
-from recollect.store.postgres.samples import Sample, Samples
+from recollect.store.postgres.samples import Samples
 from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
 from recollect.types import Filter, MemoryId, Scope, Space
 
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 #: by a 2,048th at most.
 _ERROR = 2 / 2_048
 _MORE = 1.25  # so many times as many are taken from an index when a filter keeps others out
-_LEAST_PASSED, _PASSED = (
-    20_000,
-    4,
-)  # an index search is given up after so many, or times the expected
+_GIVEN_UP = 4  # an index search is, behind so many times as many vectors as it was to pass
+_LEAST_GIVEN_UP = 20_000
 _LONG = {"jit": "off"}  # to compile a search takes longer than nearly any search
 #: The planner knows the space and the dimensions only in a plan of this query's own, and would
 #: rather sort all vectors than trust an index.
@@ -129,43 +127,45 @@ class VectorSearch:
     def _sampled(self, asked: _Asked) -> DenseAnswer:
         """Search by the fastest way, and tell from a sample how all vectors of an owner lie."""
         owner, (space, vectors, _) = asked.filter.scope.user, asked.facts
-        query = asked.direction.astype(np.float32)
-        sample = self._samples.of(space, len(query), owner, vectors)
+        sample = self._samples.of(space, len(asked.direction), owner, vectors)
         admitted = sample.admitted(self._pool, asked.filter)
-        choice = chosen(
-            self._costs,
-            asked.search,
-            admitted=vectors * float(admitted.mean()),
-            passed=sample.passed(query, admitted, vectors, asked.limit),
+        cosines = sample.cosines(asked.direction.astype(np.float32))
+        searched = vectors * sample.share(admitted)
+        passed = sample.passed(cosines, admitted, vectors, asked.limit)
+        choice = chosen(self._costs, asked.search, admitted=searched, passed=passed)
+        if choice.way is Way.WHOLE:
+            return self._whole(asked, choice.how, long=True)
+        found, counted, how = self._found(asked, choice)
+        mean, deviation = sample.spread(cosines)
+        return DenseAnswer(
+            nearest=_best(found, asked),
+            searched=round(searched) if counted is None else counted,
+            mean=mean,
+            deviation=deviation,
+            population=round(vectors * sample.share(sample.current)),
+            how=how,
         )
+
+    def _found(self, asked: _Asked, choice: Choice) -> tuple[list[Row], int | None, str]:
+        """What may be the best, how many are admitted if that was counted, and how it was found."""
+        how = choice.how
         if choice.way is Way.INDEX:
             found = self._by_index(asked, choice)
             if len(found) >= asked.limit:
-                searched = round(vectors * float(admitted.mean()))
-                return self._answer(asked, sample, found, searched, choice.how)
-            choice = Choice(Way.AMONG, f"{Way.AMONG}: the index gave {len(found):,}")
-        if choice.way is Way.WHOLE:
-            return self._whole(asked, choice.how, long=True)
+                return found, None, how
+            how = f"{Way.AMONG}: the index gave {len(found):,}"
         among = self._pool.read_with(_LONG, "nearest_among", asked.parameters)
-        found = [(id_, vector) for _, id_, vector in among]
-        return self._answer(asked, sample, found, among[0][0], choice.how)
+        return [row[1:] for row in among], among[0][0], how
 
     def _by_index(self, asked: _Asked, choice: Choice) -> list[Row]:
         """The best that an index gives, in no order."""
         more = 1.0 if asked.filter.is_scope_alone else _MORE
-        most = max(_LEAST_PASSED, round(_PASSED * choice.passed))
+        most = max(_LEAST_GIVEN_UP, round(_GIVEN_UP * choice.passed))
         settings = {"hnsw.ef_search": str(choice.ef), "hnsw.max_scan_tuples": str(most)}
         wanted = {"dimensions": len(asked.direction), "limit": round(asked.limit * more)}
         return self._pool.read_with(
             _BY_INDEX | settings, "nearest_by_index", asked.parameters | wanted
         )
-
-    def _answer(
-        self, asked: _Asked, sample: Sample, found: Sequence[Row], searched: int, how: str
-    ) -> DenseAnswer:
-        mean, deviation = sample.spread(asked.direction.astype(np.float32))
-        population = round(asked.facts.vectors * float(sample.current.mean()))
-        return DenseAnswer(_best(found, asked), searched, mean, deviation, population, how)
 
 
 def _best(found: Sequence[Row], asked: _Asked) -> list[Nearby]:

@@ -65,7 +65,7 @@ def chosen(costs: Costs, search: Search, *, admitted: float, passed: float) -> C
     through = max(ef or 0.0, passed * max(1.0, (indexed or 0) / vectors))
     hindrance = _hindrance(costs, search, ef, through)
     if not hindrance:
-        takes[Way.INDEX] = costs.index(through)
+        takes[Way.INDEX] = costs.index(through, search.dimensions)
     way = min(takes, key=lambda each: takes[each])
     return Choice(way, _said(way, takes, hindrance, ef), ef or 0, through)
 

@@ -34,11 +34,18 @@ class SqliteFile:
         forgotten=("optimise_index",),
     )
 
-    def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        busy_timeout: float = 60.0,
+        create: bool = True,
+        unfinished: bool = False,
+    ) -> None:
         self.path = path
         self.connections = Connections(
             path,
-            lambda connection: migrate.is_present(connection, str(path)),
+            lambda connection: migrate.is_present(connection, str(path), unfinished=unfinished),
             busy_timeout=busy_timeout,
             create=create,
         )

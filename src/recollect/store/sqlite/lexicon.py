@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from operator import itemgetter
-from typing import Any
 
 from recollect.protocols import LexicalMatch, LexicalStatistics
 from recollect.store import rows
-from recollect.store.database import Database
+from recollect.store.database import Database, Row
+from recollect.store.estimates import Estimates, deciding
 from recollect.types import Filter, Scope, UserId
 
-_ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
-_FEWER = 1  # the same, where the next term is a common one
 _MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
 _SPARE = 4  # matches looked at beyond the expected ones
 _TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
-_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
 _BY_SCORE = itemgetter(25, 26)
 
 
@@ -26,11 +22,11 @@ class Lexicon:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._estimates = _Estimates(database)
+        self._counts = _Counts(database)
 
     def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are in the whole index."""
-        return self._estimates.statistics(terms)
+        return self._counts.statistics(terms)
 
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
@@ -42,29 +38,18 @@ class Lexicon:
         terms that match enough memories; a memory that holds only the others is left out.
         """
         if not every and filter.is_scope_alone:
-            deciding = self._deciding(filter.scope, terms, limit)
-            if len(deciding) < len(terms):
-                matches = self._best(filter, deciding, " OR ", limit)
+            rarest = self._deciding(filter.scope, terms, limit)
+            if len(rarest) < len(terms):
+                matches = self._best(filter, rarest, " OR ", limit)
                 if len(matches) == limit:
                     return matches
         return self._best(filter, terms, " AND " if every else " OR ", limit)
 
     def _deciding(self, scope: Scope, terms: Sequence[str], limit: int) -> list[str]:
-        """The rarest terms that together match several times as many memories as are wanted.
-
-        Fewer will do where the next term would match more than all of them together.
-        """
-        frequency = self._estimates.frequency(terms)
-        share = self._estimates.share(scope)
-        deciding: list[str] = []
-        matching = 0.0
-        for term in sorted(terms, key=lambda term: (frequency[term], term)):
-            more = frequency[term] * share
-            if matching >= _ENOUGH * limit or (matching >= _FEWER * limit and more > matching):
-                break
-            deciding.append(term)
-            matching += more
-        return deciding
+        """The rarest terms that match enough of the scope's memories."""
+        share = self._counts.share(scope)
+        matching = {term: count * share for term, count in self._counts.frequency(terms).items()}
+        return deciding(matching, limit)
 
     def _best(
         self, filter: Filter, terms: Sequence[str], joint: str, limit: int
@@ -91,33 +76,30 @@ class Lexicon:
         """How many matches of the whole index to take so that enough are admitted; 0 for all."""
         if not filter.is_scope_alone:
             return 0
-        share = self._estimates.share(filter.scope)
+        share = self._counts.share(filter.scope)
         return int(limit / share) + _SPARE if share >= _MOST_OF_THE_FILE else 0
 
 
-class _Estimates:
-    """Remembers counts while the index keeps its size, give or take 1 %.
-
-    Scores need the magnitude of a count, not its last digit, and counting a common term costs as
-    much as finding it. That a term does not occur is never remembered: it may be stored next.
-    """
+class _Counts:
+    """What the index counts, remembered for as long as it is nearly right."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._frequency: dict[str, int] = {}
+        self._estimates = Estimates(most=_TERMS_REMEMBERED)
         self._owned: dict[UserId, int] = {}
-        self._total = 0
 
     def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        total, length = self._refresh()
-        return LexicalStatistics(total, length / total if total else 0.0, self.frequency(terms))
+        self._refresh()
+        return self._estimates.statistics(self.frequency(terms))
 
     def frequency(self, terms: Sequence[str]) -> dict[str, int]:
         """In how many versions each term occurs."""
-        known = self._frequency
+        known = self._estimates.known(terms)
         unknown = [term for term in terms if term not in known]
         if unknown:
-            known.update(self._database.read("frequencies", {"terms": unknown}))
+            counted: dict[str, int] = dict(self._database.read("frequencies", {"terms": unknown}))
+            self._estimates.remember(counted)
+            known |= counted
         return {term: known.get(term, 0) for term in terms}
 
     def share(self, scope: Scope) -> float:
@@ -127,20 +109,15 @@ class _Estimates:
             self._refresh()
             [[owned]] = self._database.read("count_owned", {"owner": scope.user})
             self._owned[scope.user] = owned
-        return owned / self._total if self._total else 0.0
+        return owned / self._estimates.total if self._estimates.total else 0.0
 
-    def _refresh(self) -> tuple[int, int]:
-        [[total, length]] = self._database.read("index_facts")
-        grown = abs(total - self._total) * 100 > self._total
-        if grown or len(self._frequency) > _TERMS_REMEMBERED:
-            self._frequency, self._owned, self._total = {}, {}, total
-        return total, length
+    def _refresh(self) -> None:
+        [facts] = self._database.read("index_facts")
+        if self._estimates.refresh(*facts):
+            self._owned = {}
 
 
-def _to_matches(found: list[tuple[Any, ...]]) -> list[LexicalMatch]:
+def _to_matches(found: list[Row]) -> list[LexicalMatch]:
     """Rows of `matches` as values, best first; equal scores by age in the file."""
     found.sort(key=_BY_SCORE)
-    return [
-        LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(rows.to_memory, row)))
-        for row in found
-    ]
+    return [*map(rows.to_lexical_match, found)]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.store.halves import Halves, Singles, halves_of, joined, unit
+from recollect.store.halves import HALF, Halves, Singles, halves_of, joined, unit
 
 BLOCK = 4_096  # vectors that are allocated and read at once
 #: Numbers that are multiplied at once: they stay in the processor's cache, and are too few for the
@@ -33,6 +33,12 @@ def encode(vectors: Singles, count: int, dimensions: int) -> tuple[list[bytes], 
     """The codes and the exact values of vectors, as they are kept."""
     halves = halves_of(vectors, count, dimensions)
     return [code.tobytes() for code in _codes(halves)], [half.tobytes() for half in halves]
+
+
+def code_of(vector: bytes) -> bytes:
+    """The code of a vector that is kept already, of its exact values."""
+    [code] = _codes(np.frombuffer(vector, HALF)[np.newaxis])
+    return bytes(code.tobytes())
 
 
 def _codes(halves: Halves) -> NDArray[np.void]:

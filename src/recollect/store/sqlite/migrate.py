@@ -11,6 +11,8 @@ from recollect.store import queries
 
 #: "RCLT": tells a Recollect store from any other SQLite file.
 APPLICATION_ID = 0x52434C54
+#: "RCLM": a store that is being moved into; no release takes it for one that is whole.
+UNFINISHED_ID = 0x52434C4D
 
 # One statement, so that it sees one state of a file that another process is just creating.
 _IDENTITY = """
@@ -33,15 +35,21 @@ def migrations() -> dict[int, str]:
 PRESENT = max(migrations())
 
 
-def is_present(connection: sqlite3.Connection, path: str) -> bool:
-    """Whether the file has the present schema.
+def is_present(
+    connection: sqlite3.Connection, path: str, *, unfinished: bool = False
+) -> bool:
+    """Whether the file has the present schema; it may be unfinished for who would finish it.
 
     Raises:
         StoreTooNew: it was written by a newer release.
+        StoreUnfinished: it is being moved into.
         StoreDamaged: it is a database of some other program.
     """
     application, version, objects = connection.execute(_IDENTITY).fetchone()
-    if application != APPLICATION_ID and (objects or application):
+    if application == UNFINISHED_ID:
+        if not unfinished:
+            raise errors.StoreUnfinished(f"{path!r} holds an unfinished move")
+    elif application != APPLICATION_ID and (objects or application):
         raise errors.StoreDamaged(f"{path!r} is an SQLite database, but not a Recollect store")
     if version > PRESENT:
         raise errors.StoreTooNew(

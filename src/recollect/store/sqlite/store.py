@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from recollect import analysis
-from recollect.protocols import Finding, LexicalMatch, LexicalStatistics
+from recollect.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from recollect.store import indexing, rows
 from recollect.store.database import Owned
 from recollect.store.graph import GraphInDatabase
@@ -104,6 +104,16 @@ class SqliteStore(
                     indexing.insert(self._file, Owned(transaction, memory.owner), {row: memory})
                 after = batch[-1][0]
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
+
+    def for_recall(self) -> Self:
+        """There is no copy of it."""
+        return self
+
+    def facts(self) -> StoreFacts:
+        """How large the file is with its log; SQLite is a part of this process."""
+        parts = (self.path.with_name(f"{self.path.name}{part}") for part in ("", "-wal", "-shm"))
+        size = sum(file.stat().st_size for file in parts if file.exists())
+        return StoreFacts(size, {})
 
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""

@@ -38,9 +38,9 @@ WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
 ORDER BY m.version DESC LIMIT 1;
 
 -- readings_to_keep: those of these jobs that are still to be done, with their versions
+WITH taken AS MATERIALIZED (/*taken*/)
 SELECT w.number, w.target, x.number, m.row, m.owner, m.updated_at, m.replaced_at
-FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
-JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
+FROM taken AS w
 JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
 JOIN extractors AS x ON x.key = w.target
 WHERE w.kind = 'extract' AND m.deleted_at IS NULL AND NOT m.sensitive
@@ -81,7 +81,7 @@ WHERE c.owner = :owner AND c.number = changed.concept
 SELECT roles, given FROM mentions WHERE owner = :owner AND concept = :concept AND row = :row
 
 -- set_mention: a version mentions a concept so, and not otherwise but for what was given
-WITH before AS (/*mentioned_so_far*/), kept AS (
+WITH before AS MATERIALIZED (/*mentioned_so_far*/), kept AS (
     INSERT INTO mentions AS n (owner, concept, row, roles) VALUES (:owner, :concept, :row, :roles)
     ON CONFLICT (owner, concept, row) DO UPDATE SET roles = excluded.roles | n.given
     WHERE n.roles <> (excluded.roles | n.given)
@@ -94,7 +94,7 @@ WITH before AS (/*mentioned_so_far*/), kept AS (
 /*count_mentions*/;
 
 -- add_mention: a version mentions a concept so, too; whether that is new
-WITH before AS (/*mentioned_so_far*/), kept AS (
+WITH before AS MATERIALIZED (/*mentioned_so_far*/), kept AS (
     INSERT INTO mentions AS n (owner, concept, row, roles) VALUES (:owner, :concept, :row, :roles)
     ON CONFLICT (owner, concept, row) DO UPDATE SET roles = n.roles | excluded.roles
     WHERE (n.roles | excluded.roles) <> n.roles
@@ -408,31 +408,41 @@ JOIN memories AS m ON m.owner = e.owner AND m.row = e.row
 WHERE e.owner = :owner AND e.relation = ANY(:relations::bigint []) AND /*said*/ ORDER BY m.row;
 
 -- graph_counts: what the graph of a scope holds
-SELECT
-held.concepts, held.mentions,
-(SELECT count(*) FROM relations WHERE owner = :owner AND retracted_at = 9223372036854775807),
-(SELECT count(*) FROM merges WHERE owner = :owner AND undone_at = 9223372036854775807),
-(
-    SELECT count(*) FROM work AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
-    WHERE w.kind = 'extract' AND w.owner = :owner AND m.replaced_at = 9223372036854775807
-)
+WITH queued AS MATERIALIZED (SELECT row FROM work WHERE owner = :owner AND kind = 'extract')
+SELECT held.concepts, held.mentions, believed.relations, holding.merges, waiting.versions
 FROM (
     SELECT count(*) FILTER (WHERE stands_for IS NULL) AS concepts,
     coalesce(sum(memories), 0)::bigint AS mentions
     FROM concepts WHERE owner = :owner
-) AS held;
+) AS held
+CROSS JOIN (
+    SELECT count(*) AS relations FROM relations
+    WHERE owner = :owner AND retracted_at = 9223372036854775807
+) AS believed
+CROSS JOIN (
+    SELECT count(*) AS merges FROM merges
+    WHERE owner = :owner AND undone_at = 9223372036854775807
+) AS holding
+CROSS JOIN (
+    SELECT count(*) AS versions FROM queued AS w JOIN memories AS m ON m.row = w.row
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
+) AS waiting;
 
 -- read_so_far: whether a scope has a concept, and what the next jobs are to read of it
-SELECT EXISTS (SELECT 1 FROM concepts WHERE owner = :owner),
-(
-    SELECT count(*) FROM (
-        SELECT owner, row FROM work WHERE owner = :owner AND kind = 'extract' AND state <> 'dead'
-        LIMIT :jobs
-    ) AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
-    WHERE m.replaced_at = 9223372036854775807
-);
+WITH queued AS MATERIALIZED (
+    SELECT row FROM work WHERE owner = :owner AND kind = 'extract' AND state <> 'dead' LIMIT :jobs
+)
+SELECT held.concepts > 0, waiting.versions
+FROM (
+    SELECT count(*) AS concepts FROM (SELECT 1 FROM concepts WHERE owner = :owner LIMIT 1) AS one
+) AS held
+CROSS JOIN (
+    SELECT count(*) AS versions FROM queued AS w JOIN memories AS m ON m.row = w.row
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807
+) AS waiting;
 
 -- count_unread: present versions that no extractor has read and that no job is there for
+WITH queued AS MATERIALIZED (SELECT owner, row, target FROM work WHERE kind = 'extract')
 SELECT count(*) FROM extractors AS x CROSS JOIN memories AS m
 WHERE x.in_use AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND NOT m.sensitive
 AND NOT EXISTS (
@@ -440,30 +450,33 @@ AND NOT EXISTS (
     WHERE r.owner = m.owner AND r.row = m.row AND r.extractor = x.number
 )
 AND NOT EXISTS (
-    SELECT 1 FROM work AS w
-    WHERE w.owner = m.owner AND w.row = m.row AND w.kind = 'extract' AND w.target = x.key
+    SELECT 1 FROM queued AS w WHERE w.owner = m.owner AND w.row = m.row AND w.target = x.key
 );
 
 -- count_graph_faults: parts of the graph that hang in the air, and concepts counted wrongly
-SELECT (
-    SELECT count(*) FROM mentions AS n
+SELECT wrong_mentions.count + wrong_evidence.count + wrong_relations.count + wrong_concepts.count + wrong_merged.count
+FROM (
+    SELECT count(*) AS count FROM mentions AS n
     LEFT JOIN memories AS m ON m.owner = n.owner AND m.row = n.row
     LEFT JOIN concepts AS c ON c.owner = n.owner AND c.number = n.concept
     WHERE m.row IS NULL OR m.sensitive OR m.deleted_at IS NOT NULL OR c.number IS NULL
-) + (
-    SELECT count(*) FROM evidence AS e
+) AS wrong_mentions
+CROSS JOIN (
+    SELECT count(*) AS count FROM evidence AS e
     LEFT JOIN memories AS m ON m.owner = e.owner AND m.row = e.row
     LEFT JOIN relations AS r ON r.owner = e.owner AND r.number = e.relation
     WHERE m.row IS NULL OR m.sensitive OR m.deleted_at IS NOT NULL OR r.number IS NULL
-) + (
-    SELECT count(*) FROM relations AS r
+) AS wrong_evidence
+CROSS JOIN (
+    SELECT count(*) AS count FROM relations AS r
     LEFT JOIN concepts AS s ON s.owner = r.owner AND s.number = r.source
     LEFT JOIN concepts AS t ON t.owner = r.owner AND t.number = r.target
     WHERE s.number IS NULL OR t.number IS NULL OR r.founded <> EXISTS (
         SELECT 1 FROM evidence AS e WHERE e.owner = r.owner AND e.relation = r.number
     )
-) + (
-    SELECT count(*) FROM concepts AS c LEFT JOIN (
+) AS wrong_relations
+CROSS JOIN (
+    SELECT count(*) AS count FROM concepts AS c LEFT JOIN (
         SELECT n.owner, n.concept, count(*) AS versions,
         count(*) FILTER (WHERE m.replaced_at = 9223372036854775807) AS memories,
         count(*) FILTER (WHERE m.replaced_at = 9223372036854775807 AND n.roles & 1 = 1) AS subjects
@@ -476,10 +489,11 @@ SELECT (
         SELECT 1 FROM relations AS r
         WHERE r.owner = c.owner AND (r.source = c.number OR r.target = c.number)
     ))
-) + (
-    SELECT count(*) FROM concepts AS c
+) AS wrong_concepts
+CROSS JOIN (
+    SELECT count(*) AS count FROM concepts AS c
     WHERE (c.stands_for IS NULL) = EXISTS (
         SELECT 1 FROM merges AS x WHERE x.owner = c.owner
         AND x.alias = c.number AND x.undone_at = 9223372036854775807
     )
-);
+) AS wrong_merged;

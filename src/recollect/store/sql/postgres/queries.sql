@@ -37,6 +37,15 @@ END
 -- set_for_transaction: let a setting hold until the transaction ends
 SELECT set_config(:name, :value, TRUE);
 
+-- set_all_for_transaction: the same for several settings
+SELECT set_config(s.name, s.value, TRUE)
+FROM unnest(:names::text [], :values::text []) AS s (name, value);
+
+-- limit_transaction: how long it waits for others, and does nothing before it is taken for lost
+SELECT
+    set_config('lock_timeout', :waiting, TRUE),
+    set_config('idle_in_transaction_session_timeout', :absent, TRUE);
+
 -- keep_others_out: wait until nobody writes for any owner, and let nobody begin
 SELECT pg_advisory_xact_lock(1380142164);
 
@@ -59,8 +68,8 @@ INSERT INTO memories (
 ) RETURNING row;
 
 -- insert_indexed: make a version findable by its terms
-INSERT INTO indexed (owner, row, content, keywords, tags, category, function, length, lexemes)
-VALUES (:owner, :row, :content, :keywords, :tags, :category, :function, :length, :lexemes);
+INSERT INTO indexed (owner, row, mark, content, keywords, tags, category, function, length)
+VALUES (:owner, :row, :mark, :content, :keywords, :tags, :category, :function, :length);
 
 -- count_indexed: so many versions with so many terms came into the index
 UPDATE tenants SET versions = versions + :versions, terms = terms + :terms WHERE owner = :owner;
@@ -69,29 +78,34 @@ UPDATE tenants SET versions = versions + :versions, terms = terms + :terms WHERE
 WITH closed AS (
     UPDATE memories SET replaced_at = :replaced_at
     WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807
-    RETURNING owner, row
+    RETURNING row
 ), delayed AS (
-    UPDATE work AS w SET turn = 2 FROM closed WHERE w.owner = closed.owner AND w.row = closed.row
+    UPDATE work AS w SET turn = 2 FROM closed WHERE w.owner = :owner AND w.row = closed.row
 ), uncounted AS (
     UPDATE concepts AS c SET memories = c.memories - 1, subjects = c.subjects - (n.roles & 1)
-    FROM mentions AS n JOIN closed ON n.owner = closed.owner AND n.row = closed.row
-    WHERE c.owner = n.owner AND c.number = n.concept
+    FROM mentions AS n JOIN closed ON n.row = closed.row
+    WHERE n.owner = :owner AND c.owner = :owner AND c.number = n.concept
 )
 -- What only this version said, or versions before it, is not believed any more.
 UPDATE relations AS r SET retracted_at = said.until
 FROM (
-    SELECT e.owner, e.relation, max(
+    SELECT e.relation, max(
         CASE WHEN e.row = closed.row THEN least(e.until, :replaced_at)
         ELSE least(e.until, m.replaced_at) END
     ) AS until
     FROM closed
-    JOIN evidence AS own ON own.owner = closed.owner AND own.row = closed.row
-    JOIN evidence AS e ON e.owner = own.owner AND e.relation = own.relation
-    JOIN memories AS m ON m.owner = e.owner AND m.row = e.row
-    GROUP BY e.owner, e.relation
+    JOIN evidence AS own ON own.owner = :owner AND own.row = closed.row
+    JOIN evidence AS e ON e.owner = :owner AND e.relation = own.relation
+    JOIN memories AS m ON m.owner = :owner AND m.row = e.row
+    GROUP BY e.relation
 ) AS said
-WHERE r.owner = said.owner AND r.number = said.relation AND NOT r.decided
+WHERE r.owner = :owner AND r.number = said.relation AND NOT r.decided
 AND said.until < 9223372036854775807;
+
+-- kept_version: a row if a version is there just as it was added
+SELECT 1 FROM memories
+WHERE owner = :owner AND row = :row AND id = :id AND version = :version
+AND content_hash = :content_hash AND updated_at = :updated_at;
 
 -- present_version: the number of the present version of a memory
 SELECT version FROM memories
@@ -147,7 +161,7 @@ UPDATE tenants AS t SET
 FROM (
     SELECT owner, count(*) AS versions, sum(length) AS terms FROM forgotten GROUP BY owner
 ) AS gone
-WHERE t.owner = gone.owner
+WHERE t.owner = :owner AND t.owner = gone.owner
 
 -- delete_indexed: remove these memories from the index
 WITH forgotten AS (
@@ -278,11 +292,18 @@ SELECT count(*) FROM (
 ) AS wrong;
 
 -- spaces: every space, the active one first
+WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space),
+queued AS MATERIALIZED (
+    SELECT target, count(*) FILTER (WHERE state <> 'dead') AS waiting,
+    count(*) FILTER (WHERE state = 'dead') AS dead
+    FROM work WHERE kind = 'embed' GROUP BY target
+)
 SELECT s.description, s.state,
-(SELECT coalesce(sum(e.vectors), 0)::bigint FROM embedded AS e WHERE e.space = s.number),
-(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state <> 'dead'),
-(SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state = 'dead')
-FROM spaces AS s ORDER BY s.state, s.number;
+coalesce(held.vectors, 0), coalesce(queued.waiting, 0), coalesce(queued.dead, 0)
+FROM spaces AS s
+LEFT JOIN held ON held.space = s.number
+LEFT JOIN queued ON queued.target = s.key
+ORDER BY s.state, s.number;
 
 -- spaces_in_use: the spaces that memories are embedded into
 SELECT number, key, description::jsonb ->> 'text', (state <> 'active')::int
@@ -327,7 +348,7 @@ DELETE FROM work WHERE kind = 'embed' AND target = :key;
 -- fragment uncount_vectors
 UPDATE embedded AS e SET vectors = e.vectors - gone.vectors
 FROM (SELECT owner, space, count(*) AS vectors FROM forgotten GROUP BY owner, space) AS gone
-WHERE e.owner = gone.owner AND e.space = gone.space
+WHERE e.owner = :owner AND e.owner = gone.owner AND e.space = gone.space
 
 -- forget_vectors: remove the vectors of these memories
 WITH forgotten AS (
@@ -376,6 +397,7 @@ WITH kept AS (
     SELECT m.owner, :space, m.row, :vector::halfvec FROM work AS w
     JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
     WHERE w.owner = :owner AND w.number = :number AND w.kind = 'embed' AND w.target = :key
+    AND m.owner = :owner
     ON CONFLICT DO NOTHING RETURNING owner, space
 )
 /*count_vectors*/;
@@ -402,11 +424,15 @@ UPDATE work AS w SET state = 'claimed', due = :until, attempts = w.attempts + 1
 FROM taken WHERE w.owner = taken.owner AND w.number = taken.number
 RETURNING w.owner, w.number;
 
--- jobs: these jobs with their versions, in the order of their turn
-SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
+-- fragment taken
+SELECT w.owner, w.number, w.kind, w.target, w.row, w.turn, w.attempts
 FROM unnest(:owners::text [], :numbers::bigint []) AS wanted (owner, number)
 JOIN work AS w ON w.owner = wanted.owner AND w.number = wanted.number
-JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
+
+-- jobs: these jobs with their versions, in the order of their turn
+WITH taken AS MATERIALIZED (/*taken*/)
+SELECT w.number, w.kind, w.target, w.attempts - 1, /*columns*/
+FROM taken AS w JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
 ORDER BY w.turn, w.number;
 
 -- give_back: put a job back, or give it up, if this claim took it; untried when there is no error
@@ -437,18 +463,21 @@ SELECT min(first) FROM (
 ) AS each;
 
 -- count_stray: vectors without a memory or a space, and owners whose vectors are counted wrongly
-SELECT (
-    SELECT count(*) FROM vectors AS v
+SELECT stray.count + miscounted.count
+FROM (
+    SELECT count(*) AS count FROM vectors AS v
     WHERE NOT EXISTS (SELECT 1 FROM memories AS m WHERE m.owner = v.owner AND m.row = v.row)
     OR NOT EXISTS (SELECT 1 FROM spaces AS s WHERE s.number = v.space)
-) + (
-    SELECT count(*) FROM embedded AS e FULL JOIN (
+) AS stray
+CROSS JOIN (
+    SELECT count(*) AS count FROM embedded AS e FULL JOIN (
         SELECT owner, space, count(*) AS vectors FROM vectors GROUP BY owner, space
     ) AS held ON held.owner = e.owner AND held.space = e.space
     WHERE coalesce(e.vectors, 0) <> coalesce(held.vectors, 0)
-);
+) AS miscounted;
 
 -- count_unembedded: present versions without a vector in the active space and without a job for it
+WITH queued AS MATERIALIZED (SELECT owner, row, target FROM work WHERE kind = 'embed')
 SELECT count(*) FROM spaces AS s CROSS JOIN memories AS m
 WHERE s.state = 'active' AND m.replaced_at = 9223372036854775807
 AND m.deleted_at IS NULL AND NOT m.sensitive
@@ -456,13 +485,18 @@ AND NOT EXISTS (
     SELECT 1 FROM vectors AS v WHERE v.owner = m.owner AND v.space = s.number AND v.row = m.row
 )
 AND NOT EXISTS (
-    SELECT 1 FROM work AS w
-    WHERE w.owner = m.owner AND w.row = m.row AND w.kind = 'embed' AND w.target = s.key
+    SELECT 1 FROM queued AS w WHERE w.owner = m.owner AND w.row = m.row AND w.target = s.key
 );
 
 -- count_dead: jobs that were given up, with the youngest one's error
 SELECT count(*), (SELECT error FROM work WHERE state = 'dead' ORDER BY number DESC LIMIT 1)
 FROM work WHERE state = 'dead';
+
+-- facts: the versions of the server and of pgvector, and how many bytes the database has
+SELECT
+    split_part(current_setting('server_version'), ' ', 1),
+    (SELECT extversion FROM pg_extension WHERE extname = 'vector'),
+    pg_database_size(current_database());
 
 -- fragment sealed
 s.owner, s.id, s.version, s.key_id, s.nonce, s.ciphertext, s.fingerprint

@@ -8,6 +8,7 @@
 CREATE TABLE store_facts (
     only_row BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only_row),
     schema INTEGER NOT NULL,
+    steps INTEGER NOT NULL DEFAULT 0, -- of the next migration that are done
     analysis INTEGER NOT NULL -- which analysis made the index
 );
 
@@ -85,13 +86,17 @@ CREATE TABLE indexed (
     category TEXT COLLATE "C" NOT NULL,
     function TEXT COLLATE "C" NOT NULL, -- function words, asked for only by queries that have no other
     length INTEGER NOT NULL,
-    lexemes TEXT [] COLLATE "C" NOT NULL, -- every term once, behind a mark of its owner
+    mark TEXT COLLATE "C" NOT NULL, -- of the owner, before each term in the index
     PRIMARY KEY (owner, row),
     FOREIGN KEY (owner, row) REFERENCES memories (owner, row) ON DELETE CASCADE
 );
 
 -- A tenant's terms are the tenant's own entries of the index: how much others hold costs nothing.
-CREATE INDEX indexed_by_lexeme ON indexed USING gin (lexemes) WITH (fastupdate = off);
+CREATE INDEX indexed_by_lexeme ON indexed USING gin (
+    string_to_array(
+        mark || replace(btrim(content || keywords || tags || category || function), '  ', ' ' || mark), ' '
+    )
+) WITH (fastupdate = off);
 
 -- Vector spaces are the store's, not an owner's. A number is never used twice.
 CREATE TABLE spaces (

@@ -76,20 +76,16 @@ SELECT near.id, halfvec_send(near.vector) FROM (
     ORDER BY halfvec(v.vector, :dimensions::integer, TRUE) <=> :query::halfvec LIMIT :limit
 ) AS near;
 
--- sample_vectors: an owner's vectors at these shares of the way from the first to the last row
-SELECT DISTINCT ON (v.row) v.row, p.row IS NULL, halfvec_send(v.vector)
+-- sample_vectors: so many of an owner's vectors, whose rows have the least hashes
+SELECT v.row, p.row IS NULL, halfvec_send(v.vector)
 FROM (
-    SELECT min(row) AS first, max(row) AS last FROM vectors WHERE owner = :owner AND space = :space
-) AS ends
-CROSS JOIN unnest(:shares::double precision []) AS share
-CROSS JOIN LATERAL (
-    SELECT held.row, held.vector FROM vectors AS held
-    WHERE held.owner = :owner AND held.space = :space
-    AND held.row >= ends.first + floor(share * (ends.last - ends.first + 1))::bigint
-    ORDER BY held.row LIMIT 1
-) AS v
+    SELECT row FROM vectors WHERE owner = :owner AND space = :space
+    ORDER BY hashint8(row), row LIMIT :size
+) AS chosen
+JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = chosen.row
 LEFT JOIN memories AS p
-    ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807;
+    ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807
+ORDER BY v.row;
 
 -- admitted_of: those of these versions that a filter admits
 SELECT m.row FROM memories AS m

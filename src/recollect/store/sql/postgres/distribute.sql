@@ -1,0 +1,34 @@
+-- How the tables are spread over the machines of a Citus cluster; the functions are those of Citus.
+
+-- citus_version: the version of the extension, if the database has it
+SELECT extversion FROM pg_extension WHERE extname = 'citus';
+
+-- spread_already: the tables that Citus knows, and how it keeps each: h by a hash, n as copies
+SELECT logicalrelid::REGCLASS::TEXT, partmethod::TEXT FROM pg_dist_partition ORDER BY 1;
+
+-- tables_of_owners: the tables of memories, that is, all whose rows belong to somebody
+SELECT c.relname::TEXT FROM pg_class AS c
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'owner' AND NOT a.attisdropped
+WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('tenants'))
+AND c.relkind = 'r' ORDER BY c.relname;
+
+-- references_of: the foreign keys of a table, with the statements that remove and add them
+SELECT
+    format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::REGCLASS, conname),
+    format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::REGCLASS, conname, pg_get_constraintdef(oid))
+FROM pg_constraint WHERE conrelid = to_regclass(:name) AND contype = 'f' ORDER BY conname;
+
+-- one_by_one: let what follows be done shard by shard, as foreign keys need
+SELECT set_config('citus.multi_shard_modify_mode', 'sequential', TRUE);
+
+-- spread_first: spread the table that all others follow by its owner
+SELECT create_distributed_table(:name, 'owner', colocate_with => 'none');
+
+-- spread: spread a table by its owner, so that all rows of an owner are on one machine
+SELECT create_distributed_table(:name, 'owner', colocate_with => :first);
+
+-- copy_everywhere: keep a copy of a small table on every machine
+SELECT create_reference_table(:name);
+
+-- forget_local: remove what a table had on the coordinator; it is elsewhere now
+SELECT truncate_local_data_after_distributing_table(:name);

@@ -1,0 +1,181 @@
+"""The same memories and the same questions: a file and a server give the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from recollect.app import Recollect
+from recollect.bench import corpus
+from recollect.bench.evaluation import ONLY_USER, load
+from recollect.bench.product import settings_for
+from recollect.config import Settings
+from recollect.interfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
+from recollect.store.choose import open_store
+from recollect.store_name import StoreName, store_name
+from recollect.testing import FixedClock, counting_ids
+from recollect.trace import Recollection
+from recollect.types import Link, MemoryId, State
+
+if TYPE_CHECKING:
+    from postgres_server import Databases
+
+ASKED = (
+    *(question.text for question in QUESTIONS),
+    "what do I drink in the morning?",
+    "who owns the service",
+    "cache",
+    "how do we deploy on a friday",
+    "nothing of this kind was ever remembered",
+)
+NOW = FixedClock()()
+TEAM = load(Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store")
+# How far memories lie from a query is estimated: from codes in a file, from a sample on a server.
+_CLOSE = 0.01
+_BEST = 5  # hits that must be the same, whatever happens far behind them
+
+Pair = tuple[Recollect, Recollect]
+
+
+@pytest.fixture(scope="module")
+def pair(postgres: Databases, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    """The memories of the demo in a file and on a server, embedded and read for the graph."""
+    url = postgres.fresh()
+    file = tmp_path_factory.mktemp("stores") / "memories.db"
+    with ExitStack() as opened:
+        first, second = (opened.enter_context(filled(place)) for place in (str(file), url))
+        yield first, second
+    postgres.drop(url)
+
+
+def filled(place: str) -> Recollect:
+    """A store with the memories of the demo, by a real model."""
+    clock = FixedClock()
+    settings = Settings.model_validate({"store": place, "worker": "off"})
+    memory = Recollect(open_store(store_name(place)), settings, clock=clock, new_id=counting_ids())
+    ids: dict[str, MemoryId] = {}
+    for item in REMEMBERED:
+        ids[item.name] = memory.store(
+            item.content,
+            category=item.category,
+            tags=item.tags.split(),
+            importance=item.importance,
+            created_at=clock() - timedelta(days=item.days_ago),
+            trust=item.trust,
+        ).memory.id
+    for source, kind, target, days_ago in LINKS:
+        made = clock() - timedelta(days=days_ago)
+        memory.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
+    assert memory.wait_for_work().waiting == 0
+    return memory
+
+
+@pytest.fixture(scope="module")
+def larger_pair(
+    postgres: Databases, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Recollect, Recollect]]:
+    """A thousand memories of a team, by an embedder that takes no time."""
+    url = postgres.fresh()
+    file = tmp_path_factory.mktemp("stores") / "larger.db"
+    with ExitStack() as opened:
+        first, second = (
+            opened.enter_context(imported(store_name(str(place)))) for place in (file, url)
+        )
+        yield first, second
+    postgres.drop(url)
+
+
+def imported(place: StoreName) -> Recollect:
+    stored = corpus.fill(open_store(place), TEAM, lambda _more: None)
+    settings = {"embedder": "hash", "extractor": "none", "worker": "off"}
+    memory = Recollect(stored.store, settings_for(ONLY_USER, stored.bounds, settings))
+    assert memory.wait_for_work().waiting == 0
+    return memory
+
+
+def places(answer: Recollection, leg: str) -> dict[MemoryId, int]:
+    """By memory: where a leg placed it."""
+    fused = answer.trace.fused
+    return {each.id: each.placings[leg].rank for each in fused if leg in each.placings}
+
+
+def shape(answer: Recollection) -> object:
+    """What a trace says of how the answer was found."""
+    trace = answer.trace
+    return (
+        [(leg.leg, leg.found, leg.error, leg.partial, {*leg.detail}) for leg in trace.legs],
+        {*(judged.id for judged in trace.judged)},
+        (trace.fusion, trace.adjustments, trace.selection),
+    )
+
+
+def assert_same(file: Recollection, server: Recollection) -> None:
+    """Both legs place every memory alike, and all that is made of it has the same form."""
+    for leg in ("lexical", "dense"):
+        assert places(server, leg) == places(file, leg)
+    assert shape(server) == shape(file)
+    assert [hit.memory for hit in server.hits[:1]] == [hit.memory for hit in file.hits[:1]]
+
+
+def both(pair: Pair, verb: Callable[[Recollect], Recollection]) -> tuple[Recollection, ...]:
+    return tuple(map(verb, pair))
+
+
+@pytest.mark.parametrize("text", ASKED)
+def test_an_answer_is_the_same_in_a_file_and_on_a_server(pair: Pair, text: str) -> None:
+    file, server = both(pair, lambda memory: memory.recall(text))
+    assert_same(file, server)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"categories": ["preferences"]},
+        {"since": NOW - timedelta(days=30)},
+        {"as_of": NOW - timedelta(days=60)},
+        {"states": [State.LIVE, State.SUPERSEDED]},
+        {"limit": 3},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_filters_mean_the_same_in_a_file_and_on_a_server(
+    pair: Pair, fields: dict[str, Any]
+) -> None:
+    for text in ASKED[:4]:
+        assert_same(*both(pair, lambda memory, text=text: memory.recall(text, **fields)))  # type: ignore[misc]
+
+
+def test_of_many_memories_the_same_are_given_back_in_the_same_order(larger_pair: Pair) -> None:
+    same = []
+    asked = TEAM.queries[::20]
+    for query in asked:
+        file, server = both(larger_pair, lambda memory, text=query.text: memory.recall(text))  # type: ignore[misc]
+        ours, theirs = ([hit.memory.id for hit in answer.hits] for answer in (file, server))
+        assert theirs[:_BEST] == ours[:_BEST]
+        same.append(theirs == ours)
+        for one, other in zip(server.hits[:_BEST], file.hits, strict=False):
+            assert one.score == pytest.approx(other.score, abs=_CLOSE)
+    # At the end of a leg's pool equal scores come in another order, so others may drop out of it.
+    assert sum(same) >= 0.9 * len(asked)
+
+
+def test_why_not_says_the_same_in_a_file_and_on_a_server(pair: Pair) -> None:
+    text = ASKED[0]
+    for missing in pair[0].list(limit=5):
+        file, server = (memory.why_not(text, missing.id) for memory in pair)
+        assert (server.rank is None) == (file.rank is None)
+        assert {each.leg: each.rank for each in server.standings if each.leg != "graph"} == {
+            each.leg: each.rank for each in file.standings if each.leg != "graph"
+        }
+
+
+def test_both_hold_the_same_and_are_sound(pair: Pair) -> None:
+    file, server = pair
+    assert server.stats() == file.stats()
+    assert server.graph_counts() == file.graph_counts()
+    assert not [finding for memory in pair for finding in memory.check() if not finding.good]

@@ -1,0 +1,108 @@
+"""What each of many tenants of a store holds, kept so plainly that it can hardly be wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+from typing import NamedTuple
+
+from recollect.filters import admits
+from recollect.store.postgres.lexicon import mark
+from recollect.types import Filter, Memory, MemoryId, Scope, UserId
+
+
+def visible(scope: Scope, memory: Memory) -> bool:
+    """Whether somebody may see a memory. All that a model says of others goes by this."""
+    return memory.owner == scope.user
+
+
+def alike(name: str) -> list[Scope]:
+    """Users whose names are easily taken for one another, or for more than names."""
+    names = [
+        name,
+        f"{name}1",
+        name.upper(),
+        f"{name}%",
+        f"{name}_",
+        f" {name}",
+        f"{name} ",
+        f"{name}' OR '1' = '1",
+        f"{name}\\",
+        f"{name}.*",
+        f"{name}\u00e9",
+        f"{name}e\u0301",
+        f"{name}".ljust(128, "\U00010000"),
+        *_marked_alike(name),
+    ]
+    return [Scope(user=UserId(each)) for each in names]
+
+
+def _marked_alike(name: str) -> tuple[str, str]:
+    """Two users whose terms have the same mark in the index of a Postgres store."""
+    seen: dict[str, str] = {}
+    for number in count():
+        other = f"{name}-{number}"
+        same = seen.setdefault(mark.__wrapped__(UserId(other)), other)
+        if same != other:
+            return same, other
+    raise AssertionError
+
+
+class Held(NamedTuple):
+    """A version of a memory, and until when it was the present one."""
+
+    memory: Memory
+    until: datetime | None = None
+
+
+@dataclass
+class Tenants:
+    """Every version that anybody holds."""
+
+    held: list[Held] = field(default_factory=list)
+
+    def keep(self, scope: Scope, memory: Memory) -> None:
+        """A version becomes the present one of its memory."""
+        self.held = [
+            each._replace(until=memory.updated_at)
+            if each.until is None and _is(each.memory, scope, memory.id)
+            else each
+            for each in self.held
+        ]
+        self.held.append(Held(replace(memory, owner=scope.user)))
+
+    def conceal(self, scope: Scope, id_: MemoryId, content: str) -> None:
+        """Every version so far says something else, and is sensitive."""
+        self.held = [
+            each._replace(memory=replace(each.memory, content=content, sensitive=True))
+            if _is(each.memory, scope, id_) and not each.memory.sensitive
+            else each
+            for each in self.held
+        ]
+
+    def purge(self, scope: Scope, id_: MemoryId) -> None:
+        self.held = [each for each in self.held if not _is(each.memory, scope, id_)]
+
+    def versions(self, scope: Scope) -> list[Memory]:
+        """Every version that somebody may see, oldest first."""
+        return [each.memory for each in self.held if visible(scope, each.memory)]
+
+    def present(self, scope: Scope, as_of: datetime | None = None) -> dict[MemoryId, Memory]:
+        """What somebody could see at a moment, deleted or not."""
+        return {
+            memory.id: memory
+            for memory, until in self.held
+            if visible(scope, memory)
+            and (until is None if as_of is None else memory.updated_at <= as_of)
+            and (until is None or (as_of is not None and until > as_of))
+        }
+
+    def admitted(self, filter: Filter) -> dict[MemoryId, Memory]:
+        """Those of them that a filter admits, deleted or not."""
+        present = self.present(filter.scope, filter.as_of)
+        return {id_: memory for id_, memory in present.items() if admits(filter, memory)}
+
+
+def _is(memory: Memory, scope: Scope, id_: MemoryId) -> bool:
+    return (memory.owner, memory.id) == (scope.user, id_)

@@ -1,0 +1,48 @@
+"""The URL of a Postgres server is completed, and what is said of it names no password."""
+
+from __future__ import annotations
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect.errors import InvalidSetting
+from recollect.store.postgres.connecting import Connections, complete, place_of
+
+
+def test_what_a_url_says_itself_holds() -> None:
+    said = conninfo_to_dict(complete("postgresql://h/d?connect_timeout=77&application_name=mine"))
+    assert (said["connect_timeout"], said["application_name"]) == ("77", "mine")
+    assert said["keepalives_idle"] == "5"
+    assert "target_session_attrs" not in said
+
+
+def test_of_several_servers_the_one_that_leads_is_meant() -> None:
+    said = conninfo_to_dict(complete("postgresql://one,two:5433/d"))
+    assert said["target_session_attrs"] == "read-write"
+    told = "postgresql://one,two/d?target_session_attrs=any"
+    assert conninfo_to_dict(complete(told))["target_session_attrs"] == "any"
+
+
+def test_a_place_has_neither_user_nor_password() -> None:
+    place = place_of("postgresql://ana:secret@one:5433,two:5434/memories")
+    assert place == "the database 'memories' at one,two:5433,5434"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ana:sec%zzret@host/d",
+        "postgresql://ana:secret@ho st:port/d",
+        "postgresql:/ana:secret@host/d",
+        "postgresql://ana:secret@host:port/d?nonsense=1",
+        "host=h password='secret",
+        "ana:secret@host",
+    ],
+)
+def test_a_wrong_url_is_refused_without_a_word_of_it(url: str) -> None:
+    with pytest.raises(InvalidSetting) as caught:
+        Connections(url, most=1, patience=1)
+    said = f"{caught.value.message} {caught.value.hint}"
+    assert "no URL of a Postgres server" in said
+    assert "sec" not in said
+    assert caught.value.__cause__ is None

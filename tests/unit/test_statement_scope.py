@@ -1,0 +1,116 @@
+"""No statement reads or writes what belongs to an owner without saying which, but for a few."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pytest
+
+from recollect.statements import statements_of
+from recollect.store.queries import FILES, read
+
+#: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
+OPERATORS = {"moving.sql", "migrate.sql", "status.sql", "distribute.sql"}
+
+#: By reason: the statements of each dialect that are about the whole store.
+STORE_WIDE: Mapping[str, Mapping[str, str]] = {
+    "sqlite": {
+        "a worker works for every user": "claim jobs keep_code keep_vector readings_to_keep",
+        "a space or an extractor comes or goes for everybody": (
+            "queue_all queue_readings drop_vectors drop_departures"
+        ),
+        "a check looks at everything": (
+            "count_unindexed count_dangling count_presents count_stray count_unembedded "
+            "count_unread count_graph_faults"
+        ),
+        "the index is made anew for everybody": "unindexed",
+        "a key is rotated for everybody": "sealed_under",
+        "a number is the file's own, and was found by a statement that names the owner": (
+            "copy_code copy_vector forget_vectors_of_row orphans remove_concepts stated_before "
+            "extend_relation copy_evidence extend_relations_of settle_relations ends_of_unfounded "
+            "remove_relations relation present_evidence merged_already undo_merge stands_for "
+            "standing_for point_anew remove_merges"
+        ),
+    },
+    "postgres": {
+        "a worker works for every user": (
+            "anything_due claim revive work_counts next_due count_dead count_readings_due"
+        ),
+        "a space or an extractor comes or goes for everybody": (
+            "spaces queue_all drop_vectors drop_counts advance_jobs drop_jobs "
+            "drop_other_readings queue_readings spaces_to_index"
+        ),
+        "a check looks at everything": (
+            "count_unindexed count_miscounted count_dangling count_presents count_stray "
+            "count_unembedded count_unread count_graph_faults"
+        ),
+        "a key is rotated for everybody": "sealed_under",
+    },
+}
+
+_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
+_OWNER = re.compile(r"^\s+owner ", re.MULTILINE)
+_COMMENT = re.compile(r"--.*")
+_USE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|USING)\s+(\w+)(?:\s+AS\s+(\w+))?")
+_SCOPED = re.compile(r":owners?\b")
+
+
+class Use(NamedTuple):
+    """A table that a statement reads or writes, and what it is called there."""
+
+    table: str
+    alias: str
+
+
+def statements(dialect: str) -> dict[str, str]:
+    """The statements of a dialect that any user's call may run, without their comments."""
+    names = [name for name in FILES[dialect] if name not in OPERATORS]
+    found = statements_of(*(read(dialect, name) for name in names))
+    return {name: _COMMENT.sub("", text) for name, text in found.items()}
+
+
+def owned_tables(dialect: str) -> set[str]:
+    """The tables whose rows belong to somebody."""
+    found = _TABLE.finditer(read(dialect, "schema.sql"))
+    return {table for table, columns in (each.groups() for each in found) if _OWNER.search(columns)}
+
+
+def uses(dialect: str, statement: str) -> Iterator[Use]:
+    owned = owned_tables(dialect)
+    for table, alias in _USE.findall(statement):
+        if table in owned:
+            yield Use(table, alias or table)
+
+
+@pytest.mark.parametrize("dialect", FILES)
+def test_only_what_is_about_the_whole_store_names_no_owner(dialect: str) -> None:
+    listed = [name for names in STORE_WIDE[dialect].values() for name in names.split()]
+    unscoped = [
+        name
+        for name, statement in statements(dialect).items()
+        if any(uses(dialect, statement)) and not _SCOPED.search(statement)
+    ]
+    assert sorted(unscoped) == sorted(listed)
+
+
+def test_on_postgres_every_table_of_a_statement_is_held_to_the_owner() -> None:
+    """Rows are numbered by their owner there: a join by the number alone would mix owners up."""
+    loose = [
+        (name, use)
+        for name, statement in statements("postgres").items()
+        for use in uses("postgres", statement)
+        if not _is_held(use, statement)
+    ]
+    assert loose == []
+
+
+def _is_held(use: Use, statement: str) -> bool:
+    """Whether the owner of a table's rows is compared, given, or the whole store is meant."""
+    names = "|".join({use.alias, use.table})
+    compared = rf"\b(?:{names})\.owner\b|(?<![.\w])owner = :owner|\(\s*owner, "
+    whole = " ".join(STORE_WIDE["postgres"].values()).split()
+    return bool(re.search(compared, statement)) or statement in {
+        statements("postgres")[name] for name in whole
+    }
