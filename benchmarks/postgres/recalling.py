@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
-from multiprocessing.synchronize import Event
+from multiprocessing.queues import Queue
+from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -115,7 +116,8 @@ def _recalls(
     """Recalls a second of so many clients, in as many processes as there are processors."""
     context = multiprocessing.get_context("spawn")
     processes = min(clients, CORES)
-    start, done = context.Event(), context.Queue()
+    start = context.Event()
+    done: Queue[int] = context.Queue()
     ready = context.Semaphore(0)
     workers = [
         context.Process(
@@ -141,9 +143,9 @@ def _recall_for(
     vectors: dict[str, Vector],
     threads: int,
     seconds: float,
-    ready: object,
+    ready: Semaphore,
     start: Event,
-    done: object,
+    done: Queue[int],
 ) -> None:
     store = PostgresStore(url, connections=2 * threads)
     given = Given(space, vectors)
@@ -160,13 +162,13 @@ def _recall_for(
             counts[number] += 1
 
     clients = [threading.Thread(target=client, args=(number,)) for number in range(threads)]
-    ready.release()  # type: ignore[attr-defined]
+    ready.release()
     start.wait()
     for each in clients:
         each.start()
     sleep(seconds)
     ending.set()
-    done.put(sum(counts))  # type: ignore[attr-defined]
+    done.put(sum(counts))
     for each in clients:
         each.join()
     store.close()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, LiteralString
+from unittest.mock import patch
 
 import psycopg
 
@@ -37,11 +38,8 @@ def recording() -> Iterator[Sent]:
         sent.append((settings, statement, parameters))
         return read_with(pool, settings, statement, parameters)
 
-    Pool.read, Pool.read_with = noted, noted_with  # type: ignore[method-assign]
-    try:
+    with patch.object(Pool, "read", noted), patch.object(Pool, "read_with", noted_with):
         yield sent
-    finally:
-        Pool.read, Pool.read_with = read, read_with  # type: ignore[method-assign]
 
 
 def recorded_scripts(folder: Path, url: str, given: Given) -> list[Path]:
@@ -79,7 +77,7 @@ def _literal(
 ) -> str:
     """A statement with its values, on one line, as pgbench wants it."""
     lines = [line for line in statement.splitlines() if not line.strip().startswith("--")]
-    text = cursor.mogrify("\n".join(lines), parameters)  # type: ignore[arg-type]
+    text = cursor.mogrify("\n".join(lines), parameters)
     text = _COLON.sub(
         lambda found: "E" + found[0].replace("\\", "\\\\").replace(":", "\\x3a"), text
     )

@@ -121,7 +121,7 @@ def grow(url: str, before: int, size: int) -> int:
         for statement in SQL.read_text(encoding="utf-8").split(";\n"):
             said = {"after": before, "upto": each} if "%(" in statement else None
             if statement.strip():
-                connection.execute(statement, said)  # type: ignore[call-overload]
+                connection.execute(statement, said)
         for statement in (index, "VACUUM (ANALYZE)", "CHECKPOINT"):
             connection.execute(statement)
     return each

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from recollect.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
-from recollect.recall.lexical import MOST_TERMS, LexicalLeg, information
+from recollect.recall.lexical import MOST_TERMS, TELLING_TOTAL, LexicalLeg, information
 from recollect.testing import MemoryStore
 from recollect.types import Candidate, Filter, Memory, Query, Scope, UserId
 
@@ -63,14 +63,14 @@ def test_a_memory_that_holds_every_word_is_certain(keep: Keep, ask: Ask) -> None
 def test_confidence_is_the_share_of_the_querys_information(keep: Keep, ask: Ask) -> None:
     store, [one, *_] = keep("walrus", "seal", "seal otter", "otter seal whale")
     found = ranked(store, ask("walrus seal"))
-    walrus, seal = information(1, 4), information(3, 4)
+    walrus, seal = information(1, TELLING_TOTAL), information(3, TELLING_TOTAL)
     assert found[one.id].confidence == pytest.approx(walrus / (walrus + seal))
     assert walrus > seal
 
 
 def test_words_that_no_memory_holds_count_against_all(keep: Keep, ask: Ask) -> None:
     store, [one] = keep("walrus")
-    walrus, unknown = information(1, 1), information(0, 1)
+    walrus, unknown = information(1, TELLING_TOTAL), information(0, TELLING_TOTAL)
     found = ranked(store, ask("walrus unicorn"))
     assert found[one.id].confidence == pytest.approx(walrus / (walrus + unknown))
 

@@ -23,9 +23,18 @@ def test_of_several_servers_the_one_that_leads_is_meant() -> None:
     assert conninfo_to_dict(complete(told))["target_session_attrs"] == "any"
 
 
-def test_a_place_has_neither_user_nor_password() -> None:
-    place = place_of("postgresql://ana:secret@one:5433,two:5434/memories")
-    assert place == "the database 'memories' at one,two:5433,5434"
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql://ana:secret@one:5433,two:5434/memories", "one:5433, two:5434"),
+        ("postgresql://ana:secret@/memories?host=one,two&port=5433", "one:5433, two:5433"),
+        ("postgresql://ana:secret@one/memories", "one"),
+        ("postgresql://ana:secret@/memories?host=/run/pg&port=5433", "/run/pg"),
+        ("postgresql:///memories", "localhost"),
+    ],
+)
+def test_a_place_has_neither_user_nor_password(url: str, place: str) -> None:
+    assert place_of(url) == f"the database 'memories' at {place}"
 
 
 @pytest.mark.parametrize(

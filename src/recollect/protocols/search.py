@@ -128,6 +128,12 @@ class Spaces(Protocol):
     def drop_retired(self) -> int:
         """Remove the vectors of retired spaces; how many there were."""
 
+    def index_spaces(self) -> int:
+        """Build the indexes that would make somebody's recalls faster; how many were built.
+
+        It may take long. Others read and write meanwhile.
+        """
+
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine.
 

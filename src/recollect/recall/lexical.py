@@ -15,7 +15,7 @@ from recollect.types import Candidate, Query, Ranking
 
 TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
-TELLING_TOTAL = 1_000  # of one user: in fewer memories a name may be frequent and still tell a lot
+TELLING_TOTAL = 1_000  # in fewer memories a name may be frequent and still tell a lot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class _Scorer:
         self._added = added
         self._surfaces = surfaces
         self._weights = weights
-        total = max(statistics.total, TELLING_TOTAL) if statistics.own else statistics.total
+        total = max(statistics.total, TELLING_TOTAL)
         self._information = {
             term: information(count, total) for term, count in statistics.frequency.items()
         }

@@ -99,6 +99,10 @@ class SpacesInDatabase(OnDatabase):
                 _drop(self._database, transaction, each.space)
         return sum(each.embedded for each in retired)
 
+    def index_spaces(self) -> int:
+        """None: where vectors need no index, they are searched as they are."""
+        return 0
+
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
         return self._vectors.nearest(filter, space, query, limit)

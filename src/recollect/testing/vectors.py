@@ -121,6 +121,10 @@ class VectorsInMemory(WorkInMemory):
                 self._drop_space(known.space.key)
         return sum(known.embedded for known in retired)
 
+    def index_spaces(self) -> int:
+        """None: vectors are searched as they are."""
+        return 0
+
     def _drop_space(self, key: str) -> None:
         del self._kept[key]
         self._drop_jobs(key)

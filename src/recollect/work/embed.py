@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 
 from recollect.embedded_text import embedded_text
-from recollect.errors import EmbedderFailure
+from recollect.errors import EmbedderFailure, StoreFailure
 from recollect.protocols import Embedder, Job, Spaces, SpaceState, Work
 from recollect.types import Space
 from recollect.work.attempts import SUSPECT, Attempts, passing
@@ -73,7 +73,7 @@ class Embedding:
         return handled
 
     def settle(self) -> None:
-        """A space that is filled begins to answer."""
+        """A space that is filled begins to answer; one that has grown large gets an index."""
         filling = [x for x in self.store.spaces() if x.state is SpaceState.FILLING]
         if filling and self.store.activate_filled():
             _log.info(
@@ -81,6 +81,16 @@ class Embedding:
                 filling[0].space.model,
                 extra={"action": "space_activated"},
             )
+        self._index_spaces()
+
+    def _index_spaces(self) -> None:
+        try:
+            built = self.store.index_spaces()
+        except StoreFailure as exc:  # recalls are right without an index, if slower
+            _log.warning("no vector index: %s", exc, extra={"action": "spaces_not_indexed"})
+            return
+        if built:
+            _log.info("built %d vector indexes", built, extra={"action": "spaces_indexed"})
 
     @property
     def _attempts(self) -> Attempts:

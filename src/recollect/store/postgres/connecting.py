@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from time import monotonic
 from typing import Any
 
@@ -45,9 +46,13 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 def place_of(url: str) -> str:
     """Where a store is, without who asks and by which password."""
     said = conninfo_to_dict(url)
-    hosts = str(said.get("host") or said.get("hostaddr") or "localhost")
-    ports = f":{said['port']}" if said.get("port") and not hosts.startswith("/") else ""
-    return f"the database {said.get('dbname', '')!r} at {hosts}{ports}"
+    hosts = str(said.get("host") or said.get("hostaddr") or "localhost").split(",")
+    ports = str(said.get("port") or "").split(",")
+    at = [
+        f"{host}:{port}" if port and not host.startswith("/") else host
+        for host, port in zip(hosts, cycle(ports), strict=False)  # one port may be that of all
+    ]
+    return f"the database {said.get('dbname', '')!r} at {', '.join(at)}"
 
 
 def complete(url: str) -> str:

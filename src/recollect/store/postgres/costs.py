@@ -20,7 +20,7 @@ class Costs:
     memory: float = 0.4  #: to ask a memory whether a filter admits it
     lookup: float = 2.5  #: to fetch the vector of one that it admits
     beginning: float = 500.0  #: of a search by an index
-    visit: float = 9.0  #: to pass a vector on the way through an index
+    visit: float = 15.0  #: to pass a vector on the way through an index
     visited_dimension: float = 0.0035  #: and to compare one dimension of it and of its neighbours
     short: float = 8_000.0  #: an exact search that takes no longer is not worth a thought
     #: Vectors that a search by an index may have to pass. Behind that it misses too many of those

@@ -116,6 +116,12 @@ class PostgresStore(
             self._meaning_off = why_meaning_is_off(look(self._pool))
         return self._meaning_off
 
+    def index_spaces(self) -> int:
+        """Build the HNSW indexes that are due; those that somebody else builds are left to them."""
+        from recollect.store.postgres.indexes import VectorIndexes  # noqa: PLC0415 (for workers)
+
+        return 0 if self.meaning_off() else len(VectorIndexes(self._pool).build_due())
+
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due; those to embed wait until vectors can be kept."""
         return super().claim(self._possible(kinds), limit, now, until)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: By how much two distances may be wrong together: a query is asked in half precision, which is off
 #: by a 2,048th at most.
 _ERROR = 2 / 2_048
-_MORE = 1.25  # so many times as many are taken from an index when a filter keeps others out
+_MORE = 1.25  # so many times as many are taken from an index when there is a filter
 _GIVEN_UP = 4  # an index search is, behind so many times as many vectors as it was to pass
 _LEAST_GIVEN_UP = 20_000
 _LONG = {"jit": "off"}  # to compile a search takes longer than nearly any search
@@ -58,6 +58,11 @@ class _Asked:
             "limit": self.limit,
             "error": _ERROR,
         }
+
+    @property
+    def from_index(self) -> int:
+        """How many are taken from an index: it misses more of what a filter leaves."""
+        return self.limit if self.filter.is_scope_alone else round(_MORE * self.limit)
 
     @property
     def search(self) -> Search:
@@ -131,7 +136,7 @@ class VectorSearch:
         admitted = sample.admitted(self._pool, asked.filter)
         cosines = sample.cosines(asked.direction.astype(np.float32))
         searched = vectors * sample.share(admitted)
-        passed = sample.passed(cosines, admitted, vectors, asked.limit)
+        passed = sample.passed(cosines, admitted, vectors, asked.from_index)
         choice = chosen(self._costs, asked.search, admitted=searched, passed=passed)
         if choice.way is Way.WHOLE:
             return self._whole(asked, choice.how, long=True)
@@ -159,10 +164,9 @@ class VectorSearch:
 
     def _by_index(self, asked: _Asked, choice: Choice) -> list[Row]:
         """The best that an index gives, in no order."""
-        more = 1.0 if asked.filter.is_scope_alone else _MORE
         most = max(_LEAST_GIVEN_UP, round(_GIVEN_UP * choice.passed))
         settings = {"hnsw.ef_search": str(choice.ef), "hnsw.max_scan_tuples": str(most)}
-        wanted = {"dimensions": len(asked.direction), "limit": round(asked.limit * more)}
+        wanted = {"dimensions": len(asked.direction), "limit": asked.from_index}
         return self._pool.read_with(
             _BY_INDEX | settings, "nearest_by_index", asked.parameters | wanted
         )

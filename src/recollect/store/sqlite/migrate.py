@@ -35,9 +35,7 @@ def migrations() -> dict[int, str]:
 PRESENT = max(migrations())
 
 
-def is_present(
-    connection: sqlite3.Connection, path: str, *, unfinished: bool = False
-) -> bool:
+def is_present(connection: sqlite3.Connection, path: str, *, unfinished: bool = False) -> bool:
     """Whether the file has the present schema; it may be unfinished for who would finish it.
 
     Raises:
