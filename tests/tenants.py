@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from recollect.concepts import ConceptName, name_of
 from recollect.filters import admits
+from recollect.protocols import AuditEntry
 from recollect.store.postgres.lexicon import mark
-from recollect.types import Filter, Memory, MemoryId, Scope, UserId
+from recollect.types import Filter, Link, Memory, MemoryId, Scope, UserId
+
+Edge = tuple[MemoryId, str, MemoryId]  #: a link: from where, of which kind, and to where
 
 
 def visible(scope: Scope, memory: Memory) -> bool:
@@ -49,6 +54,10 @@ def _marked_alike(name: str) -> tuple[str, str]:
     raise AssertionError
 
 
+def _sets() -> defaultdict[Scope, set[Any]]:
+    return defaultdict(set)
+
+
 class Held(NamedTuple):
     """A version of a memory, and until when it was the present one."""
 
@@ -58,12 +67,21 @@ class Held(NamedTuple):
 
 @dataclass
 class Tenants:
-    """Every version that anybody holds."""
+    """All that anybody holds: every version, and what belongs to each user beside."""
 
     held: list[Held] = field(default_factory=list)
+    embedded: set[Memory] = field(default_factory=set)  #: versions that have their vector
+    read: set[Memory] = field(default_factory=set)  #: versions that mention something
+    names: dict[Scope, set[ConceptName]] = field(default_factory=_sets)  #: of what was ever said
+    links: dict[Scope, set[Edge]] = field(default_factory=_sets)  #: that were ever made
+    holding: dict[Scope, set[Edge]] = field(default_factory=_sets)  #: of those, what was not undone
+    sealed: dict[Scope, set[tuple[MemoryId, int]]] = field(default_factory=_sets)
+    noted: dict[Scope, list[AuditEntry]] = field(default_factory=lambda: defaultdict(list))
 
     def keep(self, scope: Scope, memory: Memory) -> None:
         """A version becomes the present one of its memory."""
+        if not memory.sensitive:
+            self.names[scope] |= {name_of(word) for word in memory.content.split()}
         self.held = [
             each._replace(until=memory.updated_at)
             if each.until is None and _is(each.memory, scope, memory.id)
@@ -83,6 +101,17 @@ class Tenants:
 
     def purge(self, scope: Scope, id_: MemoryId) -> None:
         self.held = [each for each in self.held if not _is(each.memory, scope, id_)]
+        self.sealed[scope] = {each for each in self.sealed[scope] if each[0] != id_}
+        for links in (self.links, self.holding):
+            links[scope] = {each for each in links[scope] if id_ not in each}
+
+    def link(self, scope: Scope, link: Link) -> None:
+        edge = (link.source, str(link.kind), link.target)
+        self.links[scope].add(edge)
+        self.holding[scope].add(edge)
+
+    def unlink(self, scope: Scope, link: Link) -> None:
+        self.holding[scope].discard((link.source, str(link.kind), link.target))
 
     def versions(self, scope: Scope) -> list[Memory]:
         """Every version that somebody may see, oldest first."""
@@ -102,6 +131,11 @@ class Tenants:
         """Those of them that a filter admits, deleted or not."""
         present = self.present(filter.scope, filter.as_of)
         return {id_: memory for id_, memory in present.items() if admits(filter, memory)}
+
+    def findable(self, filter: Filter) -> dict[MemoryId, Memory]:
+        """Those of them that a leg may find."""
+        admitted = self.admitted(filter)
+        return {id_: memory for id_, memory in admitted.items() if memory.deleted_at is None}
 
 
 def _is(memory: Memory, scope: Scope, id_: MemoryId) -> bool:

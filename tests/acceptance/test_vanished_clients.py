@@ -26,10 +26,9 @@ Make = Callable[..., Memory]
 #: Changes much, and never comes to an end.
 CLIENT = """
 import sys, time
-from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.pool import Pool
 
-store = PostgresStore(sys.argv[1], busy_timeout=float(sys.argv[2]))
-with store._pool.writing("ada") as transaction:
+with Pool(sys.argv[1], absence=float(sys.argv[2])).writing("ada") as transaction:
     for statement in ("forget_vectors", "forget_jobs", "delete_indexed", "delete_memories"):
         transaction.change(statement, {"owner": "ada", "ids": sys.argv[3:]})
     print("changed", flush=True)
@@ -51,10 +50,10 @@ def store(url: str) -> Iterator[PostgresStore]:
 
 
 @contextmanager
-def _client(url: str, busy_timeout: float, *ids: str) -> Iterator[subprocess.Popen[str]]:
+def _client(url: str, absence: float, *ids: str) -> Iterator[subprocess.Popen[str]]:
     """A process that has changed these memories and has not said that it is done."""
     child = subprocess.Popen(
-        [sys.executable, "-c", CLIENT, url, str(busy_timeout), *ids],
+        [sys.executable, "-c", CLIENT, url, str(absence), *ids],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -94,7 +93,7 @@ def test_nobody_waits_for_ever_for_a_client_that_does_nothing_any_more(
     """Such as on a machine that was suspended, or whose network is gone."""
     kept = make("kept")
     store.put(ADA, kept)
-    with _client(url, 0.6, kept.id) as client:
+    with _client(url, 0.3, kept.id) as client:
         client.send_signal(signal.SIGSTOP)
         assert isinstance(store.put(ADA, make("next")), Stored)
     _assert_untouched(store, kept, noon)

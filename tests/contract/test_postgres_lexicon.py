@@ -94,8 +94,7 @@ def test_statistics_are_those_of_the_owner_alone(
     before = store.lexical_statistics(scope, ["walrus", "seal", "otter"])
     keep(EVE, [f"walrus otter {n}" for n in range(30)])
     assert store.lexical_statistics(scope, ["walrus", "seal", "otter"]) == before
-    assert before[:3] == (2, 1.5, {"walrus": 1, "seal": 2, "otter": 0})
-    assert before.own
+    assert before == (2, 1.5, {"walrus": 1, "seal": 2, "otter": 0})
 
 
 def test_owners_with_the_same_mark_do_not_find_each_other(

@@ -55,9 +55,13 @@ def troubles(findings: Sequence[Finding]) -> list[Finding]:
 def test_the_same_content_is_stored_once_and_everybody_is_told_which(
     store: Store, scope: Scope, make: Make
 ) -> None:
-    for number in range(5):
-        memories = [make(f"said by all {number}") for _ in range(THREADS)]
-        outcomes: list[Outcome] = at_once(lambda n, told=memories: store.put(scope, told[n]))
+    for attempt in range(5):
+        memories = [make(f"said by all {attempt}") for _ in range(THREADS)]
+
+        def put(number: int, all_the_same: Sequence[Memory] = memories) -> Outcome:
+            return store.put(scope, all_the_same[number])
+
+        outcomes = at_once(put)
         [stored] = [each for each in outcomes if isinstance(each, Stored)]
         known = [each for each in outcomes if isinstance(each, AlreadyKnown)]
         assert {each.memory.id for each in known} == {stored.memory.id}
@@ -156,7 +160,9 @@ def test_what_many_write_is_all_there_and_counted_right(
     at_once(write)
     for user in {*scopes}:
         own = [m.id for n in range(THREADS) if scopes[n] == user for m in memories[n][1:]]
-        found = store.lexical_matches(Filter(scope=user, now=noon), ["walrus"], every=True, limit=99)
+        found = store.lexical_matches(
+            Filter(scope=user, now=noon), ["walrus"], every=True, limit=99
+        )
         assert {each.id for each in found} == {*own}
         assert store.statistics(user, noon).live == len(own)
     assert not troubles(store.check())

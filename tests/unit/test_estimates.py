@@ -41,8 +41,8 @@ def test_counts_are_forgotten_once_there_are_too_many(estimates: Estimates) -> N
 
 def test_statistics_say_how_much_the_index_holds_now(estimates: Estimates) -> None:
     estimates.refresh(1_001, 6_006)
-    assert estimates.statistics({"walrus": 40})[:3] == (1_001, 6.0, {"walrus": 40})
-    assert Estimates(most=3).statistics({})[:3] == (0, 0.0, {})
+    assert estimates.statistics({"walrus": 40}) == (1_001, 6.0, {"walrus": 40})
+    assert Estimates(most=3).statistics({}) == (0, 0.0, {})
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,6 @@ class LexicalStatistics(NamedTuple):
     total: int  #: indexed versions of memories
     average_length: float
     frequency: Mapping[str, int]  #: term -> in how many of them it occurs
-    own: bool = False  #: whether they are those of one user alone
 
 
 class LexicalSearch(Protocol):

@@ -17,9 +17,8 @@ class Estimates:
     much as finding it. That a term does not occur is never remembered: it may be stored next.
     """
 
-    def __init__(self, *, most: int, own: bool = False) -> None:
+    def __init__(self, *, most: int) -> None:
         self.total = 0
-        self._own = own
         self._length = 0
         self._most = most
         self._frequency: dict[str, int] = {}
@@ -46,7 +45,7 @@ class Estimates:
     def statistics(self, frequency: Mapping[str, int]) -> LexicalStatistics:
         """Frequencies, and what the index held when it was last asked."""
         average = self._length / self.total if self.total else 0.0
-        return LexicalStatistics(self.total, average, frequency, self._own)
+        return LexicalStatistics(self.total, average, frequency)
 
 
 def deciding(matching: Mapping[str, float], limit: int) -> list[str]:

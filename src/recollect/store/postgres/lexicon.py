@@ -93,7 +93,7 @@ def mark(owner: UserId) -> str:
 
 
 def _nothing_known(_owner: UserId) -> Estimates:
-    return Estimates(most=_TERMS_REMEMBERED, own=True)
+    return Estimates(most=_TERMS_REMEMBERED)
 
 
 def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:

@@ -41,10 +41,16 @@ class Pool:
     )
 
     def __init__(
-        self, url: str, *, connections: int = 16, busy_timeout: float = 60.0, patience: float = 60.0
+        self,
+        url: str,
+        *,
+        connections: int = 16,
+        busy_timeout: float = 60.0,
+        patience: float = 60.0,
+        absence: float = 30.0,
     ) -> None:
         self.connections = Connections(url, most=connections, patience=patience)
-        self._busy_timeout = max(2, round(busy_timeout * 1e3))  # milliseconds; 0 would mean forever
+        self._limits = {"waiting": _milliseconds(busy_timeout), "absent": _milliseconds(absence)}
         self._replica: Replica | None = None
         self._reads_replica = False
 
@@ -127,7 +133,7 @@ class Pool:
             with self.connections.connection() as connection:
                 transaction = PostgresTransaction(connection)
                 try:
-                    transaction.begin(owners, self._busy_timeout, alone=alone)
+                    transaction.begin(owners, self._limits, alone=alone)
                 except psycopg.Error as exc:
                     transaction.abandon(exc)
                     if attempt == _ATTEMPTS or not is_lost(exc):
@@ -180,12 +186,11 @@ class PostgresTransaction:
         self._connection = connection
         self._numbers: dict[UserId, range] = {}
 
-    def begin(self, owners: Sequence[UserId], busy_timeout: int, *, alone: bool) -> None:
+    def begin(self, owners: Sequence[UserId], limits: Parameters, *, alone: bool) -> None:
         """Begin, and wait for the turn of these owners, always in the same order."""
         lock = "keep_others_out" if alone else "keep_loners_out"
         with self._connection.pipeline():
             self._connection.execute("BEGIN")
-            limits = {"waiting": f"{busy_timeout}ms", "absent": f"{busy_timeout // 2}ms"}
             self._connection.execute(SQL["limit_transaction"], limits)
             if owners or alone:
                 self._connection.execute(SQL[lock])
@@ -269,6 +274,10 @@ class PostgresTransaction:
         """Remember a version that is added, as what shows whether the transaction happened."""
         if statement == "insert_memory" and each:
             self.version = each[-1]
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{max(1, round(seconds * 1e3))}ms"  # none would mean for ever
 
 
 def _fetch(

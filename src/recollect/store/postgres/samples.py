@@ -95,10 +95,12 @@ class Samples:
         """A sample of an owner who has so many vectors in a space."""
         with self._lock:
             sample = self._held.pop((space, owner), None)
-        if sample is None or abs(vectors - sample.vectors) > _GROWN * sample.vectors:
-            sample = self._take(space, dimensions, owner, vectors)
+            if sample is not None and abs(vectors - sample.vectors) <= _GROWN * sample.vectors:
+                self._held[space, owner] = sample  # as the last one that was asked for
+                return sample
+        sample = self._take(space, dimensions, owner, vectors)
         with self._lock:
-            self._held[space, owner] = sample  # as the last one that was asked for
+            self._held[space, owner] = sample
             while len(self._held) > 1 and self._bytes() > _HELD_BYTES:
                 del self._held[next(iter(self._held))]
         return sample
