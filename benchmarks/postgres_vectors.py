@@ -195,7 +195,7 @@ def _ways(pool: Pool) -> dict[str, Ask]:
         "shipped": _searching(VectorSearch(pool)),
         "exact, all": _searching(VectorSearch(pool, replace(COSTS, short=never))),
         "exact, admitted": _searching(
-            VectorSearch(pool, Costs(short=0, vector=never, furthest=0, memory=0, lookup=0))
+            VectorSearch(pool, Costs(short=0, vector=never, astray=0, memory=0, lookup=0))
         ),
         "HNSW, ef 400, relaxed, 250": by_index(400, "relaxed_order", 250),
         "HNSW, ef 400, relaxed": by_index(400, "relaxed_order", LIMIT),

@@ -24,11 +24,11 @@ HUGE = Space(model="made-up", revision="1", dimensions=4_096)
 MANY = 900
 LIMIT = 50
 #: With these an index is always the fastest, however small the owner is.
-BY_INDEX = Costs(short=0, beginning=0, visit=0, visited_dimension=0, furthest=1_000_000)
+BY_INDEX = Costs(short=0, beginning=0, visit=0, visited_dimension=0, astray=10**6, furthest=10**6)
 #: With these nobody is small, and an index costs what it costs.
 NOBODY_IS_SMALL = Costs(short=0)
 #: With these what a filter admits is looked at, and nothing else.
-BY_FILTER = Costs(short=0, furthest=0, memory=0, lookup=0)
+BY_FILTER = Costs(short=0, astray=0, memory=0, lookup=0)
 
 
 def vector_of(memory: Memory, dimensions: int) -> np.ndarray:
@@ -169,7 +169,7 @@ def test_filters_that_keep_out_what_is_near_are_seen_before(
 ) -> None:
     fill(MANY)
     index()
-    search = VectorSearch(pool, replace(BY_INDEX, furthest=500))
+    search = VectorSearch(pool, replace(BY_INDEX, astray=500))
     near, far = (replace(everything, project=project) for project in ("3", "4"))
     assert search.nearest(near, SPACE, query(3), 70).how.startswith("HNSW")
     assert "the index would pass" in search.nearest(far, SPACE, query(3), 70).how

@@ -16,8 +16,8 @@ from plain_reading import HOUR, Make, after, read_all
 from recollect.concepts import ConceptName, Merge, name_of
 from recollect.protocols import Sealed
 from recollect.store import rows
-from recollect.store.sqlite.file import SQL
 from recollect.store.sqlite import SqliteStore
+from recollect.store.sqlite.file import SQL
 from recollect.types import Filter, Memory, MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))

@@ -54,13 +54,20 @@ def test_the_index_is_searched_at_least_twice_as_wide_as_is_asked_for() -> None:
         (replace(LARGE, dimensions=MOST_DIMENSIONS + 96), "4,096 dimensions cannot be indexed"),
         (replace(LARGE, limit=5_000), "too many are wanted"),
         (replace(LARGE, pointless=True), "too many are wanted"),
-        (of(20_000, 1_000_000), "the index would pass 10,000"),
+        (of(20_000, 4_000_000), "the index would pass 40,000"),
     ],
 )
 def test_why_the_index_is_not_taken_is_said(search: Search, reason: str) -> None:
     choice = choose(search)
     assert choice.way is Way.WHOLE
     assert reason in choice.how
+
+
+def test_an_index_is_not_asked_where_it_would_miss_much() -> None:
+    assert choose(FILTERED, admitted=90_000, passed=2_000).way is Way.INDEX
+    choice = choose(FILTERED, admitted=90_000, passed=2_100)
+    assert choice.way is Way.WHOLE
+    assert "the index would pass 2,100" in choice.how
 
 
 def test_few_that_a_filter_admits_are_looked_up() -> None:

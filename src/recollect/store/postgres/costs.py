@@ -23,9 +23,10 @@ class Costs:
     visit: float = 15.0  #: to pass a vector on the way through an index
     visited_dimension: float = 0.0035  #: and to compare one dimension of it and of its neighbours
     short: float = 8_000.0  #: an exact search that takes no longer is not worth a thought
-    #: Vectors that a search by an index may have to pass. Behind that it misses too many of those
-    #: that a filter admits.
-    furthest: int = 5_000
+    #: Vectors of the owner that a search by an index may have to pass. Where it is more, a filter
+    #: keeps out much or just what is near, and an index misses more than one of a hundred.
+    astray: int = 2_000
+    furthest: int = 20_000  #: the same with those of other owners, who are seldom in the way so
     least_ef: int = 400  #: with less, one of a hundred is missed among 100,000
 
     def whole(self, vectors: int, dimensions: int, *, filtered: bool) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
-from recollect.store.halves import HALF, Doubles, Singles, cosines_of, direction_of
+from recollect.store.halves import HALF, Doubles, Singles, cosines_of, direction_of, unit
 from recollect.store.postgres.costs import COSTS, Costs
 from recollect.store.postgres.halfvec import received, written
 from recollect.store.postgres.samples import Samples
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from recollect.store.database import Row
     from recollect.store.postgres.pool import Pool
 
-#: By how much two distances may be wrong together: a query is asked in half precision, which is off
-#: by a 2,048th at most.
-_ERROR = 2 / 2_048
+_ROUNDING = 1e-6  # of a distance, beside what a query in half precision is off by
 _MORE = 1.25  # so many times as many are taken from an index when there is a filter
 _GIVEN_UP = 4  # an index search is, behind so many times as many vectors as it was to pass
 _LEAST_GIVEN_UP = 20_000
@@ -56,8 +54,14 @@ class _Asked:
             "space": self.facts.space,
             "query": written(self.direction.astype(HALF)),
             "limit": self.limit,
-            "error": _ERROR,
+            "error": self._error,
         }
+
+    @property
+    def _error(self) -> float:
+        """By how much two distances may be wrong together: no more than the query itself is."""
+        half = unit(self.direction.astype(HALF).astype(np.float64))
+        return 2 * (float(np.linalg.norm(self.direction - half)) + _ROUNDING)
 
     @property
     def from_index(self) -> int:

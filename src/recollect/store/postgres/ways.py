@@ -63,14 +63,14 @@ def chosen(costs: Costs, search: Search, *, admitted: float, passed: float) -> C
     ef = costs.ef(search.limit)
     # The vectors of other owners lie between those of this one.
     through = max(ef or 0.0, passed * max(1.0, (indexed or 0) / vectors))
-    hindrance = _hindrance(costs, search, ef, through)
+    hindrance = _hindrance(costs, search, ef, passed, through)
     if not hindrance:
         takes[Way.INDEX] = costs.index(through, search.dimensions)
     way = min(takes, key=lambda each: takes[each])
     return Choice(way, _said(way, takes, hindrance, ef), ef or 0, through)
 
 
-def _hindrance(costs: Costs, search: Search, ef: int | None, passed: float) -> str:
+def _hindrance(costs: Costs, search: Search, ef: int | None, passed: float, through: float) -> str:
     """Why an index cannot be taken; empty when it can."""
     if search.dimensions > MOST_DIMENSIONS:
         return f"{search.dimensions:,} dimensions cannot be indexed"
@@ -78,8 +78,8 @@ def _hindrance(costs: Costs, search: Search, ef: int | None, passed: float) -> s
         return "no index yet"
     if ef is None or search.pointless:
         return "too many are wanted for the index"
-    if passed > costs.furthest:
-        return f"the index would pass {passed:,.0f}"
+    if passed > costs.astray or through > costs.furthest:
+        return f"the index would pass {through:,.0f}"
     return ""
 
 
