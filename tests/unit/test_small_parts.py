@@ -177,7 +177,7 @@ def test_the_pool_is_never_smaller_than_the_limit(ask: Ask) -> None:
 # ---- the loader of statements ------------------------------------------------------------------
 
 
-#: Few statements change a schema or read in a transaction of their own: indexes, and moving a store.
+#: Few statements change a schema or begin a transaction: for indexes, and to move a store.
 BEGINNINGS = {
     *("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "DROP"),
     *("BEGIN", "TRUNCATE", "ANALYZE", "PRAGMA"),

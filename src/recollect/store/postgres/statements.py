@@ -15,7 +15,7 @@ _INSERT = re.compile(r"INSERT INTO (\w+) \(([^()]+)\)\s*VALUES \(([^()]+)\)", re
 
 def _prepared(statement: LiteralString) -> LiteralString:
     doubled = statement.replace("%", "%%")
-    return _PARAMETER.sub(r"%(\1)s", doubled)  # type: ignore[return-value]  # still only ours
+    return _PARAMETER.sub(r"%(\1)s", doubled)
 
 
 #: The statements by name.
@@ -37,4 +37,4 @@ def copying(name: str) -> Copying:
         raise ValueError(f"{name} is no plain INSERT")
     table, columns, values = found.groups()
     parameters = tuple(value.strip().removeprefix(":") for value in values.split(","))
-    return Copying(f"COPY {table} ({columns}) FROM STDIN", parameters)  # type: ignore[arg-type]
+    return Copying(f"COPY {table} ({columns}) FROM STDIN", parameters)
