@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import count
@@ -58,6 +58,10 @@ def _sets() -> defaultdict[Scope, set[Any]]:
     return defaultdict(set)
 
 
+def _counters() -> defaultdict[Scope, Counter[str]]:
+    return defaultdict(Counter)
+
+
 class Held(NamedTuple):
     """A version of a memory, and until when it was the present one."""
 
@@ -73,6 +77,7 @@ class Tenants:
     embedded: set[Memory] = field(default_factory=set)  #: versions that have their vector
     read: set[Memory] = field(default_factory=set)  #: versions that mention something
     names: dict[Scope, set[ConceptName]] = field(default_factory=_sets)  #: of what was ever said
+    said: dict[Scope, Counter[str]] = field(default_factory=_counters)  #: by ever so many versions
     links: dict[Scope, set[Edge]] = field(default_factory=_sets)  #: that were ever made
     holding: dict[Scope, set[Edge]] = field(default_factory=_sets)  #: of those, what was not undone
     sealed: dict[Scope, set[tuple[MemoryId, int]]] = field(default_factory=_sets)
@@ -81,7 +86,9 @@ class Tenants:
     def keep(self, scope: Scope, memory: Memory) -> None:
         """A version becomes the present one of its memory."""
         if not memory.sensitive:
-            self.names[scope] |= {name_of(word) for word in memory.content.split()}
+            words = {name_of(word) for word in memory.content.split()}
+            self.names[scope] |= words
+            self.said[scope].update(words)
         self.held = [
             each._replace(until=memory.updated_at)
             if each.until is None and _is(each.memory, scope, memory.id)

@@ -183,7 +183,7 @@ def _pgbench(url: str, scripts: Sequence[Path], clients: int, seconds: float) ->
     told = subprocess.run([*command, url], capture_output=True, text=True, check=False)
     lines = [line for line in told.stdout.splitlines() if line.startswith("tps = ")]
     if not lines:
-        raise SystemExit(f"pgbench failed: {told.stderr[-500:]}")
+        raise SystemExit(f"pgbench failed: {told.stderr[:500]}")
     return float(lines[0].split()[2])
 
 

@@ -19,7 +19,7 @@ from recollect.store.postgres.store import PostgresStore
 
 #: Statements in the order in which they were sent: settings, the name, its parameters.
 Sent = list[tuple[Mapping[str, str], str, Parameters]]
-_COLON = re.compile(r"'[^']*:[^']*'")  # pgbench would take what follows for a variable
+_QUOTED = re.compile(r"'[^']*'")
 
 
 @contextmanager
@@ -78,7 +78,12 @@ def _literal(
     """A statement with its values, on one line, as pgbench wants it."""
     lines = [line for line in statement.splitlines() if not line.strip().startswith("--")]
     text = cursor.mogrify("\n".join(lines), parameters)
-    text = _COLON.sub(
-        lambda found: "E" + found[0].replace("\\", "\\\\").replace(":", "\\x3a"), text
-    )
+    text = _QUOTED.sub(lambda quoted: _without_colons(quoted[0]), text)
     return " ".join(text.split("\n"))
+
+
+def _without_colons(quoted: str) -> str:
+    """A text in quotes; pgbench would take what follows a colon for a variable."""
+    if ":" not in quoted:
+        return quoted
+    return "E" + quoted.replace("\\", "\\\\").replace(":", "\\x3a")
