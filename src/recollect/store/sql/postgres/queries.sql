@@ -112,10 +112,13 @@ SELECT version FROM memories
 WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 
 -- known: the live memory with this content, other than a given one
-SELECT /*columns*/ FROM memories AS m
-WHERE m.owner = :owner AND m.content_hash = :content_hash
-AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL AND m.id <> :id
-AND NOT EXISTS (
+-- OFFSET 0: or the planner reads an owner's memories in the order of time until one has the hash.
+SELECT /*columns*/ FROM (
+    SELECT * FROM memories AS m
+    WHERE m.owner = :owner AND m.content_hash = :content_hash
+    AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0
+) AS m
+WHERE m.id <> :id AND NOT EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
     WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
