@@ -35,7 +35,7 @@ from recollect.store.postgres.store import PostgresStore
 from recollect.types import Space
 
 QUESTIONS = 40
-ROUNDS = 5
+ROUNDS = 3
 CORES = os.cpu_count() or 1
 
 

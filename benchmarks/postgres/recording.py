@@ -19,6 +19,7 @@ from recollect.store.postgres.store import PostgresStore
 
 #: Statements in the order in which they were sent: settings, the name, its parameters.
 Sent = list[tuple[Mapping[str, str], str, Parameters]]
+_COMMENT = re.compile(r"--[^\n]*")
 _QUOTED = re.compile(r"'[^']*'")
 
 
@@ -76,8 +77,7 @@ def _literal(
     cursor: psycopg.ClientCursor[Any], statement: LiteralString, parameters: Parameters
 ) -> str:
     """A statement with its values, on one line, as pgbench wants it."""
-    lines = [line for line in statement.splitlines() if not line.strip().startswith("--")]
-    text = cursor.mogrify("\n".join(lines), parameters)
+    text = cursor.mogrify(_COMMENT.sub("", statement), parameters)
     text = _QUOTED.sub(lambda quoted: _without_colons(quoted[0]), text)
     return " ".join(text.split("\n"))
 

@@ -38,11 +38,12 @@ class Arrivals:
             {"id": each.history.versions[-1].id, "content_hash": each.hashes[-1]}
             for each in arrivals
         ]
-        taken = self._transaction.rows_of_each("present_version", asked)
+        ids = [each["id"] for each in asked]
+        stored = {id_ for [id_] in self._transaction.rows("stored_ids", {"ids": ids})}
         known = self._transaction.rows_of_each("known", asked)
         return [
-            None if stored else self._outcome(each, [rows.to_memory(row) for row in same])
-            for each, stored, same in zip(arrivals, taken, known, strict=True)
+            None if id_ in stored else self._outcome(each, [rows.to_memory(row) for row in same])
+            for each, id_, same in zip(arrivals, ids, known, strict=True)
         ]
 
     def _hashes(self, history: History) -> tuple[bytes, ...]:

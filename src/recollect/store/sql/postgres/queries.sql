@@ -111,9 +111,12 @@ AND content_hash = :content_hash AND updated_at = :updated_at;
 SELECT version FROM memories
 WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 
+-- stored_ids: those of these ids under which something is stored
+SELECT DISTINCT m.id FROM memories AS m WHERE m.owner = :owner AND m.id = ANY(:ids::text []);
+
 -- known: the live memory with this content, other than a given one
--- OFFSET 0: or the planner reads an owner's memories in the order of time until one has the hash.
 SELECT /*columns*/ FROM (
+    -- With OFFSET: or the planner reads memories in the order of time until one has the hash.
     SELECT * FROM memories AS m
     WHERE m.owner = :owner AND m.content_hash = :content_hash
     AND m.replaced_at = 9223372036854775807 AND m.deleted_at IS NULL OFFSET 0

@@ -61,6 +61,10 @@ WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 92233
 SELECT version FROM memories
 WHERE owner = :owner AND id = :id AND replaced_at = 9223372036854775807;
 
+-- stored_ids: those of these ids under which something is stored
+SELECT DISTINCT m.id FROM json_each(:ids) AS wanted
+CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value;
+
 -- known: the live memory with this content, other than a given one
 SELECT /*columns*/ FROM memories AS m INDEXED BY memories_by_hash
 WHERE m.owner = :owner AND m.content_hash = :content_hash
