@@ -212,3 +212,16 @@ def test_the_lines_of_an_entry_are_found_by_each_of_their_terms_whatever_else_is
     for term in ("arctic", "sea", "big", "seal", "fact", "what"):
         found = store.lexical_matches(Filter(scope=scope, now=noon), [term], every=True, limit=9)
         assert memory.id in [match.id for match in found], term
+
+
+def test_an_index_that_is_made_anew_holds_what_it_held(
+    store: PostgresStore, scope: Scope, make: Make
+) -> None:
+    for number in range(3):
+        store.put(scope, make(f"walrus {number}"))
+        store.put(EVE, make(f"walrus and seal {number}", owner=EVE.user))
+    before = [store.lexical_statistics(each, ["walrus", "seal"]) for each in (scope, EVE)]
+    store.reindex()
+    after = [store.lexical_statistics(each, ["walrus", "seal"]) for each in (scope, EVE)]
+    assert after == before
+    assert [finding for finding in store.check() if not finding.good] == []

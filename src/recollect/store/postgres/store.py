@@ -148,14 +148,16 @@ class PostgresStore(
         """
         after = {"owner": "", "row": 0}
         while batch := self._pool.read("unindexed", after | {"limit": _REINDEX_BATCH}):
-            found = [(owner, row, rows.to_memory(columns)) for owner, row, *columns in batch]
-            for owner in dict.fromkeys(owner for owner, _, _ in found):
-                own = {row: memory for whose, row, memory in found if whose == owner}
+            for owner in dict.fromkeys(owner for owner, _ in batch):
+                own = [row for whose, row in batch if whose == owner]
                 with self._pool.writing(owner) as transaction:
                     owned = Owned(transaction, owner)
                     owned.change_each("forget_entry", [{"row": row} for row in own])
-                    indexing.insert(self._pool, owned, own)
-            after = {"owner": found[-1][0], "row": found[-1][1]}
+                    # Read when it is this one's turn: a version may have been concealed meanwhile.
+                    found = owned.rows("unindexed_of", {"rows": own})
+                    versions = {row: rows.to_memory(columns) for row, *columns in found}
+                    indexing.insert(self._pool, owned, versions)
+            after = {"owner": batch[-1][0], "row": batch[-1][1]}
         with self._pool.writing(alone=True) as transaction:
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
 

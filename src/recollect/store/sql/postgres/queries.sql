@@ -262,9 +262,13 @@ SELECT 1 FROM below WHERE id = :target LIMIT 1;
 SELECT analysis FROM store_facts;
 
 -- unindexed: present or past versions of any owner that the index must hold, behind one of them
-SELECT m.owner, m.row, /*columns*/ FROM memories AS m
+SELECT m.owner, m.row FROM memories AS m
 WHERE (m.owner, m.row) > (:owner, :row) AND m.deleted_at IS NULL
 ORDER BY m.owner, m.row LIMIT :limit;
+
+-- unindexed_of: of these versions of an owner those that the index must hold, as they are now
+SELECT m.row, /*columns*/ FROM memories AS m
+WHERE m.owner = :owner AND m.row = ANY(:rows::bigint []) AND m.deleted_at IS NULL;
 
 -- forget_entry: remove what the index has of a version, to be made anew
 WITH forgotten AS (
