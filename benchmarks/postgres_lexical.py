@@ -18,7 +18,6 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
@@ -27,6 +26,7 @@ from typing import Any
 import arms
 from lexical_ways import OTHERS, WORDS, Ways, database
 from made_up import Writer
+from own_server import own_server
 from recollect import analysis
 from recollect.bench import corpus, runner
 from recollect.bench.embedding import EmbeddersOfRun
@@ -38,7 +38,6 @@ from recollect.bench.sweep import tunable_split
 from recollect.ids import new_id
 from recollect.protocols import History, LexicalSearch, Store
 from recollect.recall.lexical import LexicalLeg
-from recollect.store.postgres.embedded import EmbeddedServer
 from recollect.store.sqlite import SqliteStore
 from recollect.types import Filter, Memory, Provenance, Query, Scope, UserId
 
@@ -65,7 +64,7 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="write the figures down for the docs")
     options = parser.parse_args()
     figures: Figures = {"revision": revision(), "quality": {}, "speed": {}}
-    with _server(options.server) as server:
+    with own_server(options.server) as server:
         for folder in _sets(options.data):
             figures["quality"][folder.name] = _show_quality(folder.name, quality(server, folder))
         for name in options.size or SIZES:
@@ -80,19 +79,6 @@ def _sets(folders: Sequence[Path]) -> Iterator[Path]:
     for folder in folders:
         inside = sorted(each.parent for each in folder.glob("*/corpus.jsonl*"))
         yield from inside or [folder]
-
-
-@contextmanager
-def _server(url: str | None) -> Iterator[str]:
-    if url:
-        yield url
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        server = EmbeddedServer(Path(folder) / "postgres")
-        try:
-            yield server.ensure()
-        finally:
-            server.stop()
 
 
 # ---- quality -----------------------------------------------------------------------------------

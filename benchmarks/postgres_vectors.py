@@ -18,9 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -32,11 +30,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vector_database
+from own_server import own_server
 from recollect.bench.manifest import revision
 from recollect.store import rows
 from recollect.store.halves import HALF, direction_of
 from recollect.store.postgres.costs import COSTS, Costs
-from recollect.store.postgres.embedded import EmbeddedServer
 from recollect.store.postgres.halfvec import written
 from recollect.store.postgres.indexes import VectorIndexes
 from recollect.store.postgres.pool import Pool
@@ -67,7 +65,7 @@ def main() -> int:
     known = real(options.data)
     print(f"{len(known.vectors):,} real vectors, {len(known.queries):,} real queries")
     figures: Figures = {"revision": revision(), "sizes": {}}
-    with _server(options.server) as server:
+    with own_server(options.server) as server:
         for size in SIZES:
             figures["sizes"][size] = measure(server, known, size, options.queries)
     if options.keep:
@@ -76,19 +74,6 @@ def main() -> int:
         one["shipped"] for size in figures["sizes"].values() for one in size["search"].values()
     ]
     return int(any(one[f"recall@{POOL}"] < LEAST_RECALL for one in shipped))
-
-
-@contextmanager
-def _server(url: str | None) -> Iterator[str]:
-    if url:
-        yield url
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        server = EmbeddedServer(Path(folder) / "postgres")
-        try:
-            yield server.ensure()
-        finally:
-            server.stop()
 
 
 # ---- one size ----------------------------------------------------------------------------------
