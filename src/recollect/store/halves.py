@@ -12,7 +12,7 @@ from recollect.errors import EmbedderFailure, StoreDamaged
 from recollect.types import Space
 
 HALF = np.dtype("<f2")
-_PLACES = 6  # of a cosine: more than half precision has
+PLACES = 6  #: of a cosine: more than half precision has
 
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -79,5 +79,5 @@ def cosines_of(halves: Halves, query: Doubles) -> list[float]:
     # The lengths by themselves: dividing every number by them takes four times as long.
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
-    rounded: list[float] = np.round(cosines, _PLACES).tolist()
+    rounded: list[float] = np.round(cosines, PLACES).tolist()
     return rounded

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from recollect.store.halves import HALF, Halves, joined
+from recollect.store.halves import HALF, Doubles, Halves, joined
+from recollect.store.postgres.reals import REAL, Reals
 
 _HEAD = 4  # bytes before the numbers: how many dimensions there are, and nothing
 
@@ -21,3 +22,11 @@ def received(blobs: Sequence[bytes], dimensions: int) -> Halves:
     shape = np.dtype([("head", f"V{_HEAD}"), ("half", ">f2", (dimensions,))])
     vectors = np.frombuffer(joined(blobs, shape.itemsize), shape)
     return vectors["half"].astype(HALF)
+
+
+def reals(values: Doubles) -> Reals:
+    """Numbers as a parameter: the head of an array, then each behind its size."""
+    head = np.array([1, 0, REAL, len(values), 1], ">i4")
+    body = np.empty(len(values), [("size", ">i4"), ("value", ">f4")])
+    body["size"], body["value"] = 4, values
+    return Reals(head.tobytes() + body.tobytes())

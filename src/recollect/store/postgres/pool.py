@@ -285,4 +285,5 @@ def _fetch(
 ) -> list[Row]:
     # Numbers, and vectors above all, are read several times faster in their binary form.
     cursor = connection.execute(statement, parameters or None, binary=True)
-    return cursor.fetchall() if cursor.description else []
+    # Not `cursor.description`, which makes an object of every column.
+    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []

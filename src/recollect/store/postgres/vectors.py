@@ -13,9 +13,9 @@ import numpy as np
 
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
-from recollect.store.halves import HALF, Doubles, Singles, cosines_of, direction_of, unit
+from recollect.store.halves import HALF, PLACES, Doubles, Singles, direction_of, unit
 from recollect.store.postgres.costs import COSTS, Costs
-from recollect.store.postgres.halfvec import received, written
+from recollect.store.postgres.halfvec import reals, written
 from recollect.store.postgres.samples import Samples
 from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
 from recollect.types import Filter, MemoryId, Scope, Space
@@ -52,7 +52,7 @@ class _Asked:
     def parameters(self) -> dict[str, object]:
         return rows.from_filter(self.filter) | {
             "space": self.facts.space,
-            "query": written(self.direction.astype(HALF)),
+            "query": reals(self.direction),
             "limit": self.limit,
             "error": self._error,
         }
@@ -106,9 +106,9 @@ class VectorSearch:
         direction = direction_of(query, space)
         if not ids or not (self._any_vectors or self._facts(filter.scope, space)):
             return {}
-        wanted = {"key": space.key, "ids": [*dict.fromkeys(ids)]}
-        found = self._pool.read("vectors_of", rows.from_filter(filter) | wanted)
-        return {near.id: near.cosine for near in _scored(found, direction)}
+        wanted = {"key": space.key, "ids": [*dict.fromkeys(ids)], "query": reals(direction)}
+        found = self._pool.read("cosines_of", rows.from_filter(filter) | wanted)
+        return {id_: round(cosine, PLACES) for id_, cosine in found}
 
     def _facts(self, scope: Scope, space: Space) -> Facts | None:
         """None when an owner has no vectors in a space."""
@@ -170,22 +170,18 @@ class VectorSearch:
         """The best that an index gives, in no order."""
         most = max(_LEAST_GIVEN_UP, round(_GIVEN_UP * choice.passed))
         settings = {"hnsw.ef_search": str(choice.ef), "hnsw.max_scan_tuples": str(most)}
-        wanted = {"dimensions": len(asked.direction), "limit": asked.from_index}
+        wanted = {
+            "dimensions": len(asked.direction),
+            "half": written(asked.direction.astype(HALF)),
+            "limit": asked.from_index,
+        }
         return self._pool.read_with(
             _BY_INDEX | settings, "nearest_by_index", asked.parameters | wanted
         )
 
 
 def _best(found: Sequence[Row], asked: _Asked) -> list[Nearby]:
-    """The best of what was found, scored exactly; there is a row without an id if nothing was."""
-    scored = _scored([row for row in found if row[0] is not None], asked.direction)
-    scored.sort(key=lambda near: (-near.cosine, near.id))
-    return scored[: asked.limit]
-
-
-def _scored(found: Sequence[Row], direction: Doubles) -> list[Nearby]:
-    if not found:
-        return []
-    ids, vectors = zip(*found, strict=True)
-    cosines = cosines_of(received(vectors, len(direction)), direction)
-    return [Nearby(*near) for near in zip(ids, cosines, strict=True)]
+    """The best of what was found; there is a row without an id if nothing was."""
+    near = [Nearby(id_, round(cosine, PLACES)) for id_, cosine in found if id_ is not None]
+    near.sort(key=lambda each: (-each.cosine, each.id))
+    return near[: asked.limit]

@@ -291,12 +291,18 @@ c.number, c.name, c.memories, c.subjects, (
 )
 
 -- fragment standing
-JOIN concepts AS c ON c.owner = found.owner AND c.number = coalesce(found.stands_for, found.number)
+CROSS JOIN LATERAL (
+    SELECT c.* FROM concepts AS c
+    WHERE c.owner = found.owner AND c.number = coalesce(found.stands_for, found.number) OFFSET 0
+) AS c
 
 -- concepts_named: what these names stand for
 SELECT asked.name, /*concept*/, c.label, c.kind
 FROM unnest(:names::text []) WITH ORDINALITY AS asked (name, place)
-JOIN concepts AS found ON found.owner = :owner AND found.name = asked.name
+CROSS JOIN LATERAL (
+    SELECT found.owner, found.number, found.stands_for FROM concepts AS found
+    WHERE found.owner = :owner AND found.name = asked.name OFFSET 0
+) AS found
 /*standing*/
 ORDER BY asked.place;
 
@@ -329,21 +335,35 @@ ORDER BY hub.total DESC, c.name LIMIT :limit;
 -- mentions_in: what these memories mention, as far as the filter admits them
 SELECT m.row, m.id, n.roles, /*concept*/
 FROM unnest(:ids::text []) WITH ORDINALITY AS wanted (id, place)
-JOIN memories AS m ON m.owner = :owner AND m.id = wanted.id
-JOIN mentions AS n ON n.owner = m.owner AND n.row = m.row
-JOIN concepts AS found ON found.owner = n.owner AND found.number = n.concept
+CROSS JOIN LATERAL (
+    SELECT m.owner, m.row, m.id FROM memories AS m
+    WHERE m.id = wanted.id AND /*admitted*/ AND m.deleted_at IS NULL OFFSET 0
+) AS m
+CROSS JOIN LATERAL (
+    SELECT n.roles, n.concept FROM mentions AS n
+    WHERE n.owner = m.owner AND n.row = m.row OFFSET 0
+) AS n
+CROSS JOIN LATERAL (
+    SELECT found.owner, found.number, found.stands_for FROM concepts AS found
+    WHERE found.owner = m.owner AND found.number = n.concept OFFSET 0
+) AS found
 /*standing*/
-WHERE /*admitted*/ AND m.deleted_at IS NULL
 ORDER BY wanted.place;
 
 -- fragment mentioning
-JOIN memories AS m ON m.owner = n.owner AND m.row = n.row
-WHERE n.owner = :owner AND /*admitted*/ AND m.deleted_at IS NULL
-AND (:role::bigint IS NULL OR n.roles & :role::bigint > 0)
+CROSS JOIN LATERAL (
+    SELECT m.id FROM memories AS m
+    WHERE m.row = n.row AND /*admitted*/ AND m.deleted_at IS NULL OFFSET 0
+) AS m
+WHERE n.owner = :owner AND (:role::bigint IS NULL OR n.roles & :role::bigint > 0)
 
 -- mentioning_these: the versions that mention these concepts
-SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n
-/*mentioning*/ AND n.concept = ANY(:concepts::bigint []);
+SELECT n.row, m.id, n.roles, n.concept FROM unnest(:concepts::bigint []) AS wanted (concept)
+CROSS JOIN LATERAL (
+    SELECT n.owner, n.row, n.roles, n.concept FROM mentions AS n
+    WHERE n.owner = :owner AND n.concept = wanted.concept OFFSET 0
+) AS n
+/*mentioning*/;
 
 -- mentioning_newest: the newest versions that mention a concept
 SELECT n.row, m.id, n.roles, n.concept FROM mentions AS n

@@ -1,6 +1,9 @@
 -- Every statement of the Postgres store that is not about the graph, words or vectors. `-- name: what
 -- it does` begins a statement; `-- fragment NAME` begins a piece of text that other statements take
 -- in as /*NAME*/. Parameters are `:name`; one that may be NULL says its type.
+--
+-- What a recall looks up by a list it looks up one by one (LATERAL with OFFSET 0). A plan that is made
+-- once for all owners takes every owner for an average one, and would rather read all that one has.
 
 -- fragment columns
 m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensitive,
@@ -131,8 +134,10 @@ WHERE m.id <> :id AND NOT EXISTS (
 ORDER BY m.created_at, m.id LIMIT 1;
 
 -- get_many: the versions of these memories that were present at a moment
-SELECT /*columns*/ FROM memories AS m
-WHERE m.owner = :owner AND m.id = ANY(:ids::text []) AND /*present*/;
+SELECT m.* FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
+    SELECT /*columns*/ FROM memories AS m
+    WHERE m.owner = :owner AND m.id = wanted.id AND /*present*/ OFFSET 0
+) AS m;
 
 -- resolve: the ids that begin so
 SELECT DISTINCT id FROM memories

@@ -12,12 +12,19 @@ LEFT JOIN pg_index AS i
 LEFT JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE s.key = :key;
 
+-- fragment asked
+SELECT :query::real []::vector AS exact, :query::real []::halfvec AS half
+
 -- fragment distance
-coalesce(nullif(v.vector <=> :query::halfvec, 'NaN'), 1.0)
+coalesce(nullif(v.vector <=> q.half, 'NaN'), 1.0)
+
+-- fragment cosine
+-- Of the query as it is: in half precision it is a little off.
+coalesce(nullif(1.0 - (v.vector::vector <=> q.exact), 'NaN'), 0.0)
 
 -- fragment distances
 SELECT v.row, /*distance*/ AS distance, p.row IS NULL AS current
-FROM vectors AS v
+FROM asked AS q CROSS JOIN vectors AS v
 LEFT JOIN memories AS p
     ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807
 WHERE v.owner = :owner AND v.space = :space
@@ -35,12 +42,13 @@ SELECT max(nearest.distance) + :error AS furthest FROM (
 -- fragment looked_up
 (SELECT m.id FROM memories AS m WHERE m.owner = :owner AND m.row = f.row),
 (
-    SELECT halfvec_send(v.vector) FROM vectors AS v
+    SELECT /*cosine*/ FROM asked AS q CROSS JOIN vectors AS v
     WHERE v.owner = :owner AND v.space = :space AND v.row = f.row
 )
 
 -- nearest_of_present: the best of all that is present with whatever may be as good, and how all lie
-WITH distances AS MATERIALIZED (/*distances*/),
+WITH asked AS MATERIALIZED (/*asked*/),
+distances AS MATERIALIZED (/*distances*/),
 found AS (SELECT row, distance FROM distances WHERE current),
 spread AS (/*spread*/),
 within AS (/*within*/)
@@ -48,7 +56,8 @@ SELECT s.population, s.population, s.mean, s.deviation, /*looked_up*/
 FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
 
 -- nearest_of_admitted: the same of all that a filter admits
-WITH distances AS MATERIALIZED (/*distances*/),
+WITH asked AS MATERIALIZED (/*asked*/),
+distances AS MATERIALIZED (/*distances*/),
 found AS MATERIALIZED (
     SELECT d.row, d.distance FROM distances AS d JOIN memories AS m ON m.row = d.row
     WHERE /*admitted*/ AND m.deleted_at IS NULL
@@ -59,9 +68,10 @@ SELECT (SELECT count(*) FROM found), s.population, s.mean, s.deviation, /*looked
 FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
 
 -- nearest_among: the best of what a filter admits, without a look at anything else
-WITH found AS MATERIALIZED (
+WITH asked AS MATERIALIZED (/*asked*/),
+found AS MATERIALIZED (
     SELECT v.row, /*distance*/ AS distance
-    FROM memories AS m JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = m.row
+    FROM asked AS q CROSS JOIN memories AS m JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = m.row
     WHERE /*admitted*/ AND m.deleted_at IS NULL
 ),
 within AS (/*within*/)
@@ -69,12 +79,13 @@ SELECT (SELECT count(*) FROM found), /*looked_up*/
 FROM within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
 
 -- nearest_by_index: the best of what a filter admits, as an HNSW index has them
-SELECT near.id, halfvec_send(near.vector) FROM (
+WITH asked AS MATERIALIZED (/*asked*/)
+SELECT v.id, /*cosine*/ FROM asked AS q CROSS JOIN (
     SELECT m.id, v.vector
     FROM vectors AS v JOIN memories AS m ON m.row = v.row
     WHERE v.owner = :owner AND v.space = :space AND /*admitted*/ AND m.deleted_at IS NULL
-    ORDER BY halfvec(v.vector, :dimensions::integer, TRUE) <=> :query::halfvec LIMIT :limit
-) AS near;
+    ORDER BY halfvec(v.vector, :dimensions::integer, TRUE) <=> :half::halfvec LIMIT :limit
+) AS v;
 
 -- sample_vectors: so many of an owner's vectors, whose rows have the least hashes
 SELECT v.row, p.row IS NULL, halfvec_send(v.vector)
@@ -91,11 +102,20 @@ ORDER BY v.row;
 SELECT m.row FROM memories AS m
 WHERE m.row = ANY(:rows::bigint []) AND /*admitted*/ AND m.deleted_at IS NULL;
 
--- vectors_of: the vectors of those of these memories that a filter admits
-SELECT m.id, halfvec_send(v.vector) FROM spaces AS s
-CROSS JOIN memories AS m
-JOIN vectors AS v ON v.owner = :owner AND v.space = s.number AND v.row = m.row
-WHERE s.key = :key AND m.id = ANY(:ids::text []) AND /*admitted*/ AND m.deleted_at IS NULL;
+-- cosines_of: how near those of these memories are that a filter admits
+WITH asked AS MATERIALIZED (/*asked*/)
+SELECT m.id, /*cosine*/ FROM asked AS q
+CROSS JOIN spaces AS s
+CROSS JOIN unnest(:ids::text []) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT m.id, m.row FROM memories AS m
+    WHERE m.id = wanted.id AND /*admitted*/ AND m.deleted_at IS NULL OFFSET 0
+) AS m
+CROSS JOIN LATERAL (
+    SELECT v.vector FROM vectors AS v
+    WHERE v.owner = :owner AND v.space = s.number AND v.row = m.row OFFSET 0
+) AS v
+WHERE s.key = :key;
 
 -- spaces_to_index: every space, how many vectors it and its largest owner have, and its index
 SELECT s.number, (s.description::jsonb ->> 'dimensions')::integer, e.vectors, e.most,

@@ -222,12 +222,12 @@ CREATE TABLE mentions (
     row BIGINT NOT NULL,
     roles SMALLINT NOT NULL CHECK (roles BETWEEN 1 AND 15), -- 1 subject, 2 name, 4 tag, 8 keyword
     given SMALLINT NOT NULL DEFAULT 0, -- of these, what somebody gave: reading anew does not end it
-    PRIMARY KEY (owner, concept, row),
+    PRIMARY KEY (owner, concept, row) INCLUDE (roles),
     FOREIGN KEY (owner, concept) REFERENCES concepts (owner, number),
     FOREIGN KEY (owner, row) REFERENCES memories (owner, row) ON DELETE CASCADE
 );
 
-CREATE INDEX mentions_by_row ON mentions (owner, row, concept) INCLUDE (roles);
+CREATE INDEX mentions_by_row ON mentions (owner, row) INCLUDE (concept, roles);
 
 CREATE INDEX mentions_about ON mentions (owner, concept, row) WHERE roles & 1 = 1;
 
