@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import re
 import statistics
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from time import perf_counter, sleep
 
 import psycopg
 
+from postgres.processors import APART, TOGETHER, Processors, placed, server_of
 from postgres.recording import recorded_scripts
 from postgres.tenants import (
     ASKED,
@@ -36,7 +38,8 @@ from recollect.types import Space
 
 QUESTIONS = 40
 ROUNDS = 3
-CORES = os.cpu_count() or 1
+WARMING = 6.0  # seconds in which every connection prepares its statements; they do not count
+_PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps", re.MULTILINE)
 
 
 def measure_growth(url: str, real: Embedder, sizes: Sequence[int]) -> dict[str, float]:
@@ -84,25 +87,33 @@ def _ask_all(store: PostgresStore, given: Given) -> list[float]:
 def measure_throughput(
     url: str, real: Embedder, clients: Sequence[int], seconds: float
 ) -> dict[str, float]:
-    """Recalls a second as a share of pgbench's, and whether more clients ever mean fewer."""
+    """Recalls a second as a share of pgbench's, and whether more clients ever mean fewer.
+
+    Twice: with all processors for everybody, and with half of them for the server and the other
+    half for the clients, as if those were on a machine of their own.
+    """
     vectors = questions(real, QUESTIONS)
-    rates: dict[int, float] = {}
-    shares: dict[int, float] = {}
+    figures = {}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
         scripts = recorded_scripts(Path(folder), url, Given(real.space, vectors))
-        for count in clients:
-            bench = _pgbench(url, scripts, count, seconds)
-            rates[count] = _recalls(url, real.space, vectors, count, seconds)
-            shares[count] = rates[count] / bench
-            print(
-                f"{count:3} clients: {rates[count]:7.1f} recalls a second, "
-                f"pgbench {bench:7.1f}, share {shares[count]:.2f}",
-                flush=True,
-            )
-    best = list(accumulated_best([rates[count] for count in clients]))
-    kept = min(rates[count] / so_far for count, so_far in zip(clients, best, strict=True))
-    return {"postgres-throughput": min(shares.values()), "postgres-throughput-kept": kept}
+        for name, places in (("together", TOGETHER), ("apart", APART)):
+            rates, shares = [], []
+            with placed(server_of(url), places.server):
+                for count in clients:
+                    bench = _pgbench(url, scripts, count, seconds, places.clients)
+                    rates.append(_recalls(url, real.space, vectors, count, seconds, places.clients))
+                    shares.append(rates[-1] / bench)
+                    print(
+                        f"{name:8} {count:3} clients: {rates[-1]:7.1f} recalls a second, "
+                        f"pgbench {bench:7.1f}, share {shares[-1]:.2f}",
+                        flush=True,
+                    )
+            best = accumulated_best(rates)
+            kept = min(rate / so_far for rate, so_far in zip(rates, best, strict=True))
+            figures[f"postgres-throughput-{name}"] = min(shares)
+            figures[f"postgres-throughput-{name}-kept"] = kept
+    return figures
 
 
 def accumulated_best(rates: Sequence[float]) -> list[float]:
@@ -111,11 +122,16 @@ def accumulated_best(rates: Sequence[float]) -> list[float]:
 
 
 def _recalls(
-    url: str, space: Space, vectors: Mapping[str, Vector], clients: int, seconds: float
+    url: str,
+    space: Space,
+    vectors: Mapping[str, Vector],
+    clients: int,
+    seconds: float,
+    processors: Processors,
 ) -> float:
-    """Recalls a second of so many clients, in as many processes as there are processors."""
+    """Recalls a second of so many clients, in as many processes as they have processors."""
     context = multiprocessing.get_context("spawn")
-    processes = min(clients, CORES)
+    processes = min(clients, len(processors))
     start = context.Event()
     done: Queue[int] = context.Queue()
     ready = context.Semaphore(0)
@@ -126,8 +142,9 @@ def _recalls(
         )
         for _ in range(processes)
     ]
-    for worker in workers:
-        worker.start()
+    with placed(os.getpid(), processors):  # which those that it starts inherit
+        for worker in workers:
+            worker.start()
     for _ in workers:
         ready.acquire()
     start.set()
@@ -166,25 +183,38 @@ def _recall_for(
     start.wait()
     for each in clients:
         each.start()
+    sleep(WARMING)
+    before = sum(counts)
     sleep(seconds)
+    done.put(sum(counts) - before)
     ending.set()
-    done.put(sum(counts))
     for each in clients:
         each.join()
     store.close()
 
 
-def _pgbench(url: str, scripts: Sequence[Path], clients: int, seconds: float) -> float:
+def _pgbench(
+    url: str, scripts: Sequence[Path], clients: int, seconds: float, processors: Processors
+) -> float:
     """Transactions a second, each of them the statements of one recall."""
     programs = programs_for(None)
     command = [programs.path("pgbench"), "-n", "-M", "prepared", "-c", str(clients)]
-    command += ["-j", str(min(clients, CORES)), "-T", str(round(seconds))]
+    command += [
+        "-j",
+        str(min(clients, len(processors))),
+        "-T",
+        str(round(WARMING + seconds)),
+        "-P",
+        "1",
+    ]
     command += [part for script in scripts for part in ("-f", str(script))]
-    told = subprocess.run([*command, url], capture_output=True, text=True, check=False)
-    lines = [line for line in told.stdout.splitlines() if line.startswith("tps = ")]
-    if not lines:
+    with placed(os.getpid(), processors):
+        told = subprocess.run([*command, url], capture_output=True, text=True, check=False)
+    every = [(float(at), float(rate)) for at, rate in _PROGRESS.findall(told.stderr)]
+    warm = [rate for at, rate in every if at > WARMING]
+    if told.returncode or not warm:
         raise SystemExit(f"pgbench failed: {told.stderr[:500]}")
-    return float(lines[0].split()[2])
+    return statistics.fmean(warm)
 
 
 def _size(url: str) -> tuple[int, int]:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, LiteralString
 from unittest.mock import patch
 
+import numpy as np
 import psycopg
 
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant
 from recollect.store.database import NOTHING, Parameters, Row
 from recollect.store.postgres.pool import Pool
+from recollect.store.postgres.reals import Reals
 from recollect.store.postgres.statements import SQL
 from recollect.store.postgres.store import PostgresStore
 
@@ -21,6 +23,7 @@ from recollect.store.postgres.store import PostgresStore
 Sent = list[tuple[Mapping[str, str], str, Parameters]]
 _COMMENT = re.compile(r"--[^\n]*")
 _QUOTED = re.compile(r"'[^']*'")
+_ARRAY_HEAD = 20  # bytes of an array before its first element
 
 
 @contextmanager
@@ -77,7 +80,8 @@ def _literal(
     cursor: psycopg.ClientCursor[Any], statement: LiteralString, parameters: Parameters
 ) -> str:
     """A statement with its values, on one line, as pgbench wants it."""
-    text = cursor.mogrify(_COMMENT.sub("", statement), parameters)
+    written = {name: _readable(value) for name, value in parameters.items()}
+    text = cursor.mogrify(_COMMENT.sub("", statement), written)
     text = _QUOTED.sub(lambda quoted: _without_colons(quoted[0]), text)
     return " ".join(text.split("\n"))
 
@@ -87,3 +91,10 @@ def _without_colons(quoted: str) -> str:
     if ":" not in quoted:
         return quoted
     return "E" + quoted.replace("\\", "\\\\").replace(":", "\\x3a")
+
+
+def _readable(value: object) -> object:
+    """A parameter as a literal can say it; what is sent as the server has it, as a list."""
+    if not isinstance(value, Reals):
+        return value
+    return np.frombuffer(value[_ARRAY_HEAD:], [("size", ">i4"), ("value", ">f4")])["value"].tolist()

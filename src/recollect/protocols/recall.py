@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from recollect.trace import LegReport
-from recollect.types import Fused, Query, Ranking
+from recollect.types import Fused, MemoryId, Query, Ranking
 
 
 class Leg(Protocol):
@@ -28,9 +28,9 @@ class Following(Protocol):
         """How the leg is called in traces."""
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
-        """The memories that it leads to, and how it did."""
+        """The memories that it leads to, and how it did; `scores` are those of the fusion."""
 
 
 class Fusion(Protocol):
@@ -38,3 +38,6 @@ class Fusion(Protocol):
 
     def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
         """Every candidate of every leg, best first."""
+
+    def scores(self, rankings: Sequence[Ranking]) -> Mapping[MemoryId, float]:
+        """The score of every candidate of every leg, in no order."""

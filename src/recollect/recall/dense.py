@@ -124,11 +124,10 @@ def candidates(answer: DenseAnswer) -> list[Candidate]:
     # Of few memories the best cannot stand out by many deviations of their own.
     variance = count * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
     scale = CERTAIN * (variance / (count + _USUAL_COUNT)) ** 0.5
-    judged = []
-    for id_, cosine in answer.nearest:
-        evidence = max(0.0, (cosine - answer.mean) / scale)
-        judged.append(Candidate(id_, cosine, min(1.0, evidence), evidence))
-    return judged
+    ids = [near.id for near in answer.nearest]
+    cosines = [near.cosine for near in answer.nearest]
+    evidence = [max(0.0, (cosine - answer.mean) / scale) for cosine in cosines]
+    return [*map(Candidate, ids, cosines, [min(1.0, each) for each in evidence], evidence)]
 
 
 def most_confidence(memories: int) -> float:

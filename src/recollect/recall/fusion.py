@@ -15,8 +15,44 @@ from recollect.types import Fused, MemoryId, Placing, Ranking
 _HARDLY = 1e-9  # at its floor a leg says nothing any more but the order
 
 
+class _Sum:
+    """A fusion that adds up what each leg contributes to each of its candidates."""
+
+    __slots__ = ()
+
+    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+        """Every candidate of every leg, best first."""
+        scores = self.scores(rankings)
+        placings: dict[MemoryId, dict[str, Placing]] = {id_: {} for id_ in scores}
+        for ranking in rankings:
+            leg = ranking.leg
+            for rank, (id_, score, confidence, evidence) in enumerate(ranking.candidates, start=1):
+                placings[id_][leg] = Placing(rank, score, confidence, evidence)
+        best = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal ones by id
+        return [Fused(id_, scores[id_], placings[id_]) for id_ in best]
+
+    def scores(self, rankings: Sequence[Ranking]) -> dict[MemoryId, float]:
+        """The score of every candidate of every leg, in no order."""
+        scores: dict[MemoryId, float] = {}
+        several: dict[MemoryId, list[float]] = {}
+        for ranking, given in zip(rankings, self._contributions(rankings), strict=True):
+            ids = [candidate.id for candidate in ranking.candidates]
+            for id_, share in zip(ids, given, strict=True):
+                if id_ in scores:
+                    several.setdefault(id_, [scores[id_]]).append(share)
+                else:
+                    scores[id_] = share
+        for id_, shares in several.items():
+            scores[id_] = math.fsum(shares)
+        return scores
+
+    def _contributions(self, rankings: Sequence[Ranking]) -> Sequence[Sequence[float]]:
+        """For every ranking what it contributes to each of its candidates."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Calibrated:
+class Calibrated(_Sum):
     """The weighted sum of what each leg says its finds are worth in this very query.
 
     A leg judges its own evidence: the lexical leg by how much of the query's information a memory
@@ -28,15 +64,11 @@ class Calibrated:
 
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
 
-    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
-        """Every candidate of every leg, best first."""
+    def _contributions(self, rankings: Sequence[Ranking]) -> list[list[float]]:
         # What follows from the others' finds does not make one of them less alone.
         speaking = [x for x in rankings if x.candidates and not x.follows]
         alone = len(speaking) == 1
-        return _merge(
-            rankings,
-            [self._worth(each, alone=alone and not each.follows) for each in rankings],
-        )
+        return [self._worth(each, alone=alone and not each.follows) for each in rankings]
 
     def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:
         weight = self.weights.get(ranking.leg, 1.0)
@@ -47,7 +79,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConvexCombination:
+class ConvexCombination(_Sum):
     """The weighted sum of the legs' scores, each as a share of its leg's best (Bruch et al. 2023).
 
     A leg's scores count from its floor, which takes the place of a theoretical minimum: a memory
@@ -56,16 +88,12 @@ class ConvexCombination:
 
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
 
-    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
-        """Every candidate of every leg, best first."""
-        return _merge(
-            rankings,
-            [_proportions(ranking, self.weights.get(ranking.leg, 1.0)) for ranking in rankings],
-        )
+    def _contributions(self, rankings: Sequence[Ranking]) -> list[list[float]]:
+        return [_proportions(ranking, self.weights.get(ranking.leg, 1.0)) for ranking in rankings]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReciprocalRank:
+class ReciprocalRank(_Sum):
     """Weighted reciprocal rank fusion, sum of w / (k + rank) (Cormack et al. 2009).
 
     The field's default and our baseline. It throws away how sure each leg is.
@@ -74,18 +102,14 @@ class ReciprocalRank:
     k: int = 60
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
 
-    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
-        """Every candidate of every leg, best first."""
-        return _merge(
-            rankings,
+    def _contributions(self, rankings: Sequence[Ranking]) -> list[list[float]]:
+        return [
             [
-                [
-                    self.weights.get(ranking.leg, 1.0) / (self.k + rank)
-                    for rank in range(1, len(ranking.candidates) + 1)
-                ]
-                for ranking in rankings
-            ],
-        )
+                self.weights.get(ranking.leg, 1.0) / (self.k + rank)
+                for rank in range(1, len(ranking.candidates) + 1)
+            ]
+            for ranking in rankings
+        ]
 
 
 def _proportions(ranking: Ranking, weight: float) -> list[float]:
@@ -98,27 +122,3 @@ def _proportions(ranking: Ranking, weight: float) -> list[float]:
         weight * (each / best if each > 0.0 else _HARDLY / rank)
         for rank, each in enumerate(above, start=1)
     ]
-
-
-def _merge(rankings: Sequence[Ranking], contributions: Sequence[Sequence[float]]) -> list[Fused]:
-    """Add up what each leg contributes to each of its candidates."""
-    placings: dict[MemoryId, dict[str, Placing]] = {}
-    shares: dict[MemoryId, list[float]] = {}
-    for ranking, given in zip(rankings, contributions, strict=True):
-        leg = ranking.leg
-        for rank, ((id_, *found), share) in enumerate(
-            zip(ranking.candidates, given, strict=True), start=1
-        ):
-            placing = Placing(rank, *found)
-            if id_ in placings:
-                placings[id_][leg] = placing
-                shares[id_].append(share)
-            else:
-                placings[id_] = {leg: placing}
-                shares[id_] = [share]
-    fused = [
-        Fused(id_, math.fsum(share) if len(share) > 1 else share[0], by_leg)
-        for (id_, by_leg), share in zip(placings.items(), shares.values(), strict=True)
-    ]
-    fused.sort(key=lambda candidate: (-candidate.score, candidate.id))
-    return fused

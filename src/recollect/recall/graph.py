@@ -31,7 +31,7 @@ from recollect.protocols import GraphSearch
 from recollect.recall.likeness import Likeness
 from recollect.spotting import Text
 from recollect.trace import LegReport
-from recollect.types import Candidate, Filter, Fused, MemoryId, Query, Ranking, Step
+from recollect.types import Candidate, Filter, MemoryId, Query, Ranking, Step
 
 #: A concept that so many memories mention is no connection any more.
 TOO_COMMON = 50
@@ -108,14 +108,14 @@ class GraphLeg:
         return "graph"
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         """The memories that what was found leads to."""
         began = perf_counter()
         so_far = self.search.read_so_far(query.filter.scope, _LOOKED_AT)
         if not so_far.has_concepts:
             return _nothing("nothing is read for the graph yet", began)
-        walk = _Walk(self.search, self.spread, query.filter, rankings, fused)
+        walk = _Walk(self.search, self.spread, query.filter, rankings, scores)
         reached = walk(query.text)
         if not walk.seeds and not reached:
             return _nothing("no other leg found anything to start from", began)
@@ -153,12 +153,12 @@ class _Walk:
         spread: Spread,
         filter: Filter,
         rankings: Sequence[Ranking],
-        fused: Sequence[Fused],
+        scores: Mapping[MemoryId, float],
     ) -> None:
         self._search = search
         self._spread = spread
         self._filter = filter
-        self._fused = {candidate.id: candidate.score for candidate in fused}
+        self._scores = scores  # of what the other legs found
         self._likeness = Likeness(rankings)
         self._rankings = rankings
         self._named: dict[MemoryId, _Reached] = {}  # memories about what the query names
@@ -169,8 +169,8 @@ class _Walk:
     def __call__(self, text: str) -> dict[MemoryId, _Reached]:
         """Every memory that was reached, and how."""
         self._named = self._from_query(text)
-        self._likeness.learn([id_ for id_ in self._named if id_ not in self._fused])
-        strengths = {id_: self._base(id_) for id_ in {*self._fused, *self._named}}
+        self._likeness.learn([id_ for id_ in self._named if id_ not in self._scores])
+        strengths = {id_: self._base(id_) for id_ in {*self._scores, *self._named}}
         self.seeds = seeds = _best(strengths, self._spread.seeds)
         steps: dict[MemoryId, _Reached] = {}
         done: set[MemoryId] = set()
@@ -224,7 +224,7 @@ class _Walk:
 
     def _base(self, id_: MemoryId) -> float:
         """How sure a memory is before the graph is walked."""
-        base = self._fused.get(id_)
+        base = self._scores.get(id_)
         if base is None:
             base = self._likeness.of(id_)
         return base + (self._named[id_].evidence if id_ in self._named else 0.0)
@@ -312,7 +312,7 @@ class _Walk:
             one, other = named[id_], steps[id_]
             path = max(one, other, key=lambda each: each.evidence).path
             together[id_] = _Reached(one.evidence + other.evidence, path)
-        for id_ in together.keys() - self._fused.keys():
+        for id_ in together.keys() - self._scores.keys():
             # No other leg will say what the memory is like.
             evidence, path = together[id_]
             together[id_] = _Reached(evidence + self._likeness.of(id_), path)

@@ -33,6 +33,8 @@ from recollect.types import Fused, Hit, Memory, MemoryId, Query, Ranking, Step
 
 logger = logging.getLogger(__name__)
 
+_CONTENDERS = 3  # times as many as are asked for may usually still come first
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall:
@@ -53,13 +55,13 @@ class Recall:
         watch = _Stopwatch()
         answers = self._ask(query)
         watch.lap("legs")
-        fused = self.fusion([ranking for ranking, _ in answers])
-        watch.lap("fuse")
-        for leg in self.following:
-            answers.append(follow(leg, query, [ranking for ranking, _ in answers], fused))
-            fused = self.fusion([ranking for ranking, _ in answers])
-            watch.lap(leg.name)
         rankings = [ranking for ranking, _ in answers]
+        for leg in self.following:
+            answers.append(follow(leg, query, rankings, self.fusion.scores(rankings)))
+            rankings = [ranking for ranking, _ in answers]
+            watch.lap(leg.name)
+        fused = self.fusion(rankings)
+        watch.lap("fuse")
         linked = self.store.has_links(query.filter.scope)
         choice = self._choose(query, rankings, fused, linked=linked)
         watch.lap("choose")
@@ -87,9 +89,10 @@ class Recall:
 
     def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
         """Every leg's answer; side by side when there is more than one."""
-        if len(self.legs) == 1:
-            return [run(self.legs[0], query)]
-        return [*self.executor.map(lambda leg: run(leg, query), self.legs)]
+        *others, own = self.legs  # this thread would only wait otherwise
+        asked = [self.executor.submit(run, leg, query) for leg in others]
+        answer = run(own, query)
+        return [*(each.result() for each in asked), answer]
 
     def _choose(
         self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
@@ -122,7 +125,8 @@ class Recall:
         first = fused[: query.limit]
         if len(first) == len(fused):
             return len(fused)
-        memories = reading.get([candidate.id for candidate in first])
+        next_ones = fused[query.limit : _CONTENDERS * query.limit]
+        memories = reading.get([x.id for x in first], likely=[x.id for x in next_ones])
         lowest = min(
             candidate.score * self._adjusted(query, memories.get(candidate.id))
             for candidate in first
@@ -229,10 +233,10 @@ def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
 
 
 def follow(
-    leg: Following, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+    leg: Following, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
 ) -> tuple[Ranking, LegReport]:
     """The same for a leg that goes on from what the others found."""
-    return _attempt(leg.name, lambda: leg(query, rankings, fused))
+    return _attempt(leg.name, lambda: leg(query, rankings, scores))
 
 
 def _attempt(name: str, ask: Callable[[], tuple[Ranking, LegReport]]) -> tuple[Ranking, LegReport]:

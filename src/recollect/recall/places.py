@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
@@ -16,7 +16,7 @@ from recollect.recall.graph import GraphLeg
 from recollect.recall.parse import LARGEST_POOL
 from recollect.recall.pipeline import follow, run
 from recollect.trace import LegReport, LegStanding, Recollection
-from recollect.types import Candidate, Fused, Memory, Placing, Query, Ranking, Step
+from recollect.types import Candidate, Memory, MemoryId, Placing, Query, Ranking, Step
 
 _MOMENT = timedelta(microseconds=1)  # as finely as times are kept
 
@@ -59,12 +59,12 @@ class FollowedOnce:
         self._answers: dict[Query, tuple[Ranking, LegReport]] = {}
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         """The leg's answer, or an empty one that says why."""
         asked = _asked(query)
         if asked not in self._answers:
-            self._answers[asked] = follow(self.leg, query, rankings, fused)
+            self._answers[asked] = follow(self.leg, query, rankings, scores)
         return self._answers[asked]
 
 

@@ -19,8 +19,13 @@ class Reading:
         self._at_hand = {id_: load for r in rankings for id_, load in r.memories.items()}
         self._read: dict[MemoryId, Memory] = {}
 
-    def get(self, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        """All memories read so far, these among them as far as they exist."""
+    def get(
+        self, ids: Sequence[MemoryId], likely: Sequence[MemoryId] = ()
+    ) -> dict[MemoryId, Memory]:
+        """All memories read so far, these among them as far as they exist.
+
+        Those that are likely to be asked for next come along if the store is asked at all.
+        """
         read, at_hand = self._read, self._at_hand
         missing = []
         for id_ in ids:
@@ -31,6 +36,7 @@ class Reading:
                 else:
                     read[id_] = load()
         if missing:
+            missing += [id_ for id_ in likely if id_ not in read and id_ not in at_hand]
             read |= self._store.get_many(self._filter.scope, missing, self._filter.as_of)
         return read
 

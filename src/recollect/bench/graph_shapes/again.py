@@ -16,7 +16,7 @@ from recollect.recall.graph import Spread
 from recollect.recall.pipeline import run
 from recollect.spotting import Text
 from recollect.trace import LegReport
-from recollect.types import Candidate, Fused, MemoryId, Query, Ranking, Step
+from recollect.types import Candidate, MemoryId, Query, Ranking, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,12 +37,11 @@ class RecallAgain:
         return "graph"
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         """What the legs find once the names that they brought are asked for, too."""
         del rankings  # the legs are asked anew
         began = perf_counter()
-        scores = {candidate.id: candidate.score for candidate in fused}
         gained: dict[MemoryId, float] = {}
         added: list[ConceptName] = []
         looked_at: set[MemoryId] = set()

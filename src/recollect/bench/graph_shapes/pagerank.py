@@ -22,7 +22,7 @@ from recollect.bench.graph_shapes.mention_graph import (
 )
 from recollect.concepts import Role
 from recollect.trace import LegReport
-from recollect.types import Candidate, Fused, MemoryId, Query, Ranking, Step
+from recollect.types import Candidate, MemoryId, Query, Ranking, Step
 
 #: How often the walker goes on rather than beginning anew; HippoRAG's choice.
 DAMPING = 0.5
@@ -87,16 +87,16 @@ class PageRankLeg:
         return "graph"
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         """The memories at which the walker is most often."""
         began = perf_counter()
         seeds = _seeds(rankings, query.pool)
-        scores = pagerank(self.graphs(query.filter), seeds, self.damping)
+        visits = pagerank(self.graphs(query.filter), seeds, self.damping)
         if self.new_alone:
-            for candidate in fused:
-                scores.pop(candidate.id, None)
-        found = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[: query.pool]
+            for id_ in scores:
+                visits.pop(id_, None)
+        found = sorted(visits.items(), key=lambda item: (-item[1], item[0]))[: query.pool]
         best = found[0][1] if found else 1.0
         ranking = Ranking(
             leg=self.name,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from recollect.protocols import Following
 from recollect.trace import LegReport
-from recollect.types import Fused, Query, Ranking
+from recollect.types import MemoryId, Query, Ranking
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,10 @@ class OnlyProposed:
         return self.leg.name
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         """What the leg says of the memories that are candidates already."""
-        ranking, report = self.leg(query, rankings, fused)
-        proposed = {candidate.id for candidate in fused}
-        kept = tuple(each for each in ranking.candidates if each.id in proposed)
-        paths = {id_: path for id_, path in ranking.paths.items() if id_ in proposed}
+        ranking, report = self.leg(query, rankings, scores)
+        kept = tuple(each for each in ranking.candidates if each.id in scores)
+        paths = {id_: path for id_, path in ranking.paths.items() if id_ in scores}
         return replace(ranking, candidates=kept, paths=paths), replace(report, found=len(kept))
