@@ -14,8 +14,8 @@ import psycopg
 
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant
 from recollect.store.database import NOTHING, Parameters, Row
+from recollect.store.postgres.dumpers import Reals
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.reals import Reals
 from recollect.store.postgres.statements import SQL
 from recollect.store.postgres.store import PostgresStore
 

@@ -170,7 +170,7 @@ class _Walk:
         """Every memory that was reached, and how."""
         self._named = self._from_query(text)
         self._likeness.learn([id_ for id_ in self._named if id_ not in self._scores])
-        strengths = {id_: self._base(id_) for id_ in {*self._scores, *self._named}}
+        strengths = {**self._scores, **{id_: self._base(id_) for id_ in self._named}}
         self.seeds = seeds = _best(strengths, self._spread.seeds)
         steps: dict[MemoryId, _Reached] = {}
         done: set[MemoryId] = set()

@@ -21,8 +21,8 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect import errors
+from recollect.store.postgres.dumpers import PlainListDumper, Reals, RealsDumper
 from recollect.store.postgres.failures import first_line
-from recollect.store.postgres.reals import Reals, RealsDumper
 
 #: What a URL that says nothing else is taken to say. A server that vanished without a word is
 #: noticed after about ten seconds, and each host of several is waited for that long at most.
@@ -177,6 +177,7 @@ class Connections:
         # One type for all numbers, or a statement is prepared anew for each size of them.
         connection.adapters.register_dumper(int, Int8Dumper)
         connection.adapters.register_dumper(Reals, RealsDumper)
+        connection.adapters.register_dumper(list, PlainListDumper)
         connection.prepare_threshold = 2 if self._prepares else None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from recollect.store.halves import HALF, Doubles, Halves, joined
-from recollect.store.postgres.reals import REAL, Reals
+from recollect.store.postgres.dumpers import REAL, Reals
 
 _HEAD = 4  # bytes before the numbers: how many dimensions there are, and nothing
 

@@ -18,7 +18,7 @@ from recollect.store.postgres.costs import COSTS, Costs
 from recollect.store.postgres.halfvec import reals, written
 from recollect.store.postgres.samples import Samples
 from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
-from recollect.types import Filter, MemoryId, Scope, Space
+from recollect.types import Filter, MemoryId, Scope, Space, UserId
 
 if TYPE_CHECKING:
     from recollect.store.database import Row
@@ -28,6 +28,8 @@ _ROUNDING = 1e-6  # of a distance, beside what a query in half precision is off 
 _MORE = 1.25  # so many times as many are taken from an index when there is a filter
 _GIVEN_UP = 4  # an index search is, behind so many times as many vectors as it was to pass
 _LEAST_GIVEN_UP = 20_000
+_GROWN = 1.1  # times as many vectors as before, and it is asked anew how to search them
+_OWNERS_REMEMBERED = 4_096
 _LONG = {"jit": "off"}  # to compile a search takes longer than nearly any search
 #: The planner knows the space and the dimensions only in a plan of this query's own, and would
 #: rather sort all vectors than trust an index.
@@ -86,18 +88,34 @@ class VectorSearch:
         self._pool = pool
         self._costs = costs
         self._samples = Samples(pool)
+        self._few: dict[tuple[UserId, str], Facts] = {}  # by owner and space, if they are few
         self._any_vectors = False  # were ever seen, so that there is a column to ask for
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
         direction = direction_of(query, space)
+        facts = self._few.pop((filter.scope.user, space.key), None)
+        if facts is not None:
+            answer = self._whole(
+                _Asked(filter, facts, direction, limit), str(Way.WHOLE), long=False
+            )
+            if 0 < answer.population <= _GROWN * facts.vectors:
+                self._remember(filter.scope, space, facts)
+                return answer
         facts = self._facts(filter.scope, space)
         if facts is None:
             return DenseAnswer([], 0, 0.0, 0.0, 0)
         asked = _Asked(filter, facts, direction, limit)
         if self._costs.is_short(facts.vectors, space.dimensions):
+            self._remember(filter.scope, space, facts)
             return self._whole(asked, str(Way.WHOLE), long=False)
         return self._sampled(asked)
+
+    def _remember(self, scope: Scope, space: Space, facts: Facts) -> None:
+        """Whose vectors are so few that nothing but to compare them all comes into question."""
+        self._few[scope.user, space.key] = facts
+        while len(self._few) > _OWNERS_REMEMBERED:
+            self._few.pop(next(iter(self._few)), None)
 
     def cosines(
         self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]

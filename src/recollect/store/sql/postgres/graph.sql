@@ -296,13 +296,16 @@ CROSS JOIN LATERAL (
     WHERE c.owner = found.owner AND c.number = coalesce(found.stands_for, found.number) OFFSET 0
 ) AS c
 
--- concepts_named: what these names stand for
-SELECT asked.name, /*concept*/, c.label, c.kind
-FROM unnest(:names::text []) WITH ORDINALITY AS asked (name, place)
+-- fragment found_by_name
 CROSS JOIN LATERAL (
     SELECT found.owner, found.number, found.stands_for FROM concepts AS found
     WHERE found.owner = :owner AND found.name = asked.name OFFSET 0
 ) AS found
+
+-- concepts_named: what these names stand for
+SELECT asked.name, /*concept*/, c.label, c.kind
+FROM unnest(:names::text []) WITH ORDINALITY AS asked (name, place)
+/*found_by_name*/
 /*standing*/
 ORDER BY asked.place;
 
@@ -350,12 +353,31 @@ CROSS JOIN LATERAL (
 /*standing*/
 ORDER BY wanted.place;
 
--- fragment mentioning
-CROSS JOIN LATERAL (
+-- fragment mentioned_memory
+LATERAL (
     SELECT m.id FROM memories AS m
     WHERE m.row = n.row AND /*admitted*/ AND m.deleted_at IS NULL OFFSET 0
 ) AS m
-WHERE n.owner = :owner AND (:role::bigint IS NULL OR n.roles & :role::bigint > 0)
+
+-- fragment in_role
+(:role::bigint IS NULL OR n.roles & :role::bigint > 0)
+
+-- fragment mentioning
+CROSS JOIN /*mentioned_memory*/
+WHERE n.owner = :owner AND /*in_role*/
+
+-- mentioning_named: what these names stand for, and who mentions those that few memories mention
+SELECT c.*, n.row, m.id, n.roles, n.concept FROM (
+    SELECT /*concept*/ FROM unnest(:names::text []) AS asked (name)
+    /*found_by_name*/
+    /*standing*/
+    OFFSET 0
+) AS c
+LEFT JOIN LATERAL (
+    SELECT n.row, n.roles, n.concept FROM mentions AS n
+    WHERE n.owner = :owner AND n.concept = c.number AND c.memories <= :limit AND /*in_role*/ OFFSET 0
+) AS n ON TRUE
+LEFT JOIN /*mentioned_memory*/ ON TRUE;
 
 -- mentioning_these: the versions that mention these concepts
 SELECT n.row, m.id, n.roles, n.concept FROM unnest(:concepts::bigint []) AS wanted (concept)

@@ -277,6 +277,14 @@ ORDER BY wanted.key;
 CROSS JOIN memories AS m ON m.row = n.row
 WHERE /*admitted*/ AND m.deleted_at IS NULL AND (:role IS NULL OR n.roles & :role)
 
+-- mentioning_named: what these names stand for, and who mentions those that few memories mention
+SELECT /*concept*/, n.row, m.id, n.roles, n.concept FROM json_each(:names) AS asked
+CROSS JOIN concepts AS found ON found.owner = :owner AND found.name = asked.value
+/*standing*/
+LEFT JOIN mentions AS n
+    ON n.concept = c.number AND c.memories <= :limit AND (:role IS NULL OR n.roles & :role)
+LEFT JOIN memories AS m ON m.row = n.row AND /*admitted*/ AND m.deleted_at IS NULL;
+
 -- mentioning_these: the versions that mention these concepts
 SELECT n.row, m.id, n.roles, n.concept FROM json_each(:concepts) AS wanted
 CROSS JOIN mentions AS n ON n.concept = wanted.value
