@@ -38,7 +38,8 @@ from recollect.types import Space
 
 QUESTIONS = 40
 ROUNDS = 3
-WARMING = 6.0  # seconds in which every connection prepares its statements; they do not count
+TURNS = 3  # of recalls and of pgbench, one after the other; the median counts
+WARMING = 3.0  # seconds in which every connection prepares its statements; they do not count
 _PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps", re.MULTILINE)
 
 
@@ -101,12 +102,18 @@ def measure_throughput(
             rates, shares = [], []
             with placed(server_of(url), places.server):
                 for count in clients:
-                    bench = _pgbench(url, scripts, count, seconds, places.clients)
-                    rates.append(_recalls(url, real.space, vectors, count, seconds, places.clients))
-                    shares.append(rates[-1] / bench)
+                    turns = [
+                        (
+                            _recalls(url, real.space, vectors, count, seconds, places.clients),
+                            _pgbench(url, scripts, count, seconds, places.clients),
+                        )
+                        for _ in range(TURNS)
+                    ]
+                    rates.append(statistics.median(rate for rate, _ in turns))
+                    shares.append(statistics.median(rate / bench for rate, bench in turns))
                     print(
                         f"{name:8} {count:3} clients: {rates[-1]:7.1f} recalls a second, "
-                        f"pgbench {bench:7.1f}, share {shares[-1]:.2f}",
+                        f"share of pgbench {shares[-1]:.2f}",
                         flush=True,
                     )
             best = accumulated_best(rates)

@@ -171,7 +171,7 @@ def led(
     rankings = [Ranking(leg="lexical", candidates=(seed,))]
     filter_ = Filter(scope=memory.scope, now=FixedClock()())
     leg = GraphLeg(SqliteStore(path), Spread())
-    ranking, _ = leg(ask(filter=filter_), rankings, Calibrated()(rankings))
+    ranking, _ = leg(ask(filter=filter_), rankings, Calibrated().scores(rankings))
     return ranking.candidates
 
 

@@ -31,10 +31,8 @@ from recollect.recall.lexical import LexicalLeg
 from recollect.store.sqlite import SqliteStore
 from recollect.types import (
     Candidate,
-    Fused,
     Memory,
     MemoryId,
-    Placing,
     Query,
     Ranking,
     Scope,
@@ -89,11 +87,8 @@ def dense(**scores: float) -> Ranking:
 
 def follow(leg: Following, query: Query, ranking: Ranking) -> dict[MemoryId, float]:
     """The evidence of what a leg leads to."""
-    fused = [
-        Fused(each.id, each.evidence, {"dense": Placing(rank, *each[1:])})
-        for rank, each in enumerate(ranking.candidates, start=1)
-    ]
-    found, report = leg(query, [ranking], fused)
+    scores = {each.id: each.evidence for each in ranking.candidates}
+    found, report = leg(query, [ranking], scores)
     assert report.found == len(found.candidates)
     assert found.follows
     return {candidate.id: candidate.evidence for candidate in found.candidates}
@@ -249,7 +244,7 @@ def test_each_round_finds_what_the_names_of_the_one_before_lead_to(
         search=graph.store, legs=(leg,), fusion=Calibrated(), rounds=rounds, finds=1
     )
 
-    found, report = again(query, [ranking], Calibrated()([ranking]))
+    found, report = again(query, [ranking], Calibrated().scores([ranking]))
 
     gained = [candidate.id for candidate in found.candidates]
     assert [id_ for id_ in (second, third) if id_ in gained] == [second, third][:reached]
@@ -265,7 +260,7 @@ def test_a_query_whose_finds_name_nothing_new_is_not_put_again(graph: Made, ask:
     ranking, _ = leg(query)
     again = RecallAgain(search=graph.store, legs=(leg,), fusion=Calibrated())
 
-    assert again(query, [ranking], Calibrated()([ranking]))[0].candidates == ()
+    assert again(query, [ranking], Calibrated().scores([ranking]))[0].candidates == ()
 
 
 # ---- every shape in the product ----------------------------------------------------------------

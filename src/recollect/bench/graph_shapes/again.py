@@ -53,7 +53,8 @@ class RecallAgain:
                 break
             added += new
             asked = replace(query, text=" ".join([query.text, *added]))
-            for id_, score, _placings in self.fusion([run(leg, asked)[0] for leg in self.legs]):
+            found = self.fusion.scores([run(leg, asked)[0] for leg in self.legs])
+            for id_, score in found.items():
                 gained[id_] = max(gained.get(id_, 0.0), self.weight * score)
         return self._ranking(gained, added, query.pool), LegReport(
             leg=self.name,
