@@ -13,6 +13,7 @@ import psycopg
 from postgres.recording import Sent, recording
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant, questions
 from recollect.protocols import Embedder
+from recollect.store.postgres.connecting import adapt
 from recollect.store.postgres.statements import SQL
 from recollect.store.postgres.store import PostgresStore
 
@@ -31,6 +32,8 @@ def compare_legs(url: str, real: Embedder) -> None:
         psycopg.connect(url, autocommit=True) as two,
         ThreadPoolExecutor(2) as threads,
     ):
+        adapt(one)
+        adapt(two)
 
         def apart(pair: list[Statement]) -> object:
             return [one.execute(*each).fetchall() for each in pair]

@@ -19,7 +19,7 @@ from time import perf_counter, sleep
 import psycopg
 
 from postgres.processors import APART, TOGETHER, Processors, placed, server_of
-from postgres.recording import recorded_scripts
+from postgres.recording import Scripts, recorded_scripts
 from postgres.tenants import (
     ASKED,
     TENANTS,
@@ -37,6 +37,7 @@ from recollect.store.postgres.store import PostgresStore
 from recollect.types import Space
 
 QUESTIONS = 40
+SENT = 12  # of them are sent again and again when it is counted how many there are a second
 ROUNDS = 3
 TURNS = 3  # of recalls and of pgbench, one after the other; the median counts
 WARMING = 3.0  # seconds in which every connection prepares its statements; they do not count
@@ -93,7 +94,7 @@ def measure_throughput(
     Twice: with all processors for everybody, and with half of them for the server and the other
     half for the clients, as if those were on a machine of their own.
     """
-    vectors = questions(real, QUESTIONS)
+    vectors = questions(real, SENT)
     figures = {}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o755)
@@ -201,7 +202,7 @@ def _recall_for(
 
 
 def _pgbench(
-    url: str, scripts: Sequence[Path], clients: int, seconds: float, processors: Processors
+    url: str, scripts: Scripts, clients: int, seconds: float, processors: Processors
 ) -> float:
     """Transactions a second, each of them the statements of one recall."""
     programs = programs_for(None)
@@ -214,7 +215,10 @@ def _pgbench(
         "-P",
         "1",
     ]
-    command += [part for script in scripts for part in ("-f", str(script))]
+    command += [part for script in scripts.files for part in ("-f", str(script))]
+    command += [
+        part for name, value in scripts.values.items() for part in ("-D", f"{name}={value}")
+    ]
     with placed(os.getpid(), processors):
         told = subprocess.run([*command, url], capture_output=True, text=True, check=False)
     every = [(float(at), float(rate)) for at, rate in _PROGRESS.findall(told.stderr)]

@@ -6,24 +6,31 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, LiteralString
+from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-import psycopg
 
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant
 from recollect.store.database import NOTHING, Parameters, Row
-from recollect.store.postgres.dumpers import Reals
+from recollect.store.postgres.dumpers import PlainListDumper, Reals
 from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.statements import SQL
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.queries import load
 
 #: Statements in the order in which they were sent: settings, the name, its parameters.
 Sent = list[tuple[Mapping[str, str], str, Parameters]]
 _COMMENT = re.compile(r"--[^\n]*")
-_QUOTED = re.compile(r"'[^']*'")
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _ARRAY_HEAD = 20  # bytes of an array before its first element
+_STATEMENTS = load("postgres")
+
+
+class Scripts(NamedTuple):
+    """What pgbench sends: files, and the values of the variables in them."""
+
+    files: list[Path]
+    values: dict[str, str]
 
 
 @contextmanager
@@ -46,55 +53,60 @@ def recording() -> Iterator[Sent]:
         yield sent
 
 
-def recorded_scripts(folder: Path, url: str, given: Given) -> list[Path]:
+def recorded_scripts(folder: Path, url: str, given: Given) -> Scripts:
     """A script for each question: what a recall sends once it has answered a few before."""
     store = PostgresStore(url)
-    scripts = []
+    scripts = Scripts([], {})
     tenants = [open_tenant(store, asked_owner(number), given) for number in range(ASKED)]
-    with psycopg.connect(url) as connection, recording() as sent:
-        cursor = psycopg.ClientCursor(connection)
+    with recording() as sent:
         for place, text in enumerate(given.texts):
             tenants[place % ASKED].recall(text)
             sent.clear()
             tenants[place % ASKED].recall(text)
             script = folder / f"{place}.sql"
-            script.write_text("".join(_lines(cursor, sent)), encoding="utf-8")
+            script.write_text("".join(_lines(f"q{place}", sent, scripts.values)), encoding="utf-8")
             script.chmod(0o644)
-            scripts.append(script)
+            scripts.files.append(script)
     store.close()
     return scripts
 
 
-def _lines(cursor: psycopg.ClientCursor[Any], sent: Sent) -> Iterator[str]:
-    for settings, name, parameters in sent:
-        statement = _literal(cursor, SQL[name], parameters)
-        if not settings:
-            yield f"{statement};\n"
-            continue
-        values = [{"name": name, "value": value} for name, value in settings.items()]
-        said = "".join(f"{_literal(cursor, SQL['set_for_transaction'], x)};\n" for x in values)
-        yield f"BEGIN;\n{said}{statement};\nCOMMIT;\n"
+def _lines(question: str, sent: Sent, values: dict[str, str]) -> Iterator[str]:
+    for place, (settings, name, parameters) in enumerate(sent):
+        if settings:
+            raise SystemExit(f"{name} has settings of its own, which no script can send")
+        text = " ".join(_COMMENT.sub("", _STATEMENTS[name]).split("\n"))
+        yield _with_variables(text, f"{question}_{place}", parameters, values) + ";\n"
 
 
-def _literal(
-    cursor: psycopg.ClientCursor[Any], statement: LiteralString, parameters: Parameters
+def _with_variables(
+    statement: str, prefix: str, parameters: Parameters, values: dict[str, str]
 ) -> str:
-    """A statement with its values, on one line, as pgbench wants it."""
-    written = {name: _readable(value) for name, value in parameters.items()}
-    text = cursor.mogrify(_COMMENT.sub("", statement), written)
-    text = _QUOTED.sub(lambda quoted: _without_colons(quoted[0]), text)
-    return " ".join(text.split("\n"))
+    """A statement whose parameters are variables of pgbench, which sends them as parameters too.
+
+    There are none that are NULL, and the numbers of a vector, which Recollect sends in the server's
+    own form, would have to be read from a text each time: both stand in the statement itself.
+    """
+
+    def variable(found: re.Match[str]) -> str:
+        value = parameters[found[1]]
+        if value is None:
+            return "NULL"
+        if isinstance(value, Reals):
+            return f"'{_numbers(value)}'"
+        name = f"{prefix}_{found[1]}"
+        values[name] = _text(value)
+        return f":{name}"
+
+    return _PARAMETER.sub(variable, statement)
 
 
-def _without_colons(quoted: str) -> str:
-    """A text in quotes; pgbench would take what follows a colon for a variable."""
-    if ":" not in quoted:
-        return quoted
-    return "E" + quoted.replace("\\", "\\\\").replace(":", "\\x3a")
+def _text(value: object) -> str:
+    if isinstance(value, list):
+        return bytes(PlainListDumper(list).dump(value)).decode()
+    return str(value)
 
 
-def _readable(value: object) -> object:
-    """A parameter as a literal can say it; what is sent as the server has it, as a list."""
-    if not isinstance(value, Reals):
-        return value
-    return np.frombuffer(value[_ARRAY_HEAD:], [("size", ">i4"), ("value", ">f4")])["value"].tolist()
+def _numbers(value: Reals) -> str:
+    pairs = np.frombuffer(value[_ARRAY_HEAD:], [("size", ">i4"), ("value", ">f4")])
+    return f"{{{','.join(map(repr, pairs['value'].tolist()))}}}"

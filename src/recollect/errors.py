@@ -21,12 +21,20 @@
     │   ├── TooFewQueries
     │   ├── MissingExtra            an optional part of Recollect is not installed
     │   ├── SecretInClearField      a secret in a tag, a keyword or the like
-    │   └── InvalidVaultKey
+    │   ├── InvalidVaultKey
+    │   ├── InvalidUser             a name that no user can have
+    │   ├── InvalidShare            what cannot be shared, or with whom
+    │   ├── InvalidKeyTerms         how long, how often or for what a key is to be good
+    │   ├── InvalidRequest          a body, a parameter or a header that cannot be read
+    │   └── RequestTooLarge
     ├── NotFound                    no such memory, link or file in this scope
     │   ├── MemoryNotFound
     │   ├── LinkNotFound
     │   ├── ConceptNotFound
     │   ├── RelationNotFound
+    │   ├── ShareNotFound
+    │   ├── UserNotFound
+    │   ├── KeyNotFound
     │   └── FileMissing
     ├── Conflict                    the request contradicts what is stored
     │   ├── AmbiguousId
@@ -43,6 +51,8 @@
     │   ├── KeyRetired              a secret sealed under a key that was rotated away
     │   ├── StoreNotEmpty           nothing can be moved into it
     │   ├── StoreChanged            an unfinished move cannot go on from it
+    │   ├── UserExists
+    │   ├── IdempotencyKeyReused    with another request
     │   └── IncomparableResults     two runs that did not measure the same thing
     ├── StoreFailure                the store cannot do its work
     │   ├── StoreBusy
@@ -63,6 +73,17 @@
     │   │   ├── EmbedderFailure
     │   │   └── ExtractorFailure
     │   └── RerankerFailure
+    ├── AccessDenied                whoever asks may not
+    │   ├── NotAuthenticated        no key, or one that is not good any more
+    │   ├── NotAllowed
+    │   └── Later                   not now
+    │       ├── TooManyRequests
+    │       └── QuotaUsedUp
+    ├── ServerFailure               a server does not answer, or not as it should
+    │   ├── ServerOverloaded
+    │   ├── TimedOut
+    │   ├── ServerUnreachable
+    │   └── InvalidAnswer
     └── DownloadFailed
 
 A surface maps *types* to exit codes and statuses, never the text of a message. Each error carries a
@@ -219,6 +240,30 @@ class InvalidVaultKey(InvalidInput):
     hint = "A key is 32 random bytes in base64; `recollect secret key --create` makes one."
 
 
+class InvalidUser(InvalidInput):
+    """The text cannot be the name of a user."""
+
+    hint = "A name is 1 to 64 letters, digits, dots, dashes, underscores or @."
+
+
+class InvalidShare(InvalidInput):
+    """This cannot be shared so."""
+
+
+class InvalidKeyTerms(InvalidInput):
+    """A key cannot have these terms."""
+
+
+class InvalidRequest(InvalidInput):
+    """The request cannot be read."""
+
+
+class RequestTooLarge(InvalidInput):
+    """The request is larger than the server takes."""
+
+    hint = "Send less at once, or raise the `request_bytes` setting of the server."
+
+
 class NotFound(RecollectError):
     """What was asked for is not here."""
 
@@ -247,6 +292,24 @@ class RelationNotFound(NotFound):
     """No relation of this scope has this number."""
 
     hint = "Look it up with `recollect graph neighbours CONCEPT`."
+
+
+class ShareNotFound(NotFound):
+    """Nothing of the kind is shared with this user."""
+
+    hint = "`recollect share list` shows what you share, and what is shared with you."
+
+
+class UserNotFound(NotFound):
+    """Nobody has this name."""
+
+    hint = "`recollect user list` shows everybody; `recollect user add NAME` adds somebody."
+
+
+class KeyNotFound(NotFound):
+    """There is no such key."""
+
+    hint = "`recollect key list` shows every key by its id."
 
 
 class FileMissing(NotFound):
@@ -493,3 +556,77 @@ class DownloadFailed(RecollectError):
     """Something cannot be fetched from where it is published."""
 
     hint = "Check the connection; `--from` names another place."
+
+
+class UserExists(Conflict):
+    """There is a user of this name already."""
+
+
+class IdempotencyKeyReused(Conflict):
+    """This idempotency key was used for another request."""
+
+    hint = "Use a new key for every new memory, and the same key only to send it again."
+
+
+class AccessDenied(RecollectError):
+    """Whoever asks may not have this."""
+
+
+class NotAuthenticated(AccessDenied):
+    """There is no key, or it is not good any more."""
+
+    hint = "Send `Authorization: Bearer KEY`; `recollect key create` makes a key."
+
+
+class NotAllowed(AccessDenied):
+    """This key, or this user, may not do that."""
+
+
+class Later(AccessDenied):
+    """It may be asked again after a while."""
+
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after  #: seconds
+
+
+class TooManyRequests(Later):
+    """The key has been used too often in the last minute."""
+
+    hint = "Wait as long as `Retry-After` says."
+
+
+class QuotaUsedUp(Later):
+    """The key has been used for as many writes as it may be in a day."""
+
+    hint = "Wait until tomorrow (UTC), or have the quota of the key raised."
+
+
+class ServerFailure(RecollectError):
+    """The server does not answer, or not as it should."""
+
+
+class ServerOverloaded(ServerFailure):
+    """The server has as much to do as it can take on."""
+
+    hint = "Try again after as long as `Retry-After` says."
+
+    def __init__(self, message: str = "", *, hint: str = "", retry_after: float = 1.0) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after  #: seconds
+
+
+class TimedOut(ServerFailure):
+    """The answer took longer than the server waits."""
+
+
+class ServerUnreachable(ServerFailure):
+    """The server cannot be reached."""
+
+    hint = "Check that it runs (`recollect serve`) and that the address is right."
+
+
+class InvalidAnswer(ServerFailure):
+    """The server's answer cannot be read."""
+
+    hint = "Check that the address is that of a Recollect server of the same version."

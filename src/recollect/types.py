@@ -51,6 +51,26 @@ class SortBy(StrEnum):
     RECENCY = "recency"
 
 
+class Right(StrEnum):
+    """What somebody may do with a memory that was shared with them."""
+
+    READ = "read"
+    WRITE = "write"  #: also update, delete and restore it
+
+
+class Access(StrEnum):
+    """What a key lets its bearer do; each includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"  #: users and keys of everybody
+
+    def includes(self, other: Access) -> bool:
+        """Whether whoever may do this may do that."""
+        order = [*Access]
+        return order.index(self) >= order.index(other)
+
+
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
@@ -159,6 +179,38 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """That an owner lets somebody else see memories: one, or as a live rule all with a tag.
+
+    What is sensitive, deleted or superseded is never seen by others, nor are earlier versions.
+    """
+
+    owner: UserId
+    reader: UserId
+    right: Right
+    memory: MemoryId | None = None  #: either this
+    tag: str | None = None  #: or this
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A bearer key; the secret itself is known to its bearer alone."""
+
+    id: str  #: the part of it that is no secret
+    user: UserId
+    access: Access
+    hash: bytes = field(repr=False)  #: of the secret
+    label: str = ""
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    per_minute: int | None = None  #: requests
+    per_day: int | None = None  #: writes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """The memory was new and is now durable."""
 
@@ -180,6 +232,7 @@ class Filter:
     """Which memories of a scope are meant; honoured inside the store."""
 
     scope: Scope
+    reader: UserId | None = None  #: somebody else, who sees only what was shared with them
     now: datetime  #: the moment from which validity is judged
     categories: frozenset[str] = frozenset()  #: any of these
     tags: frozenset[str] = frozenset()  #: all of these
@@ -194,7 +247,14 @@ class Filter:
     @property
     def is_scope_alone(self) -> bool:
         """Whether nothing is asked of a memory but that the scope holds it now."""
-        asked = (self.created_from, self.created_to, self.session, self.project, self.agent)
+        asked = (
+            self.reader,
+            self.created_from,
+            self.created_to,
+            self.session,
+            self.project,
+            self.agent,
+        )
         return not self.categories and not self.tags and {*asked, self.as_of} == {None}
 
 

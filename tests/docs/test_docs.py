@@ -16,7 +16,7 @@ import typer.main
 from recollect import errors
 from recollect.config import Settings
 from recollect.interfaces.cli import app
-from recollect.interfaces.cli.guard import EXIT_CODES
+from recollect.interfaces.failures import MEANINGS
 from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord, SecretRecord
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +114,7 @@ def test_every_command_and_option_is_in_the_reference(path: str, command: Any) -
 def test_every_exit_status_of_an_error_is_in_the_reference() -> None:
     text = read("docs/reference/cli.md")
 
-    assert [code for _, code in EXIT_CODES if f"| {code} |" not in text] == []
+    assert [x.exit_code for x in MEANINGS if f"| {x.exit_code} |" not in text] == []
 
 
 @pytest.mark.parametrize(

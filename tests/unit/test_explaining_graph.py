@@ -188,10 +188,10 @@ def test_a_limit_or_a_budget_costs_the_graph_nothing(ask: Callable[..., Query]) 
     counted = Counted()
     once = FollowedOnce(counted)
     for limit in (1, 2, 3):
-        once(ask("walrus", limit=limit, budget_bytes=100 * limit), (), ())
+        once(ask("walrus", limit=limit, budget_bytes=100 * limit), (), {})
     assert counted.asked == 1
-    once(ask("walrus", pool=99), (), ())
-    once(ask("seal"), (), ())
+    once(ask("walrus", pool=99), (), {})
+    once(ask("seal"), (), {})
     assert counted.asked == 3
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.protocols.accounts import Accounts, User
 from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch, ReadSoFar
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
@@ -19,6 +20,7 @@ from recollect.protocols.search import (
     SpaceState,
 )
 from recollect.protocols.secrets import AuditEntry, Secrets, Vault
+from recollect.protocols.sharing import Shares
 from recollect.protocols.store import Finding, Store, StoreFacts
 from recollect.protocols.work import Job, Work, WorkCount, WorkState
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:  # numpy, which most commands need nothing of
     from recollect.protocols.vectors import Vector, Vectors
 
 __all__ = [
+    "Accounts",
     "AuditEntry",
     "Current",
     "DenseAnswer",
@@ -53,12 +56,14 @@ __all__ = [
     "Reranker",
     "Sealed",
     "Secrets",
+    "Shares",
     "SpaceState",
     "Spaces",
     "Statistics",
     "Store",
     "StoreFacts",
     "Unavailable",
+    "User",
     "Vault",
     "Vector",
     "Vectors",

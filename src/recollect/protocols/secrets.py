@@ -11,14 +11,16 @@ from recollect.types import Memory, MemoryId, Scope, UserId
 
 
 class AuditEntry(NamedTuple):
-    """That somebody did something with a secret."""
+    """That somebody did something that is to be accounted for."""
 
     at: datetime
     owner: UserId
-    action: str  #: such as "get"
+    action: str  #: such as "get" of a secret, or "share"
     id: MemoryId | None
     version: int | None
     agent: str | None  #: who asked, as far as it is known
+    key: str | None = None  #: the id of the key by which it was asked
+    detail: str | None = None
 
 
 class Secrets(Protocol):

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from recollect.protocols.accounts import Accounts
 from recollect.protocols.graph import Graph
 from recollect.protocols.memories import Links, Memories
 from recollect.protocols.search import LexicalSearch, Spaces
 from recollect.protocols.secrets import Secrets
+from recollect.protocols.sharing import Shares
 from recollect.protocols.work import Work
 
 
@@ -33,7 +35,9 @@ class StoreFacts(NamedTuple):
         return ", ".join([*size, *map(" ".join, self.versions.items())])
 
 
-class Store(Memories, Links, LexicalSearch, Spaces, Work, Secrets, Graph, Protocol):
+class Store(
+    Memories, Links, LexicalSearch, Spaces, Work, Secrets, Graph, Shares, Accounts, Protocol
+):
     """All that a store does."""
 
     def check(self) -> list[Finding]:

@@ -13,25 +13,11 @@ from typing import Any, ParamSpec, TypeVar
 
 import typer
 
-from recollect.errors import (
-    Conflict,
-    InvalidInput,
-    InvalidText,
-    NotFound,
-    RecollectError,
-    StoreFailure,
-)
+from recollect.errors import InvalidText, RecollectError
 from recollect.interfaces.cli import lazy
 from recollect.interfaces.cli.session import Globals, write_json
+from recollect.interfaces.failures import meaning_of
 
-#: The first class that an error belongs to gives the exit code.
-EXIT_CODES: tuple[tuple[type[RecollectError], int], ...] = (
-    (InvalidInput, 2),
-    (NotFound, 3),
-    (Conflict, 4),
-    (StoreFailure, 5),
-    (RecollectError, 1),
-)
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 PIPE_CLOSED = 141  # 128 + SIGPIPE
@@ -42,7 +28,7 @@ Result = TypeVar("Result")
 
 def exit_code(error: RecollectError) -> int:
     """The exit code of an error."""
-    return next(code for kind, code in EXIT_CODES if isinstance(error, kind))
+    return meaning_of(error).exit_code
 
 
 def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

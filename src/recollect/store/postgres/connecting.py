@@ -174,11 +174,16 @@ class Connections:
         )
 
     def _configure(self, connection: Connection[Any]) -> None:
-        # One type for all numbers, or a statement is prepared anew for each size of them.
-        connection.adapters.register_dumper(int, Int8Dumper)
-        connection.adapters.register_dumper(Reals, RealsDumper)
-        connection.adapters.register_dumper(list, PlainListDumper)
+        adapt(connection)
         connection.prepare_threshold = 2 if self._prepares else None
+
+
+def adapt(connection: Connection[Any]) -> None:
+    """Have a connection send parameters as the statements of a store expect them."""
+    # One type for all numbers, or a statement is prepared anew for each size of them.
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.adapters.register_dumper(Reals, RealsDumper)
+    connection.adapters.register_dumper(list, PlainListDumper)
 
 
 def _is_open(connection: Connection[Any]) -> bool:

@@ -1,0 +1,47 @@
+"""What an error means on each surface: one table, by type, never by the text of a message."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import NamedTuple
+
+from recollect import errors
+from recollect.errors import RecollectError
+
+
+class Meaning(NamedTuple):
+    """How surfaces tell an error."""
+
+    error: type[RecollectError]
+    exit_code: int  #: of a command
+    status: HTTPStatus
+    rpc_code: int  #: of a protocol error of MCP; a tool says an error in its result
+
+
+_INVALID_PARAMS = -32602  # of JSON-RPC
+_NOT_FOUND = -32002  # of MCP: no such resource
+_SERVER = -32000  # the first of those that JSON-RPC leaves to servers
+
+#: The first row that an error belongs to says what it means.
+MEANINGS: tuple[Meaning, ...] = (
+    Meaning(errors.RequestTooLarge, 2, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _INVALID_PARAMS),
+    Meaning(errors.InvalidInput, 2, HTTPStatus.UNPROCESSABLE_ENTITY, _INVALID_PARAMS),
+    Meaning(errors.NotFound, 3, HTTPStatus.NOT_FOUND, _NOT_FOUND),
+    Meaning(errors.VersionConflict, 4, HTTPStatus.PRECONDITION_FAILED, _SERVER - 1),
+    Meaning(errors.Conflict, 4, HTTPStatus.CONFLICT, _SERVER - 1),
+    Meaning(errors.StoreFailure, 5, HTTPStatus.SERVICE_UNAVAILABLE, _SERVER - 2),
+    Meaning(errors.NotAuthenticated, 6, HTTPStatus.UNAUTHORIZED, _SERVER - 3),
+    Meaning(errors.Later, 6, HTTPStatus.TOO_MANY_REQUESTS, _SERVER - 4),
+    Meaning(errors.AccessDenied, 6, HTTPStatus.FORBIDDEN, _SERVER - 3),
+    Meaning(errors.TimedOut, 7, HTTPStatus.GATEWAY_TIMEOUT, _SERVER - 5),
+    Meaning(errors.ServerFailure, 7, HTTPStatus.SERVICE_UNAVAILABLE, _SERVER - 5),
+    Meaning(errors.VaultFailure, 1, HTTPStatus.SERVICE_UNAVAILABLE, _SERVER - 6),
+    Meaning(errors.ModelFailure, 1, HTTPStatus.SERVICE_UNAVAILABLE, _SERVER - 6),
+    Meaning(errors.RecollectError, 1, HTTPStatus.INTERNAL_SERVER_ERROR, _SERVER),
+)
+
+
+def meaning_of(error: RecollectError | type[RecollectError]) -> Meaning:
+    """How surfaces tell this error."""
+    kind = error if isinstance(error, type) else type(error)
+    return next(each for each in MEANINGS if issubclass(kind, each.error))
