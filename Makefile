@@ -40,7 +40,8 @@ check: $(READY) ## The fast part of the tests: format, lint, types, import contr
 test: check ## Everything: also contracts, migrations, surfaces, crashes, a bare install
 	@scripts/need-chromium
 	@scripts/need-postgres-tools
-	$(BIN)/pytest -n 2 tests/contract tests/migration tests/surfaces tests/acceptance tests/docs
+	@scripts/need-inspector
+	$(BIN)/pytest -n 2 tests/contract tests/migration tests/poisoned tests/surfaces tests/acceptance tests/docs
 	@scripts/check-install "$(PYTHON)"
 
 fix: $(READY) ## Format the code and mend what can be mended

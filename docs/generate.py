@@ -30,8 +30,9 @@ from recollect import errors
 from recollect.config import PREFIX, PROVIDER_VARIABLES, Settings
 from recollect.embed.choose import FORMS as EMBEDDERS
 from recollect.embedded_text import PARTS
-from recollect.interfaces.cli.guard import InternalError, exit_code
+from recollect.interfaces.cli.guard import exit_code
 from recollect.interfaces.cli.main import app
+from recollect.interfaces.failures import InternalError
 from recollect.recall.lexical import LexicalWeights
 from recollect.rerank.choose import FORMS as RERANKERS
 
@@ -189,7 +190,7 @@ def _default(name: str, info: Any) -> str:  # noqa: ANN401  pydantic's own type 
     if name == "vault_key_file":
         return "`recollect/vault.keys` in the user's data folder"
     value = info.get_default(call_default_factory=True)
-    if value is None or value == {}:
+    if value is None or value in ({}, ()):
         return "none"
     return f"`{', '.join(value)}`" if isinstance(value, tuple) else f"`{value}`"
 
@@ -207,6 +208,13 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
     return {
         "store": "a path, a URL, `postgres` or `postgres:FOLDER`",
         "replica": "a URL, or none",
+        "server": "a URL, or none",
+        "server_key": "a text, or none",
+        "server_url": "a URL, or none",
+        "server_hosts": "names",
+        "auth": "auto, on or off",
+        "oauth_issuers": "URLs",
+        "telemetry": "true or false",
         "decay_days": "days above 0 by category",
         "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",

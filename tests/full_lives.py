@@ -17,15 +17,19 @@ import numpy as np
 from plain_reading import HOUR, after, deleted, extraction_of, mention, states
 from recollect.concepts import Merge, Role
 from recollect.errors import RecollectError
-from recollect.protocols import AuditEntry, History, Page, Sealed, Store
+from recollect.protocols import AuditEntry, History, Page, Sealed, Store, User
 from recollect.types import (
+    Access,
     Filter,
+    Key,
     Link,
     LinkKind,
     Memory,
     MemoryId,
     Provenance,
+    Right,
     Scope,
+    Share,
     Space,
     State,
     Trust,
@@ -40,6 +44,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOON + timedelta(days=99)
 BIRDS = ["Gannet", "Heron", "Ilse", "Dunlin", "Größe", "Skua 2", "北", "Tern"]
 WORDS = ["walrus", "otter", "parse_config", "3.11.7", "naïve", "日本語", "the", "%_\\'\""]
+TAGS = ["red", "dark green", 'ü,"{}\\']
 EVERY_STATE = frozenset(State)
 
 
@@ -73,6 +78,8 @@ class Life:
         self._rotate()
         self._leave_work()
         self._purge()
+        self._share()
+        self._let_in()
 
     # ---- memories ------------------------------------------------------------------------------
 
@@ -103,7 +110,7 @@ class Life:
             owner=scope.user,
             content=f"{birds[0]} | {birds[1]} | {said} | {rest}",
             category=chance.choice(["facts", "people"]),
-            tags=tuple(chance.sample(["red", "dark green", 'ü,"{}\\'], chance.randrange(3))),
+            tags=tuple(chance.sample(TAGS, chance.randrange(3))),
             keywords=tuple(chance.sample(["beak", "NULL", "wing"], chance.randrange(3))),
             importance=chance.random(),
             sensitive=chance.random() < 0.15,
@@ -185,6 +192,51 @@ class Life:
     def _purge(self) -> None:
         for scope, memory in self.chance.sample(self.kept, 3):
             self.store.purge(scope, [memory.id])
+
+    # ---- others --------------------------------------------------------------------------------
+
+    def _share(self) -> None:
+        """Share memories and tags, some with another right later, and end some of that."""
+        for _ in range(30):
+            owner, memory = self.chance.choice(self.kept)
+            reader = self.chance.choice([scope for scope in OWNERS if scope != owner])
+            by_tag = self.chance.random() < 0.5
+            self.now += HOUR
+            made = Share(
+                owner=owner.user,
+                reader=reader.user,
+                right=self.chance.choice([*Right]),
+                memory=None if by_tag else memory.id,
+                tag=self.chance.choice(TAGS) if by_tag else None,
+                created_at=self.now,
+            )
+            with suppress(RecollectError):  # it may be purged
+                self.store.add_share(owner, made)
+            if self.chance.random() < 0.3:
+                self.store.end_share(owner, replace(made, ended_at=self.now + HOUR))
+
+    def _let_in(self) -> None:
+        """Users, some of them disabled, with keys, some of them revoked, that were used."""
+        for number, scope in enumerate(OWNERS):
+            self.store.add_user(User(scope.user, self.now))
+            self.store.set_disabled(scope.user, self.now if number == 1 else None)
+            key = Key(
+                id=f"k{number}",
+                user=scope.user,
+                access=[*Access][number % 3],
+                hash=bytes(range(number, 32 + number)),
+                label="zoë's laptop",
+                created_at=self.now,
+                expires_at=[None, LATER][number % 2],
+                per_minute=[None, 60][number % 2],
+                per_day=[9, None][number % 2],
+            )
+            self.store.add_key(key)
+            self.store.count_writes(key.id, self.now.date(), 9)
+            self.store.count_writes(key.id, NOON.date(), 9)
+            told = AuditEntry(self.now, scope.user, "share", None, None, None, key.id, "with eve")
+            self.store.note(told)
+        self.store.end_key("k2", revoked_at=LATER)
 
     # ---- background work and the graph ---------------------------------------------------------
 
@@ -271,6 +323,8 @@ def everything(store: Store) -> dict[str, Any]:
         "work": sorted(store.work_counts(LATER)),
         "next": store.next_due(LATER),
         "keys": (store.sealed_under(), store.retired_keys()),
+        "users": store.users(),
+        "bearers": store.keys(),
     }
     return whole | {scope.user: dict(_of(store, scope)) for scope in OWNERS}
 
@@ -298,6 +352,12 @@ def _of(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "hubs", store.hubs(scope, 99)
     yield "merges", store.merges(scope, undone=True)
     yield "graph", store.graph_counts(scope)
+    yield "terms", store.lexical_statistics(scope, ["walru", "now"])
+    yield "shares", store.shares(scope)
+    yield "shared", store.shared_with(scope.user)
+    for owner in store.sharers(scope.user):
+        seen = replace(admitted, scope=Scope(user=owner), reader=scope.user)
+        yield f"seen of {owner}", (store.browse(seen, Page(limit=999)), store.rights(seen, ids))
 
 
 def _matches(store: Store, filter: Filter, term: str) -> list[tuple[object, ...]]:
@@ -306,5 +366,7 @@ def _matches(store: Store, filter: Filter, term: str) -> list[tuple[object, ...]
 
 
 def _nearest(store: Store, filter: Filter, space: Space) -> object:
+    """The nearest; in the last place two kinds of stores may round a cosine differently."""
     query = np.linspace(-1, 1, space.dimensions).astype(np.float32)
-    return store.nearest(filter, space, query, 99).nearest
+    nearest = store.nearest(filter, space, query, 99).nearest
+    return [(near.id, round(near.cosine, 4)) for near in nearest]

@@ -11,9 +11,8 @@ import pytest
 from recollect import analysis
 from recollect.concepts import Role
 from recollect.protocols import Page, Store
-from recollect.store.postgres.store import PostgresStore
 from recollect.types import Filter, Link, Memory, MemoryId, Scope, Space, State
-from tenants import Edge, Tenants
+from tenants import Edge, Tenants, Thing
 
 WORDS = ["heron", "otter", "gannet", "dunlin"]
 IDS = [MemoryId(f"m{number:02}") for number in range(6)]  # the same for all: each has some of them
@@ -49,6 +48,15 @@ class Looking:
         self.at_the_graph()
         self.at_secrets()
 
+    def as_reader(self) -> None:
+        """What somebody sees by whom the filter is read: what is shared, and nothing beside."""
+        self.at_shared_memories()
+        self.at_shared_words()
+        self.by_matching()
+        self.by_meaning()
+        self.at_shared_concepts()
+        self.at_evidence()
+
     def at_memories(self) -> None:
         store, scope, as_of = self.store, self.scope, self.filter.as_of
         versions, present = self.model.versions(scope), self.model.present(scope)
@@ -57,14 +65,33 @@ class Looking:
             assert store.get(scope, id_) == present.get(id_)
             assert store.versions(scope, id_) == [each for each in versions if each.id == id_]
         assert store.resolve(scope, "m", _MANY) == sorted({each.id for each in versions})
-        for newest_first in (True, False):
-            page = Page(limit=_MANY, newest_first=newest_first)
-            browsed = store.browse(replace(self.filter, states=frozenset(State)), page)
-            assert {each.id: each for each in browsed} == self.model.admitted(self.filter)
+        self._browse()
         facts = store.statistics(scope, self.filter.now)
         assert facts.live + facts.superseded + facts.expired + facts.deleted == len(present)
         assert facts.earlier_versions == len(versions) - len(present)
         assert sum(facts.categories.values()) == facts.live
+
+    def _browse(self) -> None:
+        for newest_first in (True, False):
+            page = Page(limit=_MANY, newest_first=newest_first)
+            browsed = self.store.browse(replace(self.filter, states=frozenset(State)), page)
+            assert {each.id: each for each in browsed} == self.model.admitted(self.filter)
+
+    def at_shared_memories(self) -> None:
+        store, filter_, admitted = self.store, self.filter, self.model.admitted(self.filter)
+        self._browse()
+        assert store.visible(filter_, IDS) == admitted
+        assert store.visible_beginning(filter_, "m", _MANY) == sorted(admitted)
+        rights = {id_: self.model.right(filter_, memory) for id_, memory in admitted.items()}
+        assert store.rights(filter_, IDS) == rights
+        given = {thing for thing in self.model.shares if thing.reader == filter_.reader}
+        assert filter_.reader is not None
+        assert {*store.sharers(filter_.reader)} == {thing.owner for thing in given}
+        told = store.shared_with(filter_.reader)
+        assert {Thing(x.owner, x.reader, x.memory, x.tag) for x in told} == given
+        assert all(
+            x.right == self.model.shares[Thing(x.owner, x.reader, x.memory, x.tag)] for x in told
+        )
 
     def at_links(self) -> None:
         store, scope, as_of = self.store, self.scope, self.filter.as_of
@@ -79,10 +106,25 @@ class Looking:
         everybodys = [*WORDS, *{word for own in self.model.names.values() for word in own}]
         held = [each for each in self.model.versions(self.scope) if each.deleted_at is None]
         statistics = self.store.lexical_statistics(self.scope, everybodys)
-        if isinstance(self.store, PostgresStore):  # a file counts all that it holds
-            assert statistics.total == len(held)
-            said = self.model.said[self.scope]  # how frequent a term is may be remembered
-            assert all(count <= said[term] for term, count in statistics.frequency.items())
+        assert statistics.total == len(held)
+        said = self.model.said[self.scope]  # how frequent a term is may be remembered
+        assert all(count <= said[term] for term, count in statistics.frequency.items())
+        self.by_matching()
+
+    def at_shared_words(self) -> None:
+        """Of what is not shared no word is counted."""
+        seen = [*self.model.shared(self.filter).values()]
+        everybodys = [*WORDS, *{word for own in self.model.names.values() for word in own}]
+        statistics = self.store.visible_statistics(self.filter, everybodys)
+        assert statistics.total == len(seen)
+        lengths = [analysis.entry(memory).length for memory in seen]
+        assert statistics.average_length == pytest.approx(sum(lengths) / (len(seen) or 1))
+        assert statistics.frequency == {
+            term: sum(_holds(memory, term) for memory in seen) for term in everybodys
+        }
+
+    def by_matching(self) -> None:
+        everybodys = [*WORDS, *{word for own in self.model.names.values() for word in own}]
         findable = self.model.findable(self.filter)
         for terms in (everybodys, WORDS[:1], WORDS[:2]):
             for every, enough in ((False, any), (True, all)):
@@ -106,6 +148,11 @@ class Looking:
         assert self.store.cosines(self.filter, SPACE, asked, IDS) == embedded
         assert answer.searched == len(embedded)
         assert answer.population <= len(self.model.present(self.scope))
+        if self.filter.reader is not None:
+            assert answer.population == len(embedded)
+            cosines = [near.cosine for near in answer.nearest] or [0.0]
+            assert answer.mean == pytest.approx(np.mean(cosines), abs=3e-3)
+            assert answer.deviation == pytest.approx(np.std(cosines), abs=3e-3)
 
     def at_concepts(self) -> None:
         store, scope, own = self.store, self.scope, self.model.names[self.scope]
@@ -145,10 +192,39 @@ class Looking:
             assert {each.id for each in mentioned} == read
             assert {each.concept for each in mentioned} <= own
             assert all(each.memories <= self._most for each in mentioned)
+        self.at_evidence()
+
+    def at_shared_concepts(self) -> None:
+        """A concept is known by the names that visible memories use, and counted by them."""
+        store, filter_ = self.store, self.filter
+        everybodys = sorted({name for names in self.model.names.values() for name in names})
+        seen = [x for x in self.model.shared(filter_).values() if x in self.model.read]
+        used = {name for memory in seen for name in self.model.mentions[memory]}
+        concepts = store.visible_concepts(filter_, everybodys)
+        assert {*concepts} == used
+        for concept in concepts.values():
+            said = [{concept.name, *concept.aliases} & self.model.mentions[x] for x in seen]
+            assert {concept.name, *concept.aliases} <= used
+            assert concept.memories == sum(map(len, said))
+        counted = {each.name: (each.memories, each.subjects) for each in concepts.values()}
+        read = {id_ for id_, x in self.model.findable(filter_).items() if x in self.model.read}
+        for mentioned in (
+            store.mentions_in(filter_, IDS),
+            store.mentioning(filter_, everybodys, _MANY),
+            [*store.all_mentions(filter_)],
+        ):
+            assert {each.id for each in mentioned} == read
+            assert all(counted[each.concept] == each[3:] for each in mentioned)
+
+    def at_evidence(self) -> None:
+        store, filter_, own = self.store, self.filter, self.model.names[self.scope]
+        everybodys = {name for names in self.model.names.values() for name in names}
+        findable = self.model.findable(filter_)
         for related in (store.relations(filter_, everybodys, _MANY), store.all_relations(filter_)):
             for relation in related:
                 assert {relation.source, relation.target} <= own
                 assert {*relation.evidence} <= {*findable}
+                assert relation.evidence or filter_.reader is None
 
     def at_secrets(self) -> None:
         records = [record for id_ in IDS for record in self.store.sealed(self.scope, id_)]

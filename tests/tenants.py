@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from recollect.concepts import ConceptName, name_of
 from recollect.filters import admits
-from recollect.protocols import AuditEntry
+from recollect.protocols import AuditEntry, Sealed
 from recollect.store.postgres.lexicon import mark
-from recollect.types import Filter, Link, Memory, MemoryId, Scope, UserId
+from recollect.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId
 
 Edge = tuple[MemoryId, str, MemoryId]  #: a link: from where, of which kind, and to where
 
@@ -69,6 +69,15 @@ class Held(NamedTuple):
     until: datetime | None = None
 
 
+class Thing(NamedTuple):
+    """What is shared by whom with whom: one memory, or whatever has a tag."""
+
+    owner: UserId
+    reader: UserId
+    id: MemoryId | None = None
+    tag: str | None = None
+
+
 @dataclass
 class Tenants:
     """All that anybody holds: every version, and what belongs to each user beside."""
@@ -82,6 +91,8 @@ class Tenants:
     holding: dict[Scope, set[Edge]] = field(default_factory=_sets)  #: of those, what was not undone
     sealed: dict[Scope, set[tuple[MemoryId, int]]] = field(default_factory=_sets)
     noted: dict[Scope, list[AuditEntry]] = field(default_factory=lambda: defaultdict(list))
+    mentions: dict[Memory, set[ConceptName]] = field(default_factory=lambda: defaultdict(set))
+    shares: dict[Thing, Right] = field(default_factory=dict)  #: that have not ended
 
     def keep(self, scope: Scope, memory: Memory) -> None:
         """A version becomes the present one of its memory."""
@@ -109,6 +120,7 @@ class Tenants:
     def purge(self, scope: Scope, id_: MemoryId) -> None:
         self.held = [each for each in self.held if not _is(each.memory, scope, id_)]
         self.sealed[scope] = {each for each in self.sealed[scope] if each[0] != id_}
+        self.shares = {x: y for x, y in self.shares.items() if (x.owner, x.id) != (scope.user, id_)}
         for links in (self.links, self.holding):
             links[scope] = {each for each in links[scope] if id_ not in each}
 
@@ -137,12 +149,57 @@ class Tenants:
     def admitted(self, filter: Filter) -> dict[MemoryId, Memory]:
         """Those of them that a filter admits, deleted or not."""
         present = self.present(filter.scope, filter.as_of)
+        if filter.reader is not None:
+            present = self.shared(filter)
         return {id_: memory for id_, memory in present.items() if admits(filter, memory)}
 
     def findable(self, filter: Filter) -> dict[MemoryId, Memory]:
         """Those of them that a leg may find."""
         admitted = self.admitted(filter)
         return {id_: memory for id_, memory in admitted.items() if memory.deleted_at is None}
+
+    def shared(self, filter: Filter) -> dict[MemoryId, Memory]:
+        """What an owner shares with a reader now: nothing as of any moment."""
+        if filter.as_of is not None:
+            return {}
+        replaced = self.replaced(filter.scope)
+        return {
+            id_: memory
+            for id_, memory in self.present(filter.scope).items()
+            if memory.deleted_at is None
+            and id_ not in replaced
+            and self.right(filter, memory) is not None
+        }
+
+    def replaced(self, scope: Scope) -> set[MemoryId]:
+        """What is superseded by something that is not deleted."""
+        present = self.present(scope)
+        live = {id_ for id_, memory in present.items() if memory.deleted_at is None}
+        superseding = [x for x in self.holding[scope] if x[1] == LinkKind.SUPERSEDES]
+        return {target for source, _, target in superseding if source in live}
+
+    def right(self, filter: Filter, memory: Memory) -> Right | None:
+        """What a reader may do with a memory, be it deleted or superseded."""
+        rights = {
+            right
+            for thing, right in self.shares.items()
+            if (thing.owner, thing.reader) == (memory.owner, filter.reader)
+            and (thing.id == memory.id or thing.tag in memory.tags)
+        }
+        return None if memory.sensitive else max(rights, key=[*Right].index, default=None)
+
+
+def sealed(scope: Scope, memory: Memory) -> Sealed:
+    """The record of a version that is hidden."""
+    return Sealed(
+        owner=scope.user,
+        id=memory.id,
+        version=memory.version,
+        key_id="key",
+        nonce=b"0",
+        ciphertext=b"hidden",
+        fingerprint=f"{memory.id} {memory.version}".encode(),
+    )
 
 
 def _is(memory: Memory, scope: Scope, id_: MemoryId) -> bool:

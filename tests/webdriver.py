@@ -26,7 +26,42 @@ _FLAGS = (
     "--disable-dev-shm-usage",
 )
 _STARTED = "started successfully on port "
-KEYS = {"tab": "\ue004", "right": "\ue014", "enter": "\ue007", "space": " "}
+KEYS = {
+    "tab": "\ue004",
+    "enter": "\ue007",
+    "escape": "\ue00c",
+    "up": "\ue013",
+    "right": "\ue014",
+    "down": "\ue015",
+    "space": " ",
+}
+
+#: The texts of a page that are shown with too little contrast.
+FAINT = """
+const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
+const luminance = (colour) => channels(colour).slice(0, 3).map((value) => value / 255)
+  .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
+const ground = (element) => {
+  for (let at = element; at; at = at.parentElement) {
+    const colour = getComputedStyle(at).backgroundColor;
+    if ((channels(colour)[3] ?? 1) === 1) return colour;
+  }
+  return getComputedStyle(document.body).backgroundColor;
+};
+const faint = [];
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const element = walker.currentNode.parentElement;
+  if (!walker.currentNode.data.trim() || !element.getClientRects().length) continue;
+  if (element.closest('script, style, title, desc')) continue;
+  const style = getComputedStyle(element);
+  const colour = element.closest('svg') ? style.fill : style.color;
+  const [dark, bright] = [luminance(colour), luminance(ground(element))].sort((a, b) => a - b);
+  if ((bright + 0.05) / (dark + 0.05) < 4.5) faint.push(walker.currentNode.data.trim());
+}
+return faint;
+"""
 
 
 class Browser:
@@ -43,14 +78,31 @@ class Browser:
 
     def open(self, page: Path) -> None:
         """Shows a file; what was logged about earlier pages is forgotten."""
+        self.visit(page.as_uri())
+
+    def visit(self, address: str) -> None:
+        """Shows what is at an address, likewise."""
         self._ask("url", url="about:blank")
         self.console()
         self.requests()
-        self._ask("url", url=page.as_uri())
+        self._ask("url", url=address)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """What a function body returns inside the page."""
         return self._ask("execute/sync", script=script, args=[*arguments])
+
+    def wait(self, script: str, *arguments: Any) -> Any:
+        """What a function body returns as soon as that is something."""
+        looking = f"""
+            const given = [...arguments];
+            const done = given.pop();
+            const find = function () {{ {script} }};
+            const look = () => {{
+              const found = find(...given);
+              if (found) done(found); else requestAnimationFrame(look);
+            }};
+            look();"""
+        return self._ask("execute/async", script=looking, args=[*arguments])
 
     def press(self, *keys: str) -> None:
         """Keys as if typed by hand, wherever the focus is."""

@@ -1,5 +1,8 @@
 """Recollect: a persistent memory for AI agents that explains what it recalls."""
 
+import importlib
+from typing import TYPE_CHECKING
+
 from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.errors import RecollectError
@@ -19,8 +22,13 @@ from recollect.types import (
     Trust,
 )
 
+if TYPE_CHECKING:
+    from recollect.interfaces.client.clients import AsyncClient, Client, connect
+
 __all__ = [
     "AlreadyKnown",
+    "AsyncClient",
+    "Client",
     "Hit",
     "Link",
     "LinkKind",
@@ -38,4 +46,13 @@ __all__ = [
     "Trace",
     "Trust",
     "WhyNot",
+    "connect",
 ]
+
+_OF_CLIENTS = ("AsyncClient", "Client", "connect")  # whoever talks to no server needs no httpx
+
+
+def __getattr__(name: str) -> object:
+    if name in _OF_CLIENTS:
+        return getattr(importlib.import_module("recollect.interfaces.client.clients"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

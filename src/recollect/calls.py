@@ -257,7 +257,7 @@ class Caller:
         raise CallFailed(
             f"answered {named}: {self.excerpt(content.decode(errors='replace'))}",
             status=status,
-            retry_after=_wanted_pause(response.headers.get("Retry-After", "")),
+            retry_after=wanted_pause(response.headers.get("Retry-After", "")),
             permanent=status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in _PASSING,
         )
 
@@ -309,16 +309,33 @@ def _read(response: httpx.Response, most: int, deadline: float) -> bytes:
     return b"".join(pieces)[:most]
 
 
+class GivenUp(Exception):
+    """Waiting for another try is of no use; the message ends a sentence about what went wrong."""
+
+
+def pause_after(tried: int, patience: Patience, *, wanted: float | None, left: float) -> float:
+    """How many seconds to wait after so many tries, when so many are left for everything.
+
+    Raises:
+        GivenUp: there is no time for it, or the server wants more of it than it gets.
+    """
+    grown = min(patience.first_pause * 2.0 ** (tried - 1), patience.longest_pause)
+    pause = wanted or grown
+    if pause > patience.longest_pause:
+        raise GivenUp(f"; it wants us to wait {pause:,.0f} seconds")
+    pause *= 1.0 + patience.jitter * random.random()  # noqa: S311  no secret depends on it
+    if pause >= left:
+        raise GivenUp(" (no time is left for another try)")
+    return pause
+
+
 def _pause(failed: CallFailed, tried: int, patience: Patience, deadline: float) -> float:
     """How long to wait before the next try, when there is time for it."""
-    grown = min(patience.first_pause * 2.0 ** (tried - 1), patience.longest_pause)
-    pause = failed.retry_after or grown
-    if pause > patience.longest_pause:
-        raise _given_up(failed, f"; it wants us to wait {pause:,.0f} seconds") from None
-    pause *= 1.0 + patience.jitter * random.random()  # noqa: S311  no secret depends on it
-    if time.monotonic() + pause >= deadline:
-        raise _given_up(failed, " (no time is left for another try)") from None
-    return pause
+    left = deadline - time.monotonic()
+    try:
+        return pause_after(tried, patience, wanted=failed.retry_after, left=left)
+    except GivenUp as why:
+        raise _given_up(failed, str(why)) from None
 
 
 def _given_up(failed: CallFailed, why: str) -> CallFailed:
@@ -326,7 +343,7 @@ def _given_up(failed: CallFailed, why: str) -> CallFailed:
     return CallFailed(told, status=failed.status, retry_after=failed.retry_after, sent=failed.sent)
 
 
-def _wanted_pause(text: str) -> float | None:
+def wanted_pause(text: str) -> float | None:
     """How many seconds a `Retry-After` asks for, as a number or as a date."""
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         return float(text)

@@ -16,8 +16,6 @@ from typing import Annotated, Any, Literal, Self
 
 import platformdirs
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
     ValidationError,
@@ -31,6 +29,7 @@ from recollect.embed import choose as embed
 from recollect.recall.graph import Spread
 from recollect.recall.lexical import LexicalWeights
 from recollect.rerank import choose as rerank
+from recollect.server_settings import ServerSettings
 from recollect.store_name import StoreFile, StoreName, StoreServer, fingerprint, store_name
 from recollect.types import Trust
 
@@ -75,10 +74,8 @@ def state_folder() -> Path:
     return Path(platformdirs.user_state_dir("recollect", appauthor=False))
 
 
-class Settings(BaseModel):
+class Settings(ServerSettings):
     """Everything that can be configured."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     store: StoreName = Field(
         default_factory=_default_store,
@@ -270,6 +267,13 @@ class Settings(BaseModel):
     )
     llm_key: SecretStr | None = Field(
         default=None, description="The key for that server, if it wants one; never shown."
+    )
+    server: str | None = Field(
+        default=None,
+        description="Where a Recollect server is, for `recollect.connect()` and `recollect mcp`.",
+    )
+    server_key: SecretStr | None = Field(
+        default=None, description="The bearer key for that server; never shown."
     )
 
     @property

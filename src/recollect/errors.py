@@ -25,9 +25,15 @@
     │   ├── InvalidUser             a name that no user can have
     │   ├── InvalidShare            what cannot be shared, or with whom
     │   ├── InvalidKeyTerms         how long, how often or for what a key is to be good
-    │   ├── InvalidRequest          a body, a parameter or a header that cannot be read
+    │   ├── InvalidRequest          a body, a parameter or a header that cannot be accepted
+    │   ├── UnreadableRequest       its body is not JSON, or it is not even HTTP
+    │   ├── HeadTooLong             the headers of a request
+    │   ├── WrongMediaType          said to be something else than JSON
+    │   ├── MethodNotAllowed        a path that is not asked so
+    │   ├── AddressTooLong          a path with its parameters
     │   └── RequestTooLarge
     ├── NotFound                    no such memory, link or file in this scope
+    │   ├── PathNotFound            of a server
     │   ├── MemoryNotFound
     │   ├── LinkNotFound
     │   ├── ConceptNotFound
@@ -249,13 +255,51 @@ class InvalidUser(InvalidInput):
 class InvalidShare(InvalidInput):
     """This cannot be shared so."""
 
+    hint = "Share a memory of your own, or a tag, with another user: to read or to write."
+
 
 class InvalidKeyTerms(InvalidInput):
     """A key cannot have these terms."""
 
+    hint = "`recollect key create --help` says what a key may have."
+
 
 class InvalidRequest(InvalidInput):
+    """The request cannot be accepted as it is."""
+
+    hint = "/openapi.json of the server describes every field."
+    #: Of each field at fault: its name, the kind of fault, and what is wrong.
+    fields: Sequence[tuple[str, str, str]] = ()
+
+
+class UnreadableRequest(InvalidInput):
     """The request cannot be read."""
+
+    hint = "Send one JSON object, in UTF-8."
+
+
+class WrongMediaType(InvalidInput):
+    """The body of the request is of another kind than the server reads."""
+
+    hint = "Send JSON, with `Content-Type: application/json`."
+
+
+class MethodNotAllowed(InvalidInput):
+    """The path is not asked with this method."""
+
+    hint = "The `Allow` header of the answer names the methods."
+
+
+class AddressTooLong(InvalidInput):
+    """The address of the request is longer than the server reads."""
+
+    hint = "Ask for less at once."
+
+
+class HeadTooLong(InvalidInput):
+    """The head of the request is longer than the server reads."""
+
+    hint = "Send shorter headers."
 
 
 class RequestTooLarge(InvalidInput):
@@ -266,6 +310,12 @@ class RequestTooLarge(InvalidInput):
 
 class NotFound(RecollectError):
     """What was asked for is not here."""
+
+
+class PathNotFound(NotFound):
+    """The server has nothing at this path."""
+
+    hint = "The verbs are under /api/v1; /openapi.json describes them."
 
 
 class MemoryNotFound(NotFound):
@@ -561,6 +611,8 @@ class DownloadFailed(RecollectError):
 class UserExists(Conflict):
     """There is a user of this name already."""
 
+    hint = "Choose another name; `recollect user list` shows everybody."
+
 
 class IdempotencyKeyReused(Conflict):
     """This idempotency key was used for another request."""
@@ -580,6 +632,8 @@ class NotAuthenticated(AccessDenied):
 
 class NotAllowed(AccessDenied):
     """This key, or this user, may not do that."""
+
+    hint = "Ask the owner of the memory for the right, or use a key with more access."
 
 
 class Later(AccessDenied):
@@ -618,6 +672,8 @@ class ServerOverloaded(ServerFailure):
 
 class TimedOut(ServerFailure):
     """The answer took longer than the server waits."""
+
+    hint = "What was asked for may still be done: look before you ask again."
 
 
 class ServerUnreachable(ServerFailure):

@@ -7,9 +7,14 @@ from collections.abc import Mapping
 from typing import LiteralString
 
 _HEADING = re.compile(
-    r"^-- (?:fragment (?P<fragment>\w+)|(?P<name>\w+): (?P<purpose>.+))$", re.MULTILINE
+    r"^-- (?:fragment (?P<fragment>\w+)(?P<shared>@shared)?|(?P<name>\w+): (?P<purpose>.+))$",
+    re.MULTILINE,
 )
 _INSERTION = re.compile(r"/\*(\w+)\*/")
+_FOR_A_READER = re.compile(r":reader\b")
+
+#: What stands behind the name of a statement in the form of it that serves a reader.
+SHARED = "@shared"
 
 
 def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
@@ -17,17 +22,30 @@ def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
 
     A heading begins each of them: `-- name: what it does`, or `-- fragment name`. A file may use
     the fragments of those before it.
+
+    `-- fragment name@shared` says what a fragment is instead where somebody else than the owner
+    reads. A statement that comes to name the `:reader` by that is there a second time, under its
+    name and `@shared`; one that does not has no such form, and so cannot serve a reader.
     """
     fragments: dict[str, str] = {}
+    shared: dict[str, str] = {}
     statements: dict[str, LiteralString] = {}
     for text in texts:
         headings = [*_HEADING.finditer(text)]
         ends = [heading.start() for heading in headings[1:]] + [len(text)]
         for heading, end in zip(headings, ends, strict=True):
             body = text[heading.end() : end].strip()
-            body = _INSERTION.sub(lambda insertion: fragments[insertion[1]], body)
+            for_reader = _filled(body, shared)
             if heading["fragment"]:
-                fragments[heading["fragment"]] = body
-            else:
-                statements[heading["name"]] = body.rstrip(";")
+                shared[heading["fragment"]] = for_reader
+                if not heading["shared"]:
+                    fragments[heading["fragment"]] = _filled(body, fragments)
+                continue
+            statements[heading["name"]] = _filled(body, fragments).rstrip(";")
+            if _FOR_A_READER.search(for_reader):
+                statements[heading["name"] + SHARED] = for_reader.rstrip(";")
     return statements
+
+
+def _filled(body: str, fragments: Mapping[str, str]) -> str:
+    return _INSERTION.sub(lambda insertion: fragments[insertion[1]], body)

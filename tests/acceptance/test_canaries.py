@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import gzip
-import hashlib
 import json
 import os
-import re
 import sqlite3
 import subprocess
 import sys
@@ -18,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import analysis, ids
+import canaries
+from canaries import dumped, spellings
+from recollect import ids
 from recording_server import RecordingServer, recording
 
 DATABASE = "data/recollect/memories.db"
@@ -107,33 +106,6 @@ def house(tmp_path: Path) -> Iterator[House]:
 # ---- looking -----------------------------------------------------------------------------------
 
 
-def spellings(canary: str, text: str) -> dict[str, bytes]:
-    """Every form in which a canary, or what it stands in, could lie about."""
-    raw = canary.encode()
-    sums = {
-        "content hash": analysis.fingerprint(text),
-        "SHA-256": hashlib.sha256(text.encode()).digest(),
-        "SHA-256 of it": hashlib.sha256(raw).digest(),
-        "BLAKE2": hashlib.blake2b(text.encode(), digest_size=16).digest(),
-    }
-    forms = {
-        "plain": raw,
-        "letters": re.sub(rb"\d+", b"", raw),
-        "hex": raw.hex().encode(),
-        "id": ids.derived(
-            hashlib.blake2b(json.dumps([None, text]).encode(), digest_size=8).digest()
-        ).encode(),
-    }
-    for shift in range(3):  # where a group of three bytes begins is chance
-        encoded = base64.b64encode(b"\0" * shift + raw)
-        forms[f"base64 {shift}"] = encoded[4 if shift else 0 : -4].lower()
-    for name, digest in sums.items():
-        forms[name] = digest.lower()
-        forms[f"{name}, hex"] = digest.hex().encode()
-        forms[f"{name}, base64"] = base64.b64encode(digest)[:-4].lower()
-    return forms
-
-
 def places(house: House) -> dict[str, bytes]:
     """All that is kept, said or sent, in lower case: terms are."""
     found = {"said": house.said, "sent": house.server.received}
@@ -149,26 +121,9 @@ def places(house: House) -> dict[str, bytes]:
     return {name: content.lower() for name, content in found.items()}
 
 
-def dumped(file: Path) -> bytes:
-    """All rows of a database, with the terms of its index, which its file keeps abbreviated."""
-    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-        names = "SELECT name FROM sqlite_schema WHERE type = 'table'"
-        tables = [name for [name] in connection.execute(names).fetchall()]
-        rows = [row for table in tables for row in connection.execute(f"SELECT * FROM {table}")]
-    cells = (cell for row in rows for cell in row if isinstance(cell, str | bytes))
-    return b"\n".join(cell.encode() if isinstance(cell, str) else cell for cell in cells)
-
-
 def leaks(house: House) -> list[tuple[str, str, str]]:
     """Which canary was found where, and in which form."""
-    where = places(house)
-    return [
-        (canary, place, form)
-        for canary, text in house.canaries.items()
-        for form, spelling in spellings(canary, text).items()
-        for place, content in where.items()
-        if spelling in content
-    ]
+    return canaries.leaks(house.canaries, places(house))
 
 
 # ---- putting in --------------------------------------------------------------------------------

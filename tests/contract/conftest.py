@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from recollect.protocols import Store
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import MemoryStore
-from recollect.types import Filter, Link, LinkKind, Memory, Scope, UserId
+from recollect.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 
 #: A way of making an empty store, given a folder and a way to an empty database.
 Makes = Callable[[Path, Callable[[], str]], Store]
@@ -76,6 +77,24 @@ def link(noon: datetime) -> Callable[..., Link]:
 def everything(scope: Scope, noon: datetime) -> Filter:
     """Admits whatever the scope holds now."""
     return Filter(scope=scope, now=noon + 99 * HOUR)
+
+
+@pytest.fixture
+def as_bob(everything: Filter) -> Filter:
+    """Admits what the scope's owner shares with Bob."""
+    return replace(everything, reader=UserId("bob"))
+
+
+@pytest.fixture
+def share(scope: Scope, noon: datetime) -> Callable[..., Share]:
+    """Makes a share of a memory or a tag with Bob, to read, unless it says otherwise."""
+
+    def make_share(what: Memory | str, right: Right = Right.READ, **fields: object) -> Share:
+        thing = {"tag": what} if isinstance(what, str) else {"memory": what.id}
+        told = {"owner": scope.user, "reader": "bob", "right": right, "created_at": noon}
+        return Share(**{**told, **thing, **fields})  # type: ignore[arg-type]
+
+    return make_share
 
 
 @pytest.fixture

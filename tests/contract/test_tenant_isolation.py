@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import count
+from itertools import count, permutations
 
 import hypothesis.strategies as st
 import numpy as np
@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 
 from plain_reading import mention, states
 from recollect.concepts import ConceptName, Extraction, Merge, Role, name_of
-from recollect.errors import Conflict, NotFound
-from recollect.protocols import AuditEntry, History, Sealed, Store
+from recollect.errors import Conflict, NotAllowed, NotFound
+from recollect.protocols import AuditEntry, History, Store
 from recollect.types import (
     Filter,
     Link,
@@ -28,11 +28,13 @@ from recollect.types import (
     Memory,
     MemoryId,
     Provenance,
+    Right,
     Scope,
+    Share,
     UserId,
 )
 from tenant_views import IDS, SPACE, WORDS, Looking, vector_of
-from tenants import Tenants, alike
+from tenants import Tenants, Thing, alike, sealed
 
 MINUTE = timedelta(minutes=1)
 HIDDEN = "[sensitive]"
@@ -66,9 +68,7 @@ class ManyTenants(RuleBasedStateMachine):
         super().__init__()
         self.store = store
         self.users = self.alike = alike(f"ada{next(_lives)}.")
-        self.outsider = Scope(
-            user=UserId(self.users[0].user[:-1])
-        )  # its name begins all of the others
+        self.outsider = Scope(user=UserId(self.users[0].user[:-1]))  # all others begin with it
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
         self.model = Tenants()
         self.made = 0
@@ -86,6 +86,9 @@ class ManyTenants(RuleBasedStateMachine):
                     self.put(user, id_, "heron otter", ("red",), None)
                 else:
                     self.bring_a_history(user, id_, "otter gannet", ())
+        for user in range(len(self.users)):
+            self.share(user, user + 1, IDS[0], write=True)
+            self.share(user, user + 1, "red", write=False)
         self.embed()
         self.read()
 
@@ -172,7 +175,7 @@ class ManyTenants(RuleBasedStateMachine):
         before = [x for x in self.model.versions(scope) if x.id == id_ and not x.sensitive]
         hidden = [replace(each, content=HIDDEN, sensitive=True) for each in before]
         last = replace(hidden[-1], version=known.version + 1, updated_at=self._tick())
-        records = [_sealed(scope, each) for each in (*hidden, last)]
+        records = [sealed(scope, each) for each in (*hidden, last)]
         self.store.replace(scope, last, sealed=records, concealed=hidden)
         self.model.conceal(scope, id_, HIDDEN)
         self.model.keep(scope, last)
@@ -225,6 +228,8 @@ class ManyTenants(RuleBasedStateMachine):
         found = [extraction_of(job.memory) for job in jobs]
         self.store.finish_extraction(jobs, found, self.now)
         self.model.read |= {job.memory for job in jobs}
+        for job, each in zip(jobs, found, strict=True):
+            self.model.mentions[job.memory] |= {mention.name for mention in each.mentions}
 
     @rule(chosen=numbers, alias=names, into=names, undo=st.booleans())
     def merge(self, chosen: int, alias: ConceptName, into: ConceptName, undo: bool) -> None:
@@ -248,6 +253,7 @@ class ManyTenants(RuleBasedStateMachine):
         if readable and theirs:
             self.model.names[scope] |= {name_of(said), name_of(word)}
             self.model.read.add(readable)
+            self.model.mentions[readable].add(name_of(said))
 
     @rule(chosen=numbers, of=numbers, end=st.booleans())
     def retract(self, chosen: int, of: int, end: bool) -> None:
@@ -263,6 +269,75 @@ class ManyTenants(RuleBasedStateMachine):
                 done = self.store.retract(scope, relation.number, at)
             assert done <= (relation.number in own)
 
+    # ---- shares --------------------------------------------------------------------------------
+
+    @rule(
+        chosen=numbers, to=numbers, what=ids | st.sampled_from(["red", "blue"]), write=st.booleans()
+    )
+    def share(self, chosen: int, to: int, what: str, write: bool) -> None:
+        """Somebody shares a memory that is perhaps not theirs, or whatever has a tag."""
+        owner, reader = self._user(chosen), self._user(to)
+        right = Right.WRITE if write else Right.READ
+        thing = _thing(owner, reader, what)
+        if owner != reader and _done(
+            lambda: self.store.add_share(owner, self._share(thing, right))
+        ):
+            self.model.shares[thing] = right
+
+    @rule(chosen=numbers, number=numbers)
+    def end_a_share(self, chosen: int, number: int) -> None:
+        """Somebody ends a share; it succeeds for who has made it."""
+        things = sorted(self.model.shares, key=str)
+        for thing in things[number % len(things) :][:1] if things else []:
+            owner = self._user(chosen)
+            made = self._share(thing, Right.READ)
+            share = replace(made, ended_at=self._tick())
+            same = thing._replace(owner=owner.user)
+            assert self.store.end_share(owner, share) == (same in self.model.shares)
+            self.model.shares.pop(same, None)
+
+    @rule(
+        chosen=numbers, to=numbers, id_=ids, said=words, delete=st.booleans(), retag=st.booleans()
+    )
+    def change_as_reader(
+        self, chosen: int, to: int, id_: MemoryId, said: str, delete: bool, retag: bool
+    ) -> None:
+        """Anybody tries to change anybody's memory; it succeeds for who may write it."""
+        owner, reader = self._user(chosen), self._user(to)
+        known = self.model.present(owner).get(id_)
+        if known is None or owner == reader:
+            return
+        as_reader = Filter(scope=owner, reader=reader.user, now=self.now)
+        changed = replace(
+            known,
+            content=f"{said} only{self.made}",
+            tags=("red",) if retag else known.tags,
+            version=known.version + 1,
+            updated_at=self._tick(),
+            deleted_at=self.now if delete else None,
+        )
+        self.made += 1
+        replaced = self.model.replaced(owner)
+        may = self.model.right(as_reader, known) is Right.WRITE and id_ not in replaced
+        try:
+            self.store.replace_shared(as_reader, changed)
+        except NotAllowed:
+            assert not may or changed.tags != known.tags
+        else:
+            assert may
+            assert changed.tags == known.tags
+            self.model.keep(owner, changed)
+
+    def _share(self, thing: Thing, right: Right) -> Share:
+        return Share(
+            owner=thing.owner,
+            reader=thing.reader,
+            right=right,
+            memory=thing.id,
+            tag=thing.tag,
+            created_at=self._tick(),
+        )
+
     # ---- what is seen --------------------------------------------------------------------------
 
     @rule(chosen=numbers, asked=filters, back=st.none() | st.integers(0, 40))
@@ -272,13 +347,32 @@ class ManyTenants(RuleBasedStateMachine):
         filter_ = Filter(scope=scope, now=self.now, as_of=as_of, **asked)  # type: ignore[arg-type]
         Looking(self.store, self.model, filter_).everywhere()
 
+    @rule(chosen=numbers, to=numbers, asked=filters, back=st.none() | st.integers(0, 40))
+    def look_as_reader(
+        self, chosen: int, to: int, asked: dict[str, object], back: int | None
+    ) -> None:
+        as_of = None if back is None or back % 4 else self.now - back * MINUTE
+        owner, reader = self._user(chosen), self._user(to)
+        if owner != reader:
+            filter_ = Filter(scope=owner, reader=reader.user, now=self.now, as_of=as_of, **asked)  # type: ignore[arg-type]
+            Looking(self.store, self.model, filter_).as_reader()
+
     def teardown(self) -> None:
+        for owner, reader in permutations([*self.users, self.outsider], 2):
+            filter_ = Filter(scope=owner, reader=reader.user, now=self.now)
+            Looking(self.store, self.model, filter_).as_reader()
         for scope in (*self.users, self.outsider):
             everything = Filter(scope=scope, now=self.now)
             red = replace(everything, tags=frozenset({"red"}))
             people = replace(everything, categories=frozenset({"people"}))
             for filter_ in (everything, red, people):
                 Looking(self.store, self.model, filter_).everywhere()
+
+
+def _thing(owner: Scope, reader: Scope, what: str) -> Thing:
+    """What is shared: an id, or a tag."""
+    id_ = MemoryId(what) if what in IDS else None
+    return Thing(owner.user, reader.user, id_, None if id_ else what)
 
 
 def _done(verb: Callable[[], object]) -> bool:
@@ -288,18 +382,6 @@ def _done(verb: Callable[[], object]) -> bool:
     except (Conflict, NotFound):
         return False
     return True
-
-
-def _sealed(scope: Scope, memory: Memory) -> Sealed:
-    return Sealed(
-        owner=scope.user,
-        id=memory.id,
-        version=memory.version,
-        key_id="key",
-        nonce=b"0",
-        ciphertext=b"hidden",
-        fingerprint=f"{memory.id} {memory.version}".encode(),
-    )
 
 
 def test_nobody_sees_what_the_model_says_is_invisible(store: Store) -> None:

@@ -17,7 +17,7 @@ from recollect.app import Recollect
 from recollect.concepts import Extraction, Kind, Mention, Role, name_of
 from recollect.store import queries
 from recollect.store.sqlite import SqliteStore, migrate
-from recollect.types import Filter, Scope, Space
+from recollect.types import Filter, MemoryId, Scope, Space, UserId
 
 MIGRATIONS = Path(queries.__file__).parent / "sql" / "sqlite" / "migrations"
 
@@ -26,9 +26,13 @@ def schema(connection: sqlite3.Connection) -> dict[str, str]:
     """Every object of a database, its definition without comments and spacing."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
     return {
-        f"{kind} {name} on {table}": re.sub(r"\s+", " ", re.sub(r"--[^\n]*", "", sql or "")).strip()
+        f"{kind} {name} on {table}": re.sub(r"\s*([,()])\s*|\s+", r"\1 ", _bare(sql)).strip()
         for kind, name, table, sql in rows
     }
+
+
+def _bare(sql: str | None) -> str:
+    return re.sub(r"--[^\n]*", "", sql or "")
 
 
 def run(connection: sqlite3.Connection, *names: str) -> None:
@@ -226,6 +230,26 @@ def test_an_old_file_is_read_for_concepts_from_when_an_extractor_is_used(
             "seals listen to the choir",
         ]
         assert all(finding.good for finding in store.check())
+
+
+def test_an_old_file_of_several_users_counts_the_words_of_each_for_themselves(
+    from_the_first_release: Path,
+) -> None:
+    edit(
+        from_the_first_release,
+        "UPDATE memories SET owner = 'eve' WHERE content LIKE '%choir moved%'",
+    )
+    with closing(SqliteStore(from_the_first_release)) as store:
+        told = {
+            owner: store.lexical_statistics(Scope(user=UserId(owner)), ["walrus", "choir"])
+            for owner in ("local", "eve")
+        }
+        assert told["eve"].frequency == {"walrus": 0, "choir": 1}
+        assert told["local"].frequency == {"walrus": 2, "choir": 2}
+        assert (told["eve"].total, told["local"].total) == (1, 5), "but for the deleted version"
+        store.purge(Scope(user=UserId("eve")), [MemoryId("000400000000")])
+        alone = store.lexical_statistics(Scope(user=UserId("local")), ["walrus"])
+        assert alone == told["local"]._replace(frequency={"walrus": 2})
 
 
 def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:

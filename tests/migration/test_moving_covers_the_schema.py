@@ -18,6 +18,7 @@ DERIVED = {
         "vectors": {"seq", "code"},
         "exact_vectors": {"seq"},
         "index_facts": {"only_row", "analysis"},
+        "tenants": {"owner", "versions", "terms"},
         "departures": {"number", "space", "owner", "seq"},
         "sqlite_sequence": {"name", "seq"},
     },

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
@@ -15,7 +13,8 @@ from made_up_runs import made_comparison, made_result, made_rows
 from recollect.bench.compare import Comparison, compare
 from recollect.bench.report import render
 from recollect.bench.results import QueryRow, Result
-from webdriver import Browser, browser
+from webdriver import FAINT, Browser, browser
+from witness import witnessing
 
 STRATA = (
     "single fact",
@@ -72,27 +71,11 @@ def test_it_opens_without_a_complaint_and_asks_the_network_for_nothing(
     assert tab.requests() == [page.as_uri()]
 
 
-class _Witness(BaseHTTPRequestHandler):
-    asked: list[str]
-
-    def do_GET(self) -> None:
-        self.asked.append(self.path)
-        self.send_response(204)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Nothing needs to be said."""
-
-
 @pytest.fixture
 def witness() -> Iterator[tuple[str, list[str]]]:
     """A server that nobody should ask, and what it was asked."""
-    asked: list[str] = []
-    handler = type("Handler", (_Witness,), {"asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()
+    with witnessing() as found:
+        yield found
 
 
 def _evil(row: QueryRow, text: str) -> QueryRow:
@@ -210,40 +193,13 @@ def test_the_page_fits_every_screen(tab: Browser, pages: Path, width: int) -> No
     assert tab.run("return document.documentElement.scrollWidth") <= width
 
 
-_FAINT = """
-const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
-const luminance = (colour) => channels(colour).slice(0, 3).map((value) => value / 255)
-  .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
-  .reduce((sum, value, place) => sum + value * [0.2126, 0.7152, 0.0722][place], 0);
-const ground = (element) => {
-  for (let at = element; at; at = at.parentElement) {
-    const colour = getComputedStyle(at).backgroundColor;
-    if ((channels(colour)[3] ?? 1) === 1) return colour;
-  }
-  return getComputedStyle(document.body).backgroundColor;
-};
-const faint = [];
-const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-while (walker.nextNode()) {
-  const element = walker.currentNode.parentElement;
-  if (!walker.currentNode.data.trim() || !element.getClientRects().length) continue;
-  if (element.closest('script, style, title, desc')) continue;
-  const style = getComputedStyle(element);
-  const colour = element.closest('svg') ? style.fill : style.color;
-  const [dark, bright] = [luminance(colour), luminance(ground(element))].sort((a, b) => a - b);
-  if ((bright + 0.05) / (dark + 0.05) < 4.5) faint.push(walker.currentNode.data.trim());
-}
-return faint;
-"""
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_word_has_enough_contrast(tab: Browser, pages: Path, theme: str) -> None:
     tab.prefer(theme)
     tab.open(pages / "6.html")
     tab.run("for (const part of document.querySelectorAll('details')) part.open = true")
     assert tab.run("return matchMedia('(prefers-color-scheme: dark)').matches") == (theme == "dark")
-    assert tab.run(_FAINT) == []
+    assert tab.run(FAINT) == []
 
 
 def test_it_can_be_printed(tab: Browser, pages: Path) -> None:

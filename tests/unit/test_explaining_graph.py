@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 from recollect.app import Recollect
 from recollect.recall.places import FollowedOnce
 from recollect.trace import LegReport, LegStanding, WhyNot
-from recollect.types import Fused, MemoryId, Query, Ranking
+from recollect.types import MemoryId, Query, Ranking
 
 Open = Callable[..., Recollect]
 
@@ -176,10 +176,10 @@ class Counted:
         self.asked = 0
 
     def __call__(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
     ) -> tuple[Ranking, LegReport]:
         self.asked += 1
-        found = len(rankings) + len(fused)
+        found = len(rankings) + len(scores)
         report = LegReport(leg=self.name, found=found, milliseconds=0, detail={"q": query.text})
         return Ranking(leg=self.name, candidates=()), report
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,7 +17,9 @@ import recollect
 from recollect import errors, filters, ids
 from recollect.app import Recollect
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
+from recollect.statements import SHARED, statements_of
 from recollect.store import queries
+from recollect.store.sqlite.file import SqliteFile
 from recollect.testing import FixedClock, counting_ids
 from recollect.types import Filter, Memory, Provenance, Query, Scope, UserId
 
@@ -102,9 +106,9 @@ def test_each_condition_is_refused_by_its_name(make: Make, noon: datetime) -> No
     assert filters.refusals(replace(bare, **unmet), memory) == [*unmet]  # type: ignore[arg-type]
 
 
-def test_every_field_of_a_filter_is_a_condition_or_a_moment() -> None:
+def test_every_field_of_a_filter_is_a_condition_somebody_or_a_moment() -> None:
     names = {field.name for field in fields(Filter)}
-    assert names == {*filters.CONDITIONS} | {"scope", "now", "as_of", "states"}
+    assert names == {*filters.CONDITIONS} | {"scope", "reader", "now", "as_of", "states"}
 
 
 @pytest.mark.parametrize(
@@ -198,8 +202,28 @@ def test_every_statement_is_loaded_with_its_fragments_filled_in(dialect: str) ->
 def test_every_statement_has_a_description(dialect: str) -> None:
     text = "\n".join(queries.read(dialect, name) for name in queries.FILES[dialect])
     described = [line for line in text.splitlines() if line.startswith("-- ") and ": " in line]
-    for name in queries.load(dialect):
+    for name in {name.removesuffix(SHARED) for name in queries.load(dialect)}:
         assert any(line.startswith(f"-- {name}: ") for line in described), name
+
+
+def test_a_statement_serves_a_reader_where_a_fragment_for_readers_makes_it_name_one() -> None:
+    found = statements_of(
+        "-- fragment held\nowner = :owner\n"
+        "-- fragment held@shared\nowner = :owner AND reader = :reader\n"
+        "-- fragment admitted\n/*held*/ AND tag = :tag\n"
+        "-- list: by a fragment of a fragment\nSELECT 1 WHERE /*admitted*/;\n"
+        "-- count: by none\nSELECT 1 WHERE owner = :owner;\n"
+    )
+    assert found == {
+        "list": "SELECT 1 WHERE owner = :owner AND tag = :tag",
+        "list@shared": "SELECT 1 WHERE owner = :owner AND reader = :reader AND tag = :tag",
+        "count": "SELECT 1 WHERE owner = :owner",
+    }
+
+
+def test_what_cannot_serve_a_reader_is_not_found_for_one(path: Path) -> None:
+    with closing(SqliteFile(path)) as file, pytest.raises(KeyError, match="resolve@shared"):
+        file.read("resolve", {"owner": "ada", "reader": "bob"})
 
 
 # ---- the public names --------------------------------------------------------------------------

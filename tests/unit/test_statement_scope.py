@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from recollect.statements import statements_of
+from recollect.statements import SHARED, statements_of
 from recollect.store.queries import FILES, read
 
 #: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
@@ -27,6 +27,8 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
         ),
         "the index is made anew for everybody": "unindexed",
         "a key is rotated for everybody": "sealed_under",
+        "anybody may share with a reader": "sharers shared_with",
+        "an administrator reads what everybody did": "list_whole_audit",
         "a number is the file's own, and was found by a statement that names the owner": (
             "copy_code copy_vector forget_vectors_of_row orphans remove_concepts stated_before "
             "extend_relation copy_evidence extend_relations_of settle_relations ends_of_unfounded "
@@ -47,9 +49,20 @@ STORE_WIDE: Mapping[str, Mapping[str, str]] = {
             "count_unembedded count_unread count_graph_faults"
         ),
         "a key is rotated for everybody": "sealed_under",
+        "anybody may share with a reader": "sharers shared_with",
+        "an administrator reads what everybody did": "list_whole_audit",
     },
 }
 
+#: The statements for a reader that are about shares alone.
+ABOUT_SHARES = "live_share insert_share end_share sharers shared_with"
+
+_LOOKS_AT_SHARES = re.compile(
+    r"s\.reader = :reader AND s\.memory = m\.id.* OR .*s\.reader = :reader\s+AND s\.tag .*"
+    r"m\.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806\s+"
+    r"AND NOT m\.sensitive",
+    re.DOTALL,
+)
 _TABLE = re.compile(r"CREATE TABLE (\w+) \((.*?)\n\)", re.DOTALL)
 _OWNER = re.compile(r"^\s+owner ", re.MULTILINE)
 _COMMENT = re.compile(r"--.*")
@@ -87,12 +100,37 @@ def uses(dialect: str, statement: str) -> Iterator[Use]:
 @pytest.mark.parametrize("dialect", FILES)
 def test_only_what_is_about_the_whole_store_names_no_owner(dialect: str) -> None:
     listed = [name for names in STORE_WIDE[dialect].values() for name in names.split()]
-    unscoped = [
-        name
+    unscoped = {
+        name.removesuffix(SHARED)
         for name, statement in statements(dialect).items()
         if any(uses(dialect, statement)) and not _SCOPED.search(statement)
-    ]
+    }
     assert sorted(unscoped) == sorted(listed)
+
+
+@pytest.mark.parametrize("dialect", FILES)
+def test_what_serves_a_reader_shows_only_what_is_shared_but_for_the_shares_themselves(
+    dialect: str,
+) -> None:
+    """A statement that looks at memories looks at their shares too, and at nothing past."""
+    for_readers = {
+        name.removesuffix(SHARED): statement
+        for name, statement in statements(dialect).items()
+        if name.endswith(SHARED)
+    }
+    open_ = {name for name, text in for_readers.items() if not _LOOKS_AT_SHARES.search(text)}
+    assert open_ == set(ABOUT_SHARES.split())
+    for name in open_:
+        assert {use.table for use in uses(dialect, for_readers[name])} == {"shares"}
+    assert {"list_newest", "mentions_in", "mentioning_named", "evidence_of"} <= {*for_readers}
+
+
+@pytest.mark.parametrize("dialect", FILES)
+def test_what_looks_at_memories_without_their_shares_cannot_serve_a_reader(dialect: str) -> None:
+    known = statements(dialect)
+    for name in ("get_many", "versions", "resolve", "links_of", "superseding", "list_sensitive"):
+        assert name in known
+        assert name + SHARED not in known
 
 
 def test_on_postgres_every_table_of_a_statement_is_held_to_the_owner() -> None:
@@ -102,7 +140,7 @@ def test_on_postgres_every_table_of_a_statement_is_held_to_the_owner() -> None:
         (name, use)
         for name, statement in statements("postgres").items()
         for use in uses("postgres", statement)
-        if name not in whole and not _is_held(use, statement)
+        if name.removesuffix(SHARED) not in whole and not _is_held(use, statement)
     ]
     assert loose == []
 

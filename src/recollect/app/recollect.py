@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -11,8 +13,10 @@ from typing import Any, Self, Unpack
 
 from recollect import ids, requests
 from recollect.app import wiring
+from recollect.app.accounts import AccountVerbs
 from recollect.app.graph import GraphVerbs
 from recollect.app.secrets import SecretVerbs
+from recollect.app.sharing import SharingVerbs
 from recollect.app.working import WorkVerbs
 from recollect.capture import QueryLog
 from recollect.config import Configuration, Settings, cache_folder
@@ -30,11 +34,11 @@ from recollect.protocols import (
     Store,
     StoreFacts,
 )
-from recollect.recall import history, lockout
+from recollect.recall import history, lockout, shared
 from recollect.recall.explain import why_not
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
-from recollect.remember.admit import Rules, check_moment
-from recollect.remember.pipeline import Changes, PurgePlan, Remember
+from recollect.remember.admit import Rules, check_moment, check_user
+from recollect.remember.pipeline import PurgePlan, Remember
 from recollect.remember.reveal import Reveal
 from recollect.remember.secrets import masked
 from recollect.remember.sensitive import Boundary
@@ -56,6 +60,8 @@ from recollect.types import (
 )
 from recollect.work.background import Background
 
+Place = tuple[datetime, MemoryId]  #: in a list of memories
+
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
 
@@ -63,7 +69,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
+class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
     """A memory: store what was learned, recall what matters.
 
     Ids may be given by any unambiguous beginning. Every verb raises a `RecollectError` with a code
@@ -91,6 +97,8 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         """
         self.settings = settings = settings or Settings()
         self.scope = Scope(user=UserId(settings.user))
+        self._key = None
+        self._is_lent = False
         self._store = store
         self._clock = clock
         self._capture = capture
@@ -152,8 +160,29 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         capture = QueryLog.beside(beside, user) if settings.capture_queries else None
         return cls(store, settings, capture=capture, background=background, borrow=borrow)
 
+    def for_user(self, user: str, key: str | None = None) -> Self:
+        """The same memory as another user sees it, asked for by a key; cheap, and never closed.
+
+        It works as long as this one is open. What that user asks is not captured.
+        """
+        name = self.scope.user if user == self.scope.user else check_user(user)
+        reveal = replace(self._reveal, key=key)
+        other = copy(self)
+        vars(other).update(  # a copy of this object, before anybody else has it
+            scope=Scope(user=name),
+            settings=self.settings.model_copy(update={"user": name}),
+            _key=key,
+            _is_lent=True,
+            _capture=None,
+            _reveal=reveal,
+            _remember=replace(self._remember, reveal=reveal),
+        )
+        return other
+
     def close(self) -> None:
         """Release the store; what waits to be done in the background stays in its queue."""
+        if self._is_lent:
+            return
         self._background.close()
         self._executor.shutdown()
         self._embedders.close()
@@ -181,48 +210,27 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
         *,
         supersedes: Iterable[str] = (),
         wait: bool = False,
+        idempotency_key: str | None = None,
         **fields: Unpack[DraftFields],
     ) -> Outcome:
         """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same.
 
         With `wait` it is embedded and read for the graph, as is all that waited before it, or that
-        has failed.
+        has failed. The same with the same `idempotency_key` again is kept once: the answer is what
+        became of it, as it is now.
         """
-        replaced = [self.get(id_) for id_ in supersedes]
+        replaced = [self._own(id_) for id_ in supersedes]
         draft = requests.draft(content, fields, self.settings)
-        outcome = self._remember.add(self.scope, draft, replaced)
+        outcome = self._remember.add(self.scope, draft, replaced, idempotency_key=idempotency_key)
         self._background.nudge()
         if wait:
             self._background.finish(patience=_WAIT)
             self.active_space.look_again()
         return outcome
 
-    def update(
-        self,
-        id: str,
-        *,
-        expected_version: int | None = None,
-        **changes: Any,  # noqa: ANN401
-    ) -> Memory:
-        """Change a memory; the keywords are the fields of `Changes`."""
-        memory = self.get(id)
-        changed = self._remember.update(self.scope, memory, Changes(**changes), expected_version)
-        self._background.nudge()
-        return changed
-
-    def delete(self, id: str) -> Memory:
-        """Hide a memory from recall; it can be restored."""
-        return self._remember.delete(self.scope, self.get(id))
-
-    def restore(self, id: str) -> Memory:
-        """Bring a deleted memory back."""
-        restored = self._remember.restore(self.scope, self.get(id))
-        self._background.nudge()
-        return restored
-
     def plan_purge(self, ids: Iterable[str]) -> PurgePlan:
         """What purging these deleted memories would remove."""
-        return self._remember.plan_purge(self.scope, [self.get(id_) for id_ in ids])
+        return self._remember.plan_purge(self.scope, [self._own(id_) for id_ in ids])
 
     def purge(self, plan: PurgePlan) -> bool:
         """Remove for good what a plan names; this cannot be undone.
@@ -235,16 +243,16 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
     def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """Link two memories, read "source KIND target"."""
         return self._remember.link(
-            self.scope, self.get(source), choose(LinkKind, kind, InvalidLink), self.get(target)
+            self.scope, self._own(source), choose(LinkKind, kind, InvalidLink), self._own(target)
         )
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""
         return self._remember.unlink(
             self.scope,
-            self.get(source).id,
+            self._own(source).id,
             choose(LinkKind, kind, InvalidLink),
-            self.get(target).id,
+            self._own(target).id,
         )
 
     def admit(
@@ -272,7 +280,8 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Recollection:
         """The memories that matter for a text, best first, with the trace of how it found them."""
-        answer = self._recall(self._query(text, fields))
+        query = self._query(text, fields)
+        answer = shared.recalled(self._recall, self._store, query)
         if self._capture:
             hits = [hit.memory.id for hit in answer.hits]
             self._capture.append(answer.query.text, self._clock(), hits)
@@ -284,41 +293,36 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
 
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
-        return why_not(
-            self._recall,
-            self._query(text, fields),
-            self.get(id),
-        )
-
-    def get(self, id: str) -> Memory:
-        """The present version of a memory, deleted or not."""
-        return history.find(self._store, self.scope, id)
+        query = self._query(text, fields)
+        sees = shared.seen_by(self._recall, self._store, query.filter)
+        return why_not(sees, query, self.get(id))
 
     def versions(self, id: str) -> Sequence[Memory]:
         """Every version of a memory, oldest first."""
-        return self._store.versions(self.scope, self.get(id).id)
+        return self._store.versions(self.scope, self._own(id).id)
 
     def list(
         self,
         *,
         limit: int = 20,
-        after: str | None = None,
+        after: str | Place | None = None,
         newest_first: bool = True,
         **fields: Unpack[FilterFields],
     ) -> Sequence[Memory]:
-        """Memories by creation time; `after` continues behind that memory."""
-        last = self.get(after) if after else None
-        place = (last.created_at, last.id) if last else None
+        """Own memories by creation time; `after` continues behind a memory, or behind a place.
+
+        A place is the time and the id of a memory, which may be gone by now.
+        """
         page = Page(
             limit=check_number("limit", limit, LARGEST_POOL),
-            after=place,
+            after=self._place(after) if isinstance(after, str) else after,
             newest_first=newest_first,
         )
         return self._store.browse(self._filter(fields), page)
 
     def links(self, id: str) -> Sequence[Link]:
         """The links that begin or end at a memory."""
-        return self._store.links(self.scope, [self.get(id).id])
+        return self._store.links(self.scope, [self._own(id).id])
 
     def all_links(self) -> Iterator[Link]:
         """Every link ever made, removed ones too."""
@@ -330,7 +334,7 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
 
     def why(self, id: str) -> history.Why:
         """What led to a memory."""
-        return history.why(self._store, self.scope, self.get(id))
+        return history.why(self._store, self.scope, self._own(id))
 
     def timeline(
         self,
@@ -367,6 +371,10 @@ class Recollect(WorkVerbs, SecretVerbs, GraphVerbs):
     def check(self) -> Sequence[Finding]:
         """Look for damage."""
         return self._store.check()
+
+    def _place(self, id: str) -> Place:
+        last = self._own(id)
+        return last.created_at, last.id
 
     def _filter(self, fields: FilterFields) -> Filter:
         return requests.filter_of(fields, self.scope, self.settings, self._clock())

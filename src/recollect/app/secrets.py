@@ -8,7 +8,7 @@ from datetime import datetime
 from recollect.protocols import AuditEntry, Sealed, Store
 from recollect.recall import history
 from recollect.recall.parse import LARGEST_POOL, check_number
-from recollect.remember.reveal import ROTATE, Reveal
+from recollect.remember.reveal import ACTIONS, ROTATE, Reveal
 from recollect.types import Memory, Scope
 from recollect.vault.rotate import Rotated, rotate
 from recollect.vault.seal import SealingVault
@@ -41,7 +41,8 @@ class SecretVerbs:
 
     def secret_audit(self, limit: int = 100) -> Sequence[AuditEntry]:
         """Who asked for secrets, youngest first."""
-        return self._store.audit(self.scope, check_number("limit", limit, LARGEST_POOL))
+        count = check_number("limit", limit, LARGEST_POOL)
+        return self._store.audit(self.scope, count, ACTIONS)
 
     def rotate_key(
         self,
@@ -53,7 +54,8 @@ class SecretVerbs:
         """Seal everything in the store under a new key; goes on where it was interrupted."""
         now = self._clock()
         done = rotate(self.vault, self._store, now, drop_old=drop_old, advance=advance)
-        self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent))
+        key = self._reveal.key
+        self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
         return done
 
     def secrets_by_key(self) -> dict[str, int]:

@@ -35,8 +35,7 @@ def perform(keep: str | None) -> Shown:
     """Store, link, embed, ask and explain, in a file of its own."""
     now = datetime.now(UTC)
     with _place(keep) as path, Recollect.build(Settings(store=path, worker="off")) as app:
-        ids = _remember(app, now)
-        model = _embed(app, len(ids))
+        ids, model = fill(app, now)
         data: machine.Data = {
             "store": keep,
             "memories": len(ids),
@@ -49,6 +48,12 @@ def perform(keep: str | None) -> Shown:
             data["questions"].append({"query": question.text, **answer})
             lines += [Text(""), *shown]
     return Shown(data=data, lines=[*lines, Text(""), _closing(keep)])
+
+
+def fill(app: Recollect, now: datetime) -> tuple[dict[str, MemoryId], str]:
+    """Store what the agent of the demo remembers; the ids by name, and which model embedded it."""
+    ids = _remember(app, now)
+    return ids, _embed(app, len(ids))
 
 
 @contextmanager

@@ -9,6 +9,12 @@ from recollect import errors
 from recollect.errors import RecollectError
 
 
+class InternalError(RecollectError):
+    """Recollect did something that it was not meant to do."""
+
+    hint = "This is a bug: please report it, with what `--debug` before the command prints."
+
+
 class Meaning(NamedTuple):
     """How surfaces tell an error."""
 
@@ -18,6 +24,8 @@ class Meaning(NamedTuple):
     rpc_code: int  #: of a protocol error of MCP; a tool says an error in its result
 
 
+_PARSE_ERROR = -32700
+_INVALID_REQUEST = -32600
 _INVALID_PARAMS = -32602  # of JSON-RPC
 _NOT_FOUND = -32002  # of MCP: no such resource
 _SERVER = -32000  # the first of those that JSON-RPC leaves to servers
@@ -25,6 +33,11 @@ _SERVER = -32000  # the first of those that JSON-RPC leaves to servers
 #: The first row that an error belongs to says what it means.
 MEANINGS: tuple[Meaning, ...] = (
     Meaning(errors.RequestTooLarge, 2, HTTPStatus.REQUEST_ENTITY_TOO_LARGE, _INVALID_PARAMS),
+    Meaning(errors.UnreadableRequest, 2, HTTPStatus.BAD_REQUEST, _PARSE_ERROR),
+    Meaning(errors.WrongMediaType, 2, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, _INVALID_REQUEST),
+    Meaning(errors.MethodNotAllowed, 2, HTTPStatus.METHOD_NOT_ALLOWED, _INVALID_REQUEST),
+    Meaning(errors.AddressTooLong, 2, HTTPStatus.REQUEST_URI_TOO_LONG, _INVALID_REQUEST),
+    Meaning(errors.HeadTooLong, 2, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _INVALID_REQUEST),
     Meaning(errors.InvalidInput, 2, HTTPStatus.UNPROCESSABLE_ENTITY, _INVALID_PARAMS),
     Meaning(errors.NotFound, 3, HTTPStatus.NOT_FOUND, _NOT_FOUND),
     Meaning(errors.VersionConflict, 4, HTTPStatus.PRECONDITION_FAILED, _SERVER - 1),

@@ -65,12 +65,17 @@ def opened(path: str) -> Iterator[io.BufferedIOBase]:
     """A file or standard input, decompressed if need be."""
     with translated(path), _raw(path) as raw:
         # A buffer of our own: not every standard input can be looked into before it is read.
-        stream = io.BufferedReader(cast("io.RawIOBase", raw))
-        compressed = stream.peek(len(_GZIP)).startswith(_GZIP)
+        stream: io.BufferedReader = io.BufferedReader(cast("io.RawIOBase", raw))
         try:
-            yield gzip.GzipFile(fileobj=stream) if compressed else stream
+            yield unpacked(stream)
         finally:
             stream.detach()
+
+
+def unpacked(stream: io.BufferedReader) -> io.BufferedIOBase:
+    """What a stream holds, decompressed if need be."""
+    compressed = stream.peek(len(_GZIP)).startswith(_GZIP)
+    return gzip.GzipFile(fileobj=stream) if compressed else stream
 
 
 def _raw(path: str) -> AbstractContextManager[IO[bytes]]:

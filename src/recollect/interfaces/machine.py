@@ -12,7 +12,7 @@ from recollect.interfaces.records import LinkRecord, MemoryRecord
 from recollect.protocols import GraphCounts, Statistics
 from recollect.recall.history import Timeline, Why
 from recollect.remember.pipeline import PurgePlan
-from recollect.trace import Dropped, Recollection, Trace, WhyNot
+from recollect.trace import Dropped, Reason, Recollection, Trace, WhyNot
 from recollect.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State, Step
 from recollect.work.done import WorkDone
 from recollect.work.kinds import EMBED, EXTRACT
@@ -61,7 +61,7 @@ def hit(value: Hit) -> Data:
         "rank": value.rank,
         "score": value.score,
         "confidence": value.confidence,
-        "memory": memory(value.memory),
+        "memory": memory(value.memory) | {"owner": value.memory.owner},
         "placings": _placings(value.placings),
         "factors": dict(value.factors),
         "reranked": _reranked(value.reranked),
@@ -240,8 +240,13 @@ def _reranked(value: Reranked | None) -> Data | None:
 
 
 def _dropped(value: Dropped) -> Data:
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(value.reason).__name__).lower()
+    kind = reason_name(type(value.reason))
     return {
         "id": value.id,
         "reason": {"kind": kind, "text": str(value.reason), **dataclasses.asdict(value.reason)},
     }
+
+
+def reason_name(reason: type[Reason]) -> str:
+    """What a reason for leaving a candidate out is called."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", reason.__name__).lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from recollect.errors import InvalidTime
 from recollect.remember.admit import check_moment
@@ -39,9 +39,48 @@ def parse_past(text: str, what: str, now: datetime) -> datetime:
         raise InvalidTime(f"{what} {text!r} lies before the year 1") from None
 
 
+def parse_coming(text: str, what: str, now: datetime) -> datetime:
+    """The moment that an ISO 8601 date or time names, or one as long from now as `12h` or `90d`.
+
+    Raises:
+        InvalidTime: it names no moment.
+    """
+    if _AGO.fullmatch(text.strip()) is None:
+        hint = f"{_HINT}, or how long from now: 12h, 90d."
+        return check_moment(_from_iso(text, what, hint), what)
+    try:
+        return check_moment(now + parse_span(text, what), what)
+    except OverflowError:
+        raise InvalidTime(f"{what} {text!r} lies behind the year 9999") from None
+
+
+def parse_span(text: str, what: str) -> timedelta:
+    """How long `30m`, `12h`, `3d` or `2w` is.
+
+    Raises:
+        InvalidTime: it is no such span.
+    """
+    span = _AGO.fullmatch(text.strip())
+    if span is None:
+        raise InvalidTime(f"{what} {text!r} is not a span of time", hint="Use 30m, 12h, 3d or 2w.")
+    try:
+        return timedelta(**{_UNITS[span[2]]: int(span[1])})
+    except OverflowError:
+        raise InvalidTime(f"{what} {text!r} is longer than all of history") from None
+
+
 def is_time(text: str) -> bool:
     """Whether a text is meant as a time rather than as an id."""
     return bool(_AGO.fullmatch(text.strip()) or _DATE.match(text.strip()))
+
+
+def anchor(text: str) -> datetime | str:
+    """What a timeline goes around: a moment, or the id of a memory.
+
+    Raises:
+        InvalidTime: it is meant as a time and is none.
+    """
+    return parse_past(text, "the moment", datetime.now(UTC)) if is_time(text) else text
 
 
 def _from_iso(text: str, what: str, hint: str) -> datetime:

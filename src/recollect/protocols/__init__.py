@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.protocols.accounts import Accounts, User
-from recollect.protocols.graph import Extractor, Graph, GraphCounts, GraphSearch, ReadSoFar
+from recollect.protocols.graph import (
+    Connections,
+    Extractor,
+    Graph,
+    GraphCounts,
+    GraphSearch,
+    ReadSoFar,
+)
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
-from recollect.protocols.recall import Following, Fusion, Leg
+from recollect.protocols.recall import Following, Fusion, Leg, Readable
 from recollect.protocols.search import (
     DenseAnswer,
     KnownSpace,
     LexicalMatch,
     LexicalSearch,
     LexicalStatistics,
+    Meanings,
     Nearby,
     Spaces,
     SpaceState,
@@ -30,6 +38,7 @@ if TYPE_CHECKING:  # numpy, which most commands need nothing of
 __all__ = [
     "Accounts",
     "AuditEntry",
+    "Connections",
     "Current",
     "DenseAnswer",
     "Embedder",
@@ -48,11 +57,13 @@ __all__ = [
     "LexicalSearch",
     "LexicalStatistics",
     "Links",
+    "Meanings",
     "Memories",
     "Nearby",
     "Page",
     "Passage",
     "ReadSoFar",
+    "Readable",
     "Reranker",
     "Sealed",
     "Secrets",

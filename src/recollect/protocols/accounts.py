@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 from typing import NamedTuple, Protocol
 
+from recollect.protocols.secrets import AuditEntry
 from recollect.types import Key, UserId
 
 
@@ -44,5 +45,11 @@ class Accounts(Protocol):
     def end_key(self, id: str, *, revoked_at: datetime) -> bool:
         """Take a key for none from a moment on, at the earliest of those given; False: no such."""
 
-    def count_write(self, key_id: str, day: date, most: int) -> bool:
-        """Count a write with a key; False, and nothing counted, when it has had so many that day."""
+    def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
+        """Count writes with a key; False, and none counted, when it has had so many that day.
+
+        Several at once are counted as long as there is one left: they have been made together.
+        """
+
+    def whole_audit(self, limit: int) -> list[AuditEntry]:
+        """The youngest audit entries of everybody, youngest first."""

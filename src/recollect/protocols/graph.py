@@ -63,17 +63,15 @@ class ReadSoFar(NamedTuple):
     waiting: int  #: present versions that are to be read, among the jobs that were looked at
 
 
-class GraphSearch(Protocol):
-    """Reads the graph. Whatever a filter does not admit as a memory is not seen here either.
+class Connections(Protocol):
+    """Finds memories by the concepts that they mention.
 
-    Names are taken and given after merges: an alias means its concept.
+    Whatever a filter does not admit as a memory is not seen here either. Names are taken and given
+    after merges: an alias means its concept.
     """
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
-
-    def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
-        """The concepts that most memories mention, perhaps only those whose name holds a text."""
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
@@ -86,6 +84,20 @@ class GraphSearch(Protocol):
         role: Role | None = None,
     ) -> list[Mentioned]:
         """The admitted memories that mention these concepts, at most so many each, newest first."""
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs of the queue.
+
+        Cheap, however large both are: a recall asks it every time. What was given up is not to be
+        read any more.
+        """
+
+
+class GraphSearch(Connections, Protocol):
+    """Reads the graph."""
+
+    def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
+        """The concepts that most memories mention, perhaps only those whose name holds a text."""
 
     def relations(
         self,
@@ -112,13 +124,6 @@ class GraphSearch(Protocol):
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
-
-    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """Whether there is a graph, and what is to be read by the next so many jobs of the queue.
-
-        Cheap, however large both are: a recall asks it every time. What was given up is not to be
-        read any more.
-        """
 
 
 class Graph(GraphSearch, Protocol):

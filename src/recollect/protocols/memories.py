@@ -56,7 +56,19 @@ class Statistics:
     newest: datetime | None
 
 
-class Memories(Protocol):
+class MemoryReads(Protocol):
+    """Reads memories whose ids are known."""
+
+    def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
+        """The version of a memory that was the present one at a moment, deleted or not."""
+
+    def get_many(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> dict[MemoryId, Memory]:
+        """The same for many."""
+
+
+class Memories(MemoryReads, Protocol):
     """Keeps memories and all their versions. Every write is one durable transaction."""
 
     def put(
@@ -106,14 +118,6 @@ class Memories(Protocol):
         False when traces of the text may remain for a while: see `scrub`.
         """
 
-    def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
-        """The version of a memory that was the present one at a moment, deleted or not."""
-
-    def get_many(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
-    ) -> dict[MemoryId, Memory]:
-        """The same for many."""
-
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids that begin so, in order."""
 
@@ -127,7 +131,27 @@ class Memories(Protocol):
         """Counts of what a scope holds."""
 
 
-class Links(Protocol):
+class LinkReads(Protocol):
+    """Reads the links between memories."""
+
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present: most have none, and recall asks first."""
+
+    def links(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The links that begin or end at these memories, oldest first."""
+
+    def superseding(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The supersedes links above these memories, as far as their chains go.
+
+        A deleted memory supersedes nothing.
+        """
+
+
+class Links(LinkReads, Protocol):
     """Keeps the links between memories."""
 
     def add_link(self, scope: Scope, link: Link) -> None:
@@ -141,21 +165,5 @@ class Links(Protocol):
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """Close a link at `link.removed_at`; False when there is none to close."""
 
-    def has_links(self, scope: Scope) -> bool:
-        """Whether a scope has any link, past or present: most have none, and recall asks first."""
-
-    def links(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
-    ) -> list[Link]:
-        """The links that begin or end at these memories, oldest first."""
-
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
-
-    def superseding(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
-    ) -> list[Link]:
-        """The supersedes links above these memories, as far as their chains go.
-
-        A deleted memory supersedes nothing.
-        """

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from recollect.protocols.graph import Connections
+from recollect.protocols.memories import LinkReads, MemoryReads
+from recollect.protocols.search import LexicalSearch, Meanings
 from recollect.trace import LegReport
 from recollect.types import Fused, MemoryId, Query, Ranking
+
+
+class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Protocol):
+    """All that a recall reads: of a store, or of what somebody can see of it."""
 
 
 class Leg(Protocol):

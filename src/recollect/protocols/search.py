@@ -39,10 +39,7 @@ class LexicalSearch(Protocol):
     """Finds memories by the terms of `recollect.analysis`."""
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the index that a scope is searched in.
-
-        A store of many users counts the scope's own memories; a file counts all that it holds.
-        """
+        """How frequent the terms are among the scope's own memories, past versions counted."""
 
     def lexical_matches(
         self,
@@ -95,7 +92,23 @@ class DenseAnswer(NamedTuple):
     how: str = ""  #: the way that was taken, and why, as the trace says it
 
 
-class Spaces(Protocol):
+class Meanings(Protocol):
+    """Finds memories by their meaning."""
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine.
+
+        Like the other legs' searches it admits superseded and expired memories: recall judges
+        those itself.
+        """
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+
+
+class Spaces(Meanings, Protocol):
     """Keeps vectors, each in the space that it belongs to.
 
     A version of a memory that is neither deleted nor sensitive belongs into the active space and
@@ -132,15 +145,3 @@ class Spaces(Protocol):
 
         It may take long. Others read and write meanwhile.
         """
-
-    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
-        """The admitted memories nearest to a query, by cosine.
-
-        Like the other legs' searches it admits superseded and expired memories: recall judges
-        those itself.
-        """
-
-    def cosines(
-        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
-    ) -> dict[MemoryId, float]:
-        """How near these memories are to a query, as far as they are admitted and embedded."""

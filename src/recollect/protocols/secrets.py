@@ -65,8 +65,10 @@ class Secrets(Protocol):
     def note(self, entry: AuditEntry) -> None:
         """Keep an audit entry, durably."""
 
-    def audit(self, scope: Scope, limit: int) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, youngest first."""
+    def audit(
+        self, scope: Scope, limit: int, actions: Sequence[str] | None = None
+    ) -> list[AuditEntry]:
+        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
 
 
 class Vault(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from recollect.protocols import Store
+from recollect.protocols import Readable
 from recollect.recall.supersession import heads
 from recollect.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
 
@@ -27,7 +27,7 @@ NONE = Attachments()
 
 
 def attachments(
-    store: Store,
+    store: Readable,
     filter: Filter,
     ids: Sequence[MemoryId],
     budget_bytes: int | None,
@@ -53,7 +53,7 @@ def attachments(
 
 
 def _others(
-    store: Store,
+    store: Readable,
     filter: Filter,
     links: Sequence[Link],
 ) -> Mapping[MemoryId, Memory]:

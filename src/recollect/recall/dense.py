@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from recollect.errors import RecollectError
-from recollect.protocols import Current, DenseAnswer, Nearby, Spaces, Unavailable
+from recollect.protocols import Current, DenseAnswer, Meanings, Nearby, Unavailable
 from recollect.trace import LegReport
 from recollect.types import Candidate, MemoryId, Query, Ranking, Space
 
@@ -35,7 +35,7 @@ class DenseLeg:
     deviations a memory lies above the mean of all memories, as the query sees them.
     """
 
-    search: Spaces = field(repr=False)
+    search: Meanings = field(repr=False)
     active: Callable[[], Current | Unavailable] = field(repr=False)
     _known: dict[tuple[str, str], Vector | RecollectError] | None = field(
         default=None, repr=False, compare=False

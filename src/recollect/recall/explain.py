@@ -45,6 +45,13 @@ def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
 
 def _by_state(query: Query, memory: Memory, then: Memory | None) -> WhyNot | None:
     """The memory is not one that the query may find at all."""
+    if then is None and memory.owner != query.filter.scope.user:
+        return WhyNot(
+            id=memory.id,
+            rank=None,
+            reason=f"it is {memory.owner}'s, and of others only what is live now is seen",
+            remedy="ask without as_of",
+        )
     if then is None:
         moment = query.filter.as_of or query.filter.now
         reason = f"it did not exist on {moment:%Y-%m-%d %H:%M}"

@@ -27,7 +27,7 @@ from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 from recollect.concepts import ConceptName, Mentioned, Role
-from recollect.protocols import GraphSearch
+from recollect.protocols import Connections
 from recollect.recall.likeness import Likeness
 from recollect.spotting import Text
 from recollect.trace import LegReport
@@ -99,7 +99,7 @@ _Way = tuple[float, float, Mentioned, MemoryId]
 class GraphLeg:
     """Satisfies `recollect.protocols.Following`."""
 
-    search: GraphSearch = field(repr=False)
+    search: Connections = field(repr=False)
     spread: Spread = Spread()
 
     @property
@@ -149,7 +149,7 @@ class _Walk:
 
     def __init__(
         self,
-        search: GraphSearch,
+        search: Connections,
         spread: Spread,
         filter: Filter,
         rankings: Sequence[Ranking],

@@ -52,13 +52,18 @@ def find(store: Store, scope: Scope, text: str) -> Memory:
     prefix = ids.normalise(text)
     found = store.resolve(scope, prefix)
     if not found:
-        raise errors.MemoryNotFound(f"no memory has an id that begins with {prefix!r}")
+        raise not_found(prefix)
     if len(found) > 1:
         raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(found)}")
     memory = store.get(scope, found[0])
     if memory is None:
         raise errors.MemoryNotFound(f"memory {found[0]} is no longer there")
     return memory
+
+
+def not_found(prefix: str) -> errors.MemoryNotFound:
+    """That no memory begins so; nothing else is ever said of one that cannot be seen."""
+    return errors.MemoryNotFound(f"no memory has an id that begins with {prefix!r}")
 
 
 def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory:

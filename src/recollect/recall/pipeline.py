@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 from recollect.errors import RecollectError
-from recollect.protocols import Following, Fusion, Leg, Store
+from recollect.protocols import Following, Fusion, Leg, Readable
 from recollect.recall.adjust import Adjustments
 from recollect.recall.attach import NONE, attachments
 from recollect.recall.parse import parse
@@ -40,7 +40,7 @@ _CONTENDERS = 3  # times as many as are asked for may usually still come first
 class Recall:
     """Finds the memories most relevant to a query, and says how."""
 
-    store: Store
+    store: Readable
     legs: tuple[Leg, ...]
     fusion: Fusion
     adjustments: Adjustments

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from recollect.filters import admits, is_expired
-from recollect.protocols import Store
+from recollect.protocols import Readable
 from recollect.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
 from recollect.types import Filter, Fused, Memory, MemoryId, Ranking, State
 
@@ -13,7 +13,7 @@ from recollect.types import Filter, Fused, Memory, MemoryId, Ranking, State
 class Reading:
     """The memories of a recall, each read once: from the legs that had to, else from the store."""
 
-    def __init__(self, store: Store, filter: Filter, rankings: Sequence[Ranking]) -> None:
+    def __init__(self, store: Readable, filter: Filter, rankings: Sequence[Ranking]) -> None:
         self._store = store
         self._filter = filter
         self._at_hand = {id_: load for r in rankings for id_, load in r.memories.items()}

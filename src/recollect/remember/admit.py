@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from recollect import errors
-from recollect.types import Draft, Provenance
+from recollect.types import Draft, Provenance, UserId
 
 #: The base set of the specification; more can be configured.
 BASE_CATEGORIES = ("facts", "preferences", "projects", "people", "decisions")
@@ -21,6 +21,7 @@ TAGS_LIMIT = 32
 KEYWORD_LIMIT = 64  # characters
 KEYWORDS_LIMIT = 64
 PROVENANCE_LIMIT = 300  # characters: a long path or address
+USER_LIMIT = 64  # characters
 EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day's room for time zones at either end
 LATEST = datetime(9999, 12, 30, tzinfo=UTC)
 CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
@@ -28,6 +29,8 @@ CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
 _IRREGULAR = {"person": "people", "persons": "people"}
 # Every control character but tab and line ends, and halves of characters that lost the other half.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Names that can be told apart and put into a path: none looks like another, none is "..".
+_USER = re.compile(f"(?=.*[A-Za-z0-9])[A-Za-z0-9._@-]{{1,{USER_LIMIT}}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,3 +204,11 @@ def check_origin(value: str | None, what: str) -> str | None:
             hint="Give a name, a path or an address, not the thing itself.",
         )
     return text or None
+
+
+def check_user(name: str) -> UserId:
+    """The name of a user; case counts."""
+    if not _USER.fullmatch(name):
+        shown = repr(name) if len(name) <= USER_LIMIT else f"{name[:20]!r}..."
+        raise errors.InvalidUser(f"{shown} cannot be the name of a user")
+    return UserId(name)

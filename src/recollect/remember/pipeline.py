@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from recollect import errors
 from recollect.protocols import History, Sealed, Store
 from recollect.remember.admit import Rules, admit
 from recollect.remember.arrival import Arrival
+from recollect.remember.once import Once
 from recollect.remember.reveal import Reveal
 from recollect.remember.sensitive import Boundary, under_present_key
 from recollect.remember.update import Update
-from recollect.remember.versions import Changes, next_version
+from recollect.remember.versions import Changes, deleted_version, restored_version
 from recollect.types import (
     AlreadyKnown,
     Draft,
@@ -49,16 +50,34 @@ class Remember:
     boundary: Boundary
     reveal: Reveal
 
-    def add(self, scope: Scope, draft: Draft, supersedes: Sequence[Memory] = ()) -> Outcome:
+    def add(
+        self,
+        scope: Scope,
+        draft: Draft,
+        supersedes: Sequence[Memory] = (),
+        *,
+        idempotency_key: str | None = None,
+    ) -> Outcome:
         """Keep a draft as a new memory that takes the place of the given ones.
 
         When a memory says the same already, that one takes their place. One that holds a secret
-        becomes sensitive.
+        becomes sensitive. What was kept under an idempotency key is not kept again.
         """
         now = self.clock()
-        _refuse_deleted(supersedes)
         self.boundary.refuse_in_clear_fields(draft)
-        memory = self._new(scope, admit(draft, self.rules, now), now)
+        admitted = admit(draft, self.rules, now)
+
+        def add(id_: MemoryId) -> Outcome:
+            return self._add(scope, _new(scope, admitted, id_, now), supersedes)
+
+        if idempotency_key is None:
+            return add(self.new_id())
+        once = Once(store=self.store, vault=self.boundary.vault)
+        return once(scope, admitted, idempotency_key, add)
+
+    def _add(self, scope: Scope, memory: Memory, supersedes: Sequence[Memory]) -> Outcome:
+        """Keep a new memory that takes the place of the given ones."""
+        _refuse_deleted(supersedes)
         links = [
             Link(
                 source=memory.id,
@@ -124,18 +143,13 @@ class Remember:
         Where it stood inside a supersede chain, its neighbours are linked to each other, so that
         what it had superseded does not come back.
         """
-        if memory.deleted_at is not None:
-            raise errors.AlreadyDeleted(f"memory {memory.id} is deleted already")
-        deleted = next_version(memory, self.clock())
-        deleted = replace(deleted, deleted_at=deleted.updated_at)
+        deleted = deleted_version(memory, self.clock())
         self.store.replace(scope, deleted, self._bridge(scope, memory.id, deleted.updated_at))
         return deleted
 
     def restore(self, scope: Scope, memory: Memory) -> Memory:
         """Bring a deleted memory back."""
-        if memory.deleted_at is None:
-            raise errors.NotDeleted(f"memory {memory.id} is not deleted")
-        restored = next_version(replace(memory, deleted_at=None), self.clock())
+        restored = restored_version(memory, self.clock())
         self.store.replace(scope, restored)
         return restored
 
@@ -186,26 +200,6 @@ class Remember:
             raise errors.LinkNotFound(f"there is no link {source} {kind} {target}")
         return link
 
-    def _new(self, scope: Scope, draft: Draft, now: datetime) -> Memory:
-        created_at = draft.created_at or now
-        return Memory(
-            id=self.new_id(),
-            owner=scope.user,
-            content=draft.content,
-            category=draft.category,
-            tags=draft.tags,
-            keywords=draft.keywords,
-            importance=draft.importance,
-            sensitive=draft.sensitive,
-            created_at=created_at,
-            updated_at=created_at,
-            deleted_at=None,
-            valid_from=draft.valid_from,
-            valid_to=draft.valid_to,
-            provenance=draft.provenance,
-            version=1,
-        )
-
     def _bridge(self, scope: Scope, middle: MemoryId, now: datetime) -> list[Link]:
         """Links from what supersedes a memory to what it supersedes."""
         chain = [
@@ -224,6 +218,28 @@ class Remember:
             for target in below
             if (source, target) not in there
         ]
+
+
+def _new(scope: Scope, draft: Draft, id_: MemoryId, now: datetime) -> Memory:
+    """The first version of a memory."""
+    created_at = draft.created_at or now
+    return Memory(
+        id=id_,
+        owner=scope.user,
+        content=draft.content,
+        category=draft.category,
+        tags=draft.tags,
+        keywords=draft.keywords,
+        importance=draft.importance,
+        sensitive=draft.sensitive,
+        created_at=created_at,
+        updated_at=created_at,
+        deleted_at=None,
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        provenance=draft.provenance,
+        version=1,
+    )
 
 
 def _refuse_deleted(memories: Sequence[Memory]) -> None:

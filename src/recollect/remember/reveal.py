@@ -14,6 +14,7 @@ from recollect.types import Memory, Scope
 GET = "get"  #: somebody read it
 UNSEAL = "unseal"  #: it was made an ordinary memory
 ROTATE = "rotate"  #: everything was sealed under a new key
+ACTIONS = (GET, UNSEAL, ROTATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,7 @@ class Reveal:
     store: Secrets
     vault: Vault
     clock: Callable[[], datetime]
+    key: str | None = None  #: the id of the key by which it is asked, where there is one
 
     def __call__(
         self, scope: Scope, memory: Memory, *, agent: str | None = None, action: str = GET
@@ -40,6 +42,6 @@ class Reveal:
             raise errors.SealBroken(f"what memory {memory.id} says is not in the store")
         content = self.vault.open(record)
         self.store.note(
-            AuditEntry(self.clock(), scope.user, action, memory.id, memory.version, agent)
+            AuditEntry(self.clock(), scope.user, action, memory.id, memory.version, agent, self.key)
         )
         return content

@@ -143,6 +143,12 @@ _RULES: tuple[_Rule, ...] = (
         *("ATATT3", "dp.pt.", "dp.st.", "pscale_tkn_", "tfp_", "sq0csp-", "sq0atp-"),
         *("PMAK-", "tvly-", "secret_"),
     ),
+    # Our own: `recollect.accounts.keys`.
+    _Rule(
+        Kind.ACCESS_TOKEN,
+        ("rcl_",),
+        re.compile(r"(?<![A-Za-z0-9])rcl_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
+    ),
     _Rule(
         Kind.ACCESS_TOKEN,
         ("SG.",),

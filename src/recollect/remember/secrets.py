@@ -16,7 +16,15 @@ from recollect import errors
 from recollect.remember.secret_kinds import Kind, Spot
 from recollect.types import Draft
 
-__all__ = ["Kind", "Spot", "find", "kinds_of", "masked", "refuse_in_clear_fields"]
+__all__ = [
+    "Kind",
+    "Spot",
+    "find",
+    "kinds_of",
+    "masked",
+    "refuse_in_clear",
+    "refuse_in_clear_fields",
+]
 
 _SHORTEST_TOKEN = 16  # characters without a space
 # No text without one of these, and without anything as long as a token, holds a secret.
@@ -75,9 +83,17 @@ def refuse_in_clear_fields(draft: Draft) -> None:
     }
     for name, texts in fields.items():
         for text in texts:
-            spots = find(text) if text else []
-            if spots:
-                raise errors.SecretInClearField(f"{name} holds what looks like: {spots[0].kind}")
+            refuse_in_clear(name, text or "")
+
+
+def refuse_in_clear(name: str, text: str) -> None:
+    """Make sure that something which is kept in clear under this name holds no secret.
+
+    Raises:
+        SecretInClearField: with the name and the kind of the secret.
+    """
+    for spot in find(text):
+        raise errors.SecretInClearField(f"{name} holds what looks like: {spot.kind}")
 
 
 def _is_possible(text: str) -> bool:

@@ -35,6 +35,11 @@ class Boundary:
         if self.detects:
             secrets.refuse_in_clear_fields(draft)
 
+    def refuse_in_clear(self, name: str, text: str) -> None:
+        """Make sure that something else which is kept in clear holds none."""
+        if self.detects:
+            secrets.refuse_in_clear(name, text)
+
     def kinds(self, content: str) -> tuple[Kind, ...]:
         """The kinds of secrets that a content holds."""
         return secrets.kinds_of(secrets.find(content)) if self.detects else ()

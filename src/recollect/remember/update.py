@@ -41,12 +41,7 @@ class Update:
         Content that holds a secret makes it sensitive, and so does the flag; the flag seals all
         earlier versions too, a find those that hold a secret themselves.
         """
-        if memory.deleted_at is not None:
-            raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be changed")
-        if expected_version is not None and expected_version != memory.version:
-            raise errors.VersionConflict(
-                f"memory {memory.id} has version {memory.version}, not {expected_version}"
-            )
+        check_present(memory, expected_version)
         draft = apply(changes, draft_of(memory))
         self.boundary.refuse_in_clear_fields(draft)
         if memory.sensitive and changes.content is None:
@@ -108,4 +103,19 @@ class Update:
             same == memory
             and before is not None
             and [before.fingerprint] == [record.fingerprint for record in sealed]
+        )
+
+
+def check_present(memory: Memory, expected_version: int | None) -> None:
+    """Refuse to change a memory that is deleted, or is not what the caller read."""
+    if memory.deleted_at is not None:
+        raise errors.AlreadyDeleted(f"memory {memory.id} is deleted and cannot be changed")
+    check_version(memory, expected_version)
+
+
+def check_version(memory: Memory, expected: int | None) -> None:
+    """Refuse to go on with a memory that is not what the caller read."""
+    if expected is not None and expected != memory.version:
+        raise errors.VersionConflict(
+            f"memory {memory.id} has version {memory.version}, not {expected}"
         )

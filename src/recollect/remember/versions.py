@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from recollect import errors
 from recollect.types import Draft, Memory, Provenance
 
 _TICK = timedelta(microseconds=1)
@@ -31,6 +32,29 @@ def next_version(memory: Memory, now: datetime) -> Memory:
     return replace(
         memory, version=memory.version + 1, updated_at=max(now, memory.updated_at + _TICK)
     )
+
+
+def deleted_version(memory: Memory, now: datetime) -> Memory:
+    """The next version, deleted.
+
+    Raises:
+        AlreadyDeleted: it is.
+    """
+    if memory.deleted_at is not None:
+        raise errors.AlreadyDeleted(f"memory {memory.id} is deleted already")
+    deleted = next_version(memory, now)
+    return replace(deleted, deleted_at=deleted.updated_at)
+
+
+def restored_version(memory: Memory, now: datetime) -> Memory:
+    """The next version, there again.
+
+    Raises:
+        NotDeleted: it was not gone.
+    """
+    if memory.deleted_at is None:
+        raise errors.NotDeleted(f"memory {memory.id} is not deleted")
+    return next_version(replace(memory, deleted_at=None), now)
 
 
 def draft_of(memory: Memory) -> Draft:

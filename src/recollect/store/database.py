@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from recollect.analysis import Entry
+from recollect.statements import SHARED
 from recollect.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
@@ -20,6 +21,15 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Parameters = Mapping[str, Any]
 NOTHING: Parameters = {}
+
+
+def form_of(statement: str, parameters: Parameters) -> str:
+    """The name of the form of a statement that serves these parameters.
+
+    With a reader among them it is the one that shows nothing but what is shared with the reader; a
+    statement without such a form is not found, and so cannot be run for a reader by mistake.
+    """
+    return statement + SHARED if "reader" in parameters else statement
 
 
 class Transaction(Protocol):

@@ -19,7 +19,7 @@ from recollect.concepts import (
     name_of,
 )
 from recollect.protocols import GraphCounts, ReadSoFar
-from recollect.store import rows
+from recollect.store import rows, seen_concepts
 from recollect.store.database import OnDatabase, Parameters
 from recollect.types import Filter, MemoryId, Scope
 
@@ -89,7 +89,8 @@ class GraphSearchInDatabase(OnDatabase):
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
-        return [*_mentioned(self._database.read("mentions_in", wanted))]
+        found = [*_mentioned(self._database.read("mentions_in", wanted))]
+        return seen_concepts.recounted(self._database, filter, found)
 
     def mentioning(
         self,
@@ -102,6 +103,8 @@ class GraphSearchInDatabase(OnDatabase):
 
         The newest is the one whose present version was written last.
         """
+        if filter.reader is not None:
+            names = seen_concepts.named(self._database, filter, names)
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
         asked = parameters | _asked(filter.scope, names) | {"limit": limit}
         found = self._database.read("mentioning_named", asked)
@@ -118,7 +121,7 @@ class GraphSearchInDatabase(OnDatabase):
                 Mentioned(id_, name, role or _STRONGEST[roles], memories, subjects)
                 for _, id_, roles, _ in versions
             ]
-        return mentioned
+        return seen_concepts.recounted(self._database, filter, mentioned)
 
     def _further(
         self, parameters: Parameters, concepts: Collection[_Standing], limit: int, role: Role | None
@@ -153,7 +156,7 @@ class GraphSearchInDatabase(OnDatabase):
         """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("mentions_after", parameters):
-            yield from _mentioned(page)
+            yield from seen_concepts.recounted(self._database, filter, [*_mentioned(page)])
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from recollect import errors
 from recollect.filters import says_more
 from recollect.protocols import History, Page, Sealed, Statistics
-from recollect.store import indexing, linking, mentions, rows, secrets, spaces
+from recollect.store import indexing, linking, mentions, rows, secrets, sharing, spaces
 from recollect.store.arriving import Arrivals
 from recollect.store.database import OnDatabase, Owned
 from recollect.types import (
@@ -70,24 +71,31 @@ class MemoriesInDatabase(OnDatabase):
     ) -> None:
         """Make `memory` the present version of its id, and keep these links with it."""
         with self._writing(scope) as transaction:
-            found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
-            present = rows.to_memory(found) if found else None
-            before = present.version if present else None
-            if present is None or before != memory.version - 1:
-                raise errors.VersionConflict(
-                    f"version {memory.version} of {memory.id} cannot follow version {before}"
+            following = _following(transaction, memory, sealed)
+            if following.known is not None:
+                raise errors.DuplicateContent(
+                    f"memory {following.known.id} already says exactly this"
                 )
-            known_by = secrets.content_hash(transaction, memory, sealed)
-            says_other = says_more(present, memory) or bool(sealed)
-            known = _known(transaction, memory, known_by) if says_other else None
-            if known is not None:
-                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            _close(transaction, present, memory.updated_at)
+            _close(transaction, following.present, memory.updated_at)
             secrets.conceal(self._database, transaction, concealed, sealed)
-            self._insert(transaction, memory, known_by)
+            self._insert(transaction, memory, following.known_by)
             secrets.keep(transaction, sealed)
             for link in links:
                 linking.insert(transaction, link)
+
+    def replace_shared(self, filter: Filter, memory: Memory) -> None:
+        """Make `memory` the present version of its id, as the reader, who has the right to write.
+
+        That the owner has a memory which says the same is told only where the reader sees it.
+        """
+        with self._writing(filter.scope) as transaction:
+            sharing.require_write(transaction, filter, memory)
+            following = _following(transaction, memory)
+            known = following.known
+            if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
+                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
+            _close(transaction, following.present, memory.updated_at)
+            self._insert(transaction, memory, following.known_by)
 
     def _insert(self, transaction: Owned, memory: Memory, known_by: bytes) -> None:
         """Add the present version of a memory, with all that belongs to it."""
@@ -106,6 +114,7 @@ class MemoriesInDatabase(OnDatabase):
             spaces.forget(transaction, ids)
             mentions.forget(transaction, ids)
             secrets.forget(transaction, ids)
+            transaction.change("forget_shares", parameters)
             for statement in ("delete_links", "delete_indexed", "delete_memories"):
                 transaction.change(statement, parameters)
             indexing.forgotten(self._database, transaction)
@@ -130,8 +139,7 @@ class MemoriesInDatabase(OnDatabase):
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids that begin so, in order."""
-        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
-        asked = {"owner": scope.user, "prefix": prefix, "end": end, "limit": limit}
+        asked = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
         return [row[0] for row in self._database.read("resolve", asked)]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
@@ -179,6 +187,29 @@ class MemoriesInDatabase(OnDatabase):
 
 
 # What follows runs inside a transaction of the caller.
+
+
+class _Following(NamedTuple):
+    """What a version follows, and what is known of what it says."""
+
+    present: Memory
+    known_by: bytes
+    known: Memory | None  #: another live memory that says the same, if the version before did not
+
+
+def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:
+    """The present version of a memory, which the new one must follow."""
+    found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
+    present = rows.to_memory(found) if found else None
+    before = present.version if present else None
+    if present is None or before != memory.version - 1:
+        raise errors.VersionConflict(
+            f"version {memory.version} of {memory.id} cannot follow version {before}"
+        )
+    known_by = secrets.content_hash(transaction, memory, sealed)
+    says_other = says_more(present, memory) or bool(sealed)
+    known = _known(transaction, memory, known_by) if says_other else None
+    return _Following(present, known_by, known)
 
 
 def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:

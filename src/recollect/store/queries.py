@@ -10,12 +10,14 @@ from recollect.statements import statements_of
 
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
 FILES = {
-    "sqlite": ("queries.sql", "graph.sql", "moving.sql"),
+    "sqlite": ("queries.sql", "graph.sql", "sharing.sql", "accounts.sql", "moving.sql"),
     "postgres": (
         "queries.sql",
         "graph.sql",
         "lexicon.sql",
         "vectors.sql",
+        "sharing.sql",
+        "accounts.sql",
         "migrate.sql",
         "status.sql",
         "distribute.sql",

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 
-from recollect.protocols import Job, LexicalMatch
+from recollect.protocols import AuditEntry, Job, LexicalMatch
 from recollect.types import (
     Filter,
     Link,
@@ -17,6 +17,8 @@ from recollect.types import (
     Memory,
     MemoryId,
     Provenance,
+    Right,
+    Share,
     Space,
     Trust,
     UserId,
@@ -128,6 +130,43 @@ def from_link(link: Link) -> dict[str, Any]:
     }
 
 
+def to_entry(row: Sequence[Any]) -> AuditEntry:
+    """A row of the audit as an entry."""
+    at, *rest = row
+    return AuditEntry(to_time(at), *rest)
+
+
+def to_share(row: Sequence[Any]) -> Share:
+    """A row of the `share` fragment as a share."""
+    owner, reader, memory, tag, can_write, created_at, ended_at = row
+    return Share(
+        owner=UserId(owner),
+        reader=UserId(reader),
+        right=Right.WRITE if can_write else Right.READ,
+        memory=memory,
+        tag=tag,
+        created_at=to_time(created_at),
+        ended_at=to_end(ended_at),
+    )
+
+
+def from_share(share: Share) -> dict[str, Any]:
+    """A share as parameters."""
+    return {
+        "reader": share.reader,
+        "memory": share.memory,
+        "tag": share.tag,
+        "can_write": share.right is Right.WRITE,
+        "created_at": from_time(share.created_at),
+        "ended_at": NOT_YET if share.ended_at is None else from_time(share.ended_at),
+    }
+
+
+def from_prefix(prefix: str) -> dict[str, Any]:
+    """The parameters between which lies whatever begins so."""
+    return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
+
+
 def from_jobs(jobs: Sequence[Job]) -> dict[str, Any]:
     """Jobs as parameters: whose they are, and their numbers."""
     return {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]}
@@ -144,11 +183,15 @@ def from_space(space: Space) -> str:
     return json.dumps(asdict(space), ensure_ascii=False)
 
 
+def from_place(filter: Filter) -> dict[str, Any]:
+    """A filter as the parameters of the `held` fragment: whose, when, and for whom."""
+    reader = {} if filter.reader is None else {"reader": filter.reader}
+    return {"owner": filter.scope.user, "moment": moment(filter.as_of), **reader}
+
+
 def from_filter(filter: Filter) -> dict[str, Any]:
     """A filter as the parameters of the `admitted` and `state` fragments."""
-    return {
-        "owner": filter.scope.user,
-        "moment": moment(filter.as_of),
+    return from_place(filter) | {
         "now": from_time(filter.now),
         "categories": sorted(filter.categories) or None,
         "tags": sorted(filter.tags) or None,

@@ -66,10 +66,13 @@ class SecretsInDatabase(OnDatabase):
             kept = entry._asdict() | {"at": rows.from_time(entry.at), "number": number}
             transaction.change("note_audit", kept)
 
-    def audit(self, scope: Scope, limit: int) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, youngest first."""
-        found = self._database.read("list_audit", {"owner": scope.user, "limit": limit})
-        return [AuditEntry(rows.to_time(at), *rest) for at, *rest in found]
+    def audit(
+        self, scope: Scope, limit: int, actions: Sequence[str] | None = None
+    ) -> list[AuditEntry]:
+        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
+        wanted = {"owner": scope.user, "actions": actions and [*actions], "limit": limit}
+        found = self._database.read("list_audit", wanted)
+        return [*map(rows.to_entry, found)]
 
 
 # What follows runs inside a transaction of the caller.

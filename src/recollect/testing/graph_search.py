@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from recollect.concepts import (
     Role,
     name_of,
 )
-from recollect.filters import admits
 from recollect.protocols import GraphCounts, ReadSoFar
 from recollect.testing.holdings import Row, holds
 from recollect.testing.queue import WorkInMemory
@@ -54,8 +53,7 @@ class GraphSearchInMemory(WorkInMemory):
 
     def _admitted_rows(self, filter: Filter) -> list[Row]:
         """The versions that a filter admits, in the order of writing."""
-        held = sorted(self._holdings[filter.scope.user].at(filter.as_of).values())
-        return [x for x in held if x.memory.deleted_at is None and admits(filter, x.memory)]
+        return sorted(row for row in self._admitted(filter) if row.memory.deleted_at is None)
 
     # ---- concepts ------------------------------------------------------------------------------
 
@@ -63,8 +61,13 @@ class GraphSearchInMemory(WorkInMemory):
         """A concept that is merged into no other."""
         own = [known for of, known in self._known if of == owner]
         names = {x for x in own if self._standing(owner, x) == name}
-        present = self._holdings[owner].at(None).values()
-        said = [self._mentions.get(row.number, {}) for row in present]
+        return self._counted(owner, name, names, self._holdings[owner].at(None).values())
+
+    def _counted(
+        self, owner: UserId, name: ConceptName, names: set[ConceptName], rows: Iterable[Row]
+    ) -> Concept:
+        """A concept with these names, its own among them, counted by these versions alone."""
+        said = [self._mentions.get(row.number, {}) for row in rows]
         counted = [mentions[x] for mentions in said for x in names if x in mentions]
         label, kind = self._known[owner, name]
         return Concept(
@@ -75,6 +78,33 @@ class GraphSearchInMemory(WorkInMemory):
             subjects=sum(Role.SUBJECT in roles for roles in counted),
             aliases=tuple(sorted(names - {name})),
         )
+
+    def _seen(self, filter: Filter, name: ConceptName) -> Concept | None:
+        """A concept as the reader sees it: by the names that visible memories use."""
+        owner, rows = filter.scope.user, self._held(filter)
+        used = {x for row in rows for x in self._mentions.get(row.number, {})}
+        names = {x for x in used if self._standing(owner, x) == name}
+        if not names:
+            return None
+        return self._counted(owner, name if name in names else min(names), names, rows)
+
+    def visible_concepts(
+        self, filter: Filter, names: Sequence[ConceptName]
+    ) -> dict[ConceptName, Concept]:
+        """Those of these names that a visible memory mentions; only visible ones are counted."""
+        with self._lock:
+            seen = {x: self._seen(filter, self._standing(filter.scope.user, x)) for x in names}
+        return {x: each for x, each in seen.items() if each and x in (each.name, *each.aliases)}
+
+    def _as_seen(self, filter: Filter, mentioned: Iterable[Mentioned]) -> list[Mentioned]:
+        """What memories mention, each concept as the filter's reader sees it."""
+        if filter.reader is None:
+            return [*mentioned]
+        return [
+            each._replace(concept=seen.name, memories=seen.memories, subjects=seen.subjects)
+            for each in mentioned
+            if (seen := self._seen(filter, each.concept))
+        ]
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
@@ -114,7 +144,8 @@ class GraphSearchInMemory(WorkInMemory):
         with self._lock:
             held = {row.memory.id: row for row in self._admitted_rows(filter)}
             rows = [held[id_] for id_ in dict.fromkeys(ids) if id_ in held]
-            return [mentioned for row in rows for mentioned in self._mentioned(row)]
+            found = (mentioned for row in rows for mentioned in self._mentioned(row))
+            return self._as_seen(filter, found)
 
     def mentioning(
         self,
@@ -126,10 +157,13 @@ class GraphSearchInMemory(WorkInMemory):
         """The admitted memories that mention these concepts, at most so many each, newest first."""
         owner = filter.scope.user
         with self._lock:
+            if filter.reader is not None:
+                names = self.visible_concepts(filter, [*names])
             known = [name for name in names if (owner, name) in self._known]
             asked = dict.fromkeys(self._standing(owner, name) for name in known)
             newest = self._admitted_rows(filter)[::-1]
-            return [x for name in asked for x in islice(self._by(newest, name, role), limit)]
+            found = (x for name in asked for x in islice(self._by(newest, name, role), limit))
+            return self._as_seen(filter, found)
 
     def _by(self, rows: list[Row], name: ConceptName, role: Role | None) -> Iterator[Mentioned]:
         """A concept, mentioned by those of these versions that do."""
@@ -143,7 +177,8 @@ class GraphSearchInMemory(WorkInMemory):
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
         """Every mention by an admitted memory."""
         with self._lock:
-            return iter([x for row in self._admitted_rows(filter) for x in self._mentioned(row)])
+            found = (x for row in self._admitted_rows(filter) for x in self._mentioned(row))
+            return iter(self._as_seen(filter, found))
 
     # ---- relations -----------------------------------------------------------------------------
 
@@ -159,7 +194,8 @@ class GraphSearchInMemory(WorkInMemory):
             recorded_at, retracted_at = kept.span(rows)
             by = [row.memory.id for row in admitted if kept.is_said(row, filter.as_of)]
             believed = holds(recorded_at, retracted_at, filter.as_of)
-            if kept.owner == owner and believed and (by or not kept.founded):
+            unfounded = not kept.founded and filter.reader is None
+            if kept.owner == owner and believed and (by or unfounded):
                 yield Relation(
                     number=kept.number,
                     source=self._standing(owner, kept.source),

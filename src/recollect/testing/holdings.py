@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from recollect import analysis, errors
 from recollect.filters import is_expired
-from recollect.protocols import Sealed
+from recollect.protocols import LexicalStatistics, Sealed
 from recollect.types import Link, LinkKind, Memory, MemoryId, State
 
 #: What an occurrence counts by its column: content, keywords, tags, category, function words.
@@ -101,6 +101,17 @@ class Holdings:
             return max(records, key=lambda record: record.version).fingerprint
         return analysis.fingerprint(memory.content)
 
+    def before(self, memory: Memory) -> Row:
+        """The present version of a memory, which a new one must follow."""
+        present = self.at(None).get(memory.id)
+        if present is None or present.memory.version != memory.version - 1:
+            raise errors.VersionConflict(f"{memory.id} has another version before this one")
+        return present
+
+    def close(self, present: Row, at: datetime) -> None:
+        """End the present version of a memory."""
+        self.rows[self.rows.index(present)] = present._replace(replaced_at=at)
+
     def conceal(self, memory: Memory) -> None:
         """Overwrite an earlier version that has become sensitive."""
         for place, row in enumerate(self.rows):
@@ -127,6 +138,14 @@ class Holdings:
         if any(identity(link) == identity(kept) for kept in self.links):
             raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
         self.links.append(link)
+
+
+def statistics(rows: Sequence[Row], terms: Sequence[str]) -> LexicalStatistics:
+    """How frequent terms are among versions."""
+    index = [row.indexed for row in rows if row.indexed]
+    average = sum(indexed.entry.length for indexed in index) / (len(index) or 1)
+    frequency = {term: sum(term in indexed.weights for indexed in index) for term in terms}
+    return LexicalStatistics(len(index), average, frequency)
 
 
 def bm25(index: Sequence[Indexed], terms: Sequence[str]) -> Callable[[Indexed], float]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from recollect.protocols import Job, WorkCount, WorkState
 from recollect.testing.holdings import Holdings, Row
+from recollect.testing.sharing import SharesInMemory
 from recollect.types import UserId
 
 ERROR_LENGTH = 500
@@ -43,7 +44,7 @@ class QueuedJob(NamedTuple):
         return WorkState.RUNNING if held else WorkState.WAITING
 
 
-class WorkInMemory:
+class WorkInMemory(SharesInMemory):
     """Satisfies `recollect.protocols.Work`, but for what the work comes to."""
 
     def __init__(self) -> None:

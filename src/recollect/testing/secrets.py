@@ -83,11 +83,13 @@ class SecretsInMemory:
         with self._lock:
             self._audit.append(entry)
 
-    def audit(self, scope: Scope, limit: int) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, youngest first."""
+    def audit(
+        self, scope: Scope, limit: int, actions: Sequence[str] | None = None
+    ) -> list[AuditEntry]:
+        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
         with self._lock:
             own = [entry for entry in self._audit if entry.owner == scope.user]
-        return own[::-1][:limit]
+        return [x for x in own[::-1] if actions is None or x.action in actions][:limit]
 
     def _records(self) -> list[Sealed]:
         with self._lock:

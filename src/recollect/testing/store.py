@@ -12,7 +12,7 @@ from functools import partial
 from typing import Self
 
 from recollect import errors
-from recollect.filters import admits, says_more
+from recollect.filters import says_more
 from recollect.protocols import (
     Finding,
     History,
@@ -23,6 +23,7 @@ from recollect.protocols import (
     Statistics,
     StoreFacts,
 )
+from recollect.testing.accounts import AccountsInMemory
 from recollect.testing.graph import GraphInMemory
 from recollect.testing.holdings import (
     TAGS_COUNTED,
@@ -32,6 +33,7 @@ from recollect.testing.holdings import (
     bm25,
     identity,
     most,
+    statistics,
     when_made,
 )
 from recollect.testing.secrets import SecretsInMemory
@@ -49,7 +51,7 @@ from recollect.types import (
 )
 
 
-class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
+class MemoryStore(AccountsInMemory, SecretsInMemory, VectorsInMemory, GraphInMemory):
     """A store that lives and dies with the process; satisfies `recollect.protocols.Store`."""
 
     @contextmanager
@@ -125,26 +127,38 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
     ) -> None:
         """Make `memory` the present version of its id, and keep these links with it."""
         with self._write(scope) as owned:
-            present = owned.at(None).get(memory.id)
-            if present is None or present.memory.version != memory.version - 1:
-                raise errors.VersionConflict(f"{memory.id} has another version before this one")
+            present = owned.before(memory)
             self._keep_sealed(owned, sealed)
             says_other = says_more(present.memory, memory) or bool(sealed)
             known = owned.known(memory) if says_other else None
             if known is not None:
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            place = owned.rows.index(present)
-            owned.rows[place] = present._replace(replaced_at=memory.updated_at)
+            owned.close(present, memory.updated_at)
             for earlier in concealed:
                 owned.conceal(replace(earlier, owner=scope.user))
             owned.insert(replace(memory, owner=scope.user))
             for link in links:
                 owned.link(link)
 
+    def replace_shared(self, filter: Filter, memory: Memory) -> None:
+        """Make `memory` the present version of its id, as the reader, who has the right to write.
+
+        That the owner has a memory which says the same is told only where the reader sees it.
+        """
+        with self._write(filter.scope) as owned:
+            self._require_write(filter, memory)
+            present = owned.before(memory)
+            known = owned.known(memory) if says_more(present.memory, memory) else None
+            if known is not None and self.visible(filter, [known.id]):
+                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
+            owned.close(present, memory.updated_at)
+            owned.insert(replace(memory, owner=filter.scope.user))
+
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
         gone = frozenset(ids)
         with self._write(scope) as owned:
+            self._forget_shares(scope, gone)
             owned.rows[:] = [row for row in owned.rows if row.memory.id not in gone]
             owned.links[:] = [x for x in owned.links if gone.isdisjoint((x.source, x.target))]
             owned.sealed[:] = [record for record in owned.sealed if record.id not in gone]
@@ -176,8 +190,8 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
         """The memories that a filter admits, by creation time and then id."""
         owned = self._read(filter.scope)
         states = owned.states(filter.as_of, filter.now)
-        held = [row.memory for row in owned.at(filter.as_of).values()]
-        found = [m for m in held if admits(filter, m) and states[m.id] in filter.states]
+        held = [row.memory for row in self._admitted(filter)]
+        found = [memory for memory in held if states[memory.id] in filter.states]
         found.sort(key=when_made, reverse=page.newest_first)
         if page.after is not None:
             beyond = operator.lt if page.newest_first else operator.gt
@@ -249,12 +263,12 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
             return [row.indexed for row in self._rows() if row.indexed]
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the whole index, as in a file."""
-        del scope
-        index = self._index()
-        average = sum(indexed.entry.length for indexed in index) / (len(index) or 1)
-        frequency = {term: sum(term in indexed.weights for indexed in index) for term in terms}
-        return LexicalStatistics(len(index), average, frequency)
+        """How frequent the terms are among what the scope holds."""
+        return statistics(self._read(scope).rows, terms)
+
+    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent terms are among what the reader can see."""
+        return statistics(self._held(filter), terms)
 
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
@@ -263,9 +277,9 @@ class MemoryStore(SecretsInMemory, VectorsInMemory, GraphInMemory):
         score = bm25(self._index(), terms)
         wanted = len({*terms}) if every else 1
         found: list[tuple[float, LexicalMatch]] = []
-        for _, memory, _, indexed in self._read(filter.scope).at(filter.as_of).values():
+        for _, memory, _, indexed in self._admitted(filter):
             held = len(indexed.weights.keys() & {*terms}) if indexed else 0
-            if indexed and held and held >= wanted and admits(filter, memory):
+            if indexed and held and held >= wanted:
                 load = partial(replace, memory)
                 match = LexicalMatch(memory.id, memory.content, *indexed.entry, load)
                 found.append((score(indexed), match))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from recollect.embedded_text import embedded_text
 from recollect.errors import EmbedderFailure
-from recollect.filters import admits
 from recollect.protocols import DenseAnswer, Job, KnownSpace, Nearby, SpaceState
 from recollect.testing.holdings import Holdings, Row
 from recollect.testing.queue import QueuedJob, WorkInMemory, is_readable
@@ -137,9 +136,12 @@ class VectorsInMemory(WorkInMemory):
         import numpy as np  # noqa: PLC0415 (slow to import)
 
         cosines = self._cosines(filter.scope, space, query)
-        owned = self._holdings[filter.scope.user]
-        present = [cosines[x.number] for x in owned.at(None).values() if x.number in cosines]
-        found = [Nearby(*near) for near in self._admitted(filter, cosines)]
+        found = [Nearby(*near) for near in self._embedded(filter, cosines)]
+        if filter.reader is None:
+            held = self._holdings[filter.scope.user].at(None).values()
+            present = [cosines[x.number] for x in held if x.number in cosines]
+        else:  # what is not shared with a reader must not show in what all look like
+            present = [near.cosine for near in found]
         found.sort(key=lambda near: (-near.cosine, near.id))
         mean, deviation = (float(np.mean(present)), float(np.std(present))) if present else (0, 0)
         how = "exact" if present else ""
@@ -150,14 +152,14 @@ class VectorsInMemory(WorkInMemory):
     ) -> dict[MemoryId, float]:
         """How near these memories are to a query, as far as they are admitted and embedded."""
         cosines = self._cosines(filter.scope, space, query)
-        return {id_: near for id_, near in self._admitted(filter, cosines) if id_ in ids}
+        return {id_: near for id_, near in self._embedded(filter, cosines) if id_ in ids}
 
-    def _admitted(
+    def _embedded(
         self, filter: Filter, cosines: Mapping[int, float]
     ) -> Iterator[tuple[MemoryId, float]]:
         """The memories that a filter admits, each with its cosine."""
-        for row in self._holdings[filter.scope.user].at(filter.as_of).values():
-            if row.number in cosines and admits(filter, row.memory):
+        for row in self._admitted(filter):
+            if row.number in cosines:
                 yield row.memory.id, cosines[row.number]
 
     def _cosines(self, scope: Scope, space: Space, query: Vector) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from recollect.bench.graph_shapes.again import RecallAgain
 from recollect.bench.graph_shapes.mention_graph import MentionGraphs, plainly
@@ -13,7 +13,9 @@ from recollect.bench.graph_shapes.proposed import OnlyProposed
 from recollect.bench.graph_shapes.typed import RelatedView
 from recollect.bench.product import FollowingOf
 from recollect.concepts import Mentioned, Role
+from recollect.protocols import GraphSearch
 from recollect.recall.graph import GraphLeg, Spread
+from recollect.recall.pipeline import Recall
 
 WITHOUT = "without the graph"
 SHIPPED = "as shipped"
@@ -50,6 +52,11 @@ class Alike(Spread):
         return self.names + self.names_alike * likeness
 
 
+def _graph(recall: Recall) -> GraphSearch:
+    """The graph of the store itself: in a benchmark nobody shares anything."""
+    return cast("GraphSearch", recall.store)
+
+
 def _spread(spread: Spread) -> FollowingOf:
     return lambda recall: (GraphLeg(recall.store, spread),)
 
@@ -57,7 +64,7 @@ def _spread(spread: Spread) -> FollowingOf:
 def _pagerank(*, specific: bool = False, new_alone: bool = False) -> FollowingOf:
     weigh = _by_specificity if specific else plainly
     return lambda recall: (
-        PageRankLeg(graphs=MentionGraphs(recall.store, weigh), new_alone=new_alone),
+        PageRankLeg(graphs=MentionGraphs(_graph(recall), weigh), new_alone=new_alone),
     )
 
 
@@ -67,12 +74,12 @@ def _by_specificity(mention: Mentioned) -> float:
 
 def _again(rounds: int) -> FollowingOf:
     return lambda recall: (
-        RecallAgain(search=recall.store, legs=recall.legs, fusion=recall.fusion, rounds=rounds),
+        RecallAgain(search=_graph(recall), legs=recall.legs, fusion=recall.fusion, rounds=rounds),
     )
 
 
 def _related(spread: Spread, *, alone: bool) -> FollowingOf:
-    return lambda recall: (GraphLeg(RelatedView(recall.store, alone=alone).as_search(), spread),)
+    return lambda recall: (GraphLeg(RelatedView(_graph(recall), alone=alone).as_search(), spread),)
 
 
 _SHIPPED = Spread()

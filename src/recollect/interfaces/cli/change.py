@@ -151,9 +151,9 @@ def update(
             changes["provenance"] = _provenance(before, origin)
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
-        plain = sum(not version.sensitive for version in app.versions(before.id))
+        plain = _plain_versions(app, before)
         memory = app.update(before.id, expected_version=expected_version, **changes)
-        concealed = plain - sum(not version.sensitive for version in app.versions(before.id))
+        concealed = plain - _plain_versions(app, before)
         if memory.sensitive and not before.sensitive:
             _note_sealing(run, app, memory, flagged=bool(sensitive))
         _note_concealed(run, app, concealed)
@@ -166,18 +166,25 @@ def update(
     )
 
 
+def _plain_versions(app: Recollect, memory: Memory) -> int:
+    """How many versions of a memory are not sensitive; another's are not seen, and never sealed."""
+    if memory.owner != app.scope.user:
+        return 0
+    return sum(not version.sensitive for version in app.versions(memory.id))
+
+
 def delete(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
     """Hide memories from recall; they can be restored."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
-        _each(run, app, ids, app.delete, "Deleted")
+        _each(run, app.get, ids, app.delete, "Deleted")
 
 
 def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
     """Bring deleted memories back."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
-        _each(run, app, ids, app.restore, "Restored")
+        _each(run, app.restorable, ids, app.restore, "Restored")
     run.see_to_work()
 
 
@@ -290,7 +297,7 @@ def _provenance(memory: Memory, changes: dict[str, object]) -> Provenance:
 
 def _each(
     run: Session,
-    app: Recollect,
+    find: Callable[[str], Memory],
     ids: Sequence[str],
     verb: Callable[[str], Memory],
     word: str,
@@ -298,7 +305,7 @@ def _each(
     """Do something to each memory; all ids are known to exist before the first is touched."""
     done: list[Memory] = []
     failed: list[RecollectError] = []
-    for id_ in dict.fromkeys(app.get(text).id for text in ids):
+    for id_ in dict.fromkeys(find(text).id for text in ids):
         try:
             done.append(verb(id_))
         except RecollectError as exc:

@@ -16,7 +16,7 @@ import typer
 from recollect.errors import InvalidText, RecollectError
 from recollect.interfaces.cli import lazy
 from recollect.interfaces.cli.session import Globals, write_json
-from recollect.interfaces.failures import meaning_of
+from recollect.interfaces.failures import InternalError, meaning_of
 
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -74,12 +74,6 @@ def tell(error: RecollectError, *, as_json: bool, kind: str = "error") -> None:
 def quiet_logging() -> None:
     """Keep the library's log off the terminal; what matters of it is in the answer."""
     logging.getLogger("recollect").addHandler(logging.NullHandler())
-
-
-class InternalError(RecollectError):
-    """Recollect did something that it was not meant to do."""
-
-    hint = "This is a bug: please report it, with what `--debug` before the command prints."
 
 
 def _internal(exc: Exception) -> InternalError:

@@ -11,15 +11,21 @@ from typing import Annotated
 import typer
 
 from recollect.interfaces.cli import (
+    audit,
     bench,
     change,
     db,
     graph,
+    key,
+    mcp,
     move,
     moving,
     read,
     secret,
+    serve,
+    share,
     upkeep,
+    user,
     work,
 )
 from recollect.interfaces.cli.guard import guarded, quiet_logging
@@ -87,6 +93,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "migrate-store": moving.migrate_store,
     "work": work.work,
     "reembed": work.reembed,
+    "audit": audit.audit,
+    "serve": serve.serve,
+    "mcp": mcp.mcp,
     "doctor": upkeep.doctor,
     "config": upkeep.config,
     "demo": upkeep.demo,
@@ -96,6 +105,9 @@ for _name, _command in COMMANDS.items():
     app.command(_name)(guarded(_command))
 app.add_typer(graph.app, name="graph")
 app.add_typer(secret.app, name="secret")
+app.add_typer(share.app, name="share")
+app.add_typer(user.app, name="user")
+app.add_typer(key.app, name="key")
 app.add_typer(db.app, name="db")
 app.add_typer(bench.app, name="bench")
 

@@ -19,7 +19,7 @@ from recollect.recall.attach import one_line
 from recollect.recall.paths import Labels
 from recollect.requests import FilterFields, QueryFields
 from recollect.trace import Recollection
-from recollect.types import Link, MemoryId
+from recollect.types import Link, Memory, MemoryId, State
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -157,6 +157,9 @@ def get(
     with run.existing() as app:
         memory = app.get(id)
         state = app.states([memory])[memory.id]
+        if memory.owner != app.scope.user:
+            _reply_shared(run, memory, state)
+            return
         links = app.links(memory.id)
         past = app.versions(memory.id)
         lines = {} if as_json else _lines(app, memory.id, links)
@@ -170,6 +173,15 @@ def get(
 
     whole = lazy.machine.whole(memory, state, past[:-1], links)
     run.reply(whole | lazy.machine_graph.memory_card(card), human)
+
+
+def _reply_shared(run: Session, memory: Memory, state: State) -> None:
+    """Print another user's memory, of which neither the past nor the links are seen."""
+    more = [("owner", lazy.render.data(memory.owner, lazy.render.NOTICE))]
+    run.reply(
+        lazy.machine.whole(memory, state, (), ()) | {"owner": memory.owner},
+        lambda: [lazy.render.memory(memory, state, (), {}, more)],
+    )
 
 
 def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> None:
@@ -274,7 +286,8 @@ def _reply_answer(run: Session, answer: Recollection, labels: Labels, *, with_tr
 
     def human() -> Iterable[RenderableType]:
         if answer.hits:
-            yield lazy.render_recall.hits(answer.hits, labels)
+            user = answer.query.filter.scope.user
+            yield lazy.render_recall.hits(answer.hits, labels, user)
         else:
             yield lazy.render.data(_NOTHING_RECALLED)
         if with_trace:

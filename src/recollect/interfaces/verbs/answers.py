@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from recollect.types import LinkKind, Right, State, Trust
+from recollect.types import LinkKind, Right, SortBy, State, Trust
 
 
 class Answer(BaseModel):
@@ -124,9 +124,32 @@ class DroppedAnswer(Answer):
     reason: dict[str, Any]
 
 
+class QueryAnswer(Answer):
+    """A question as it was understood: what was not said took its default."""
+
+    user: str
+    now: datetime
+    as_of: datetime | None
+    categories: list[str]
+    tags: list[str]
+    created_from: datetime | None
+    created_to: datetime | None
+    session: str | None
+    project: str | None
+    agent: str | None
+    states: list[State]
+    expanded: list[str]
+    focus: list[str]
+    limit: int
+    pool: int
+    sort_by: SortBy
+    budget_bytes: int | None
+
+
 class TraceAnswer(Answer):
     """How a recall came to its answer."""
 
+    query: QueryAnswer
     legs: list[LegAnswer]
     fusion: str
     adjustments: str
@@ -151,17 +174,24 @@ class RecallAnswer(Answer):
 class StandingAnswer(Answer):
     """Where one leg placed a memory that was not recalled."""
 
-    model_config = ConfigDict(extra="allow")
-
     leg: str
+    rank: int | None
+    searched: int
+    note: str
+    score: float | None
+    confidence: float | None
+    evidence: float | None
+    path: list[StepAnswer]
 
 
 class WhyNotAnswer(Answer):
     """Why a memory is not in an answer, and what would have let it in."""
 
-    model_config = ConfigDict(extra="allow")
-
+    id: str
+    rank: int | None = Field(description="Its rank, if it is in the answer after all.")
+    reason: str
     standings: list[StandingAnswer]
+    remedy: str
 
 
 class ListAnswer(Answer):

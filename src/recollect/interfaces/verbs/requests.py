@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from recollect.interfaces.records import Moment
+from recollect.remember.admit import (
+    KEYWORD_LIMIT,
+    KEYWORDS_LIMIT,
+    PROVENANCE_LIMIT,
+    TAG_LIMIT,
+    TAGS_LIMIT,
+)
 from recollect.types import LinkKind, Right, SortBy, State, Trust
 
-Text = Annotated[str, Field(max_length=100_000)]  # the application has the limits that are told
+# Limits that are checked here keep nonsense out. Those in `_told` are the application's: it checks
+# them itself, says what is wrong in its own words, and knows what it makes of spaces and dashes.
+
+
+def _told(**limits: Any) -> dict[str, Any]:  # noqa: ANN401  whatever a JSON schema can say
+    return limits
+
+
+_PLAIN = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no control characters but line ends and tabs
+_SOME = rf"^{_PLAIN}*[^\s\x00-\x1f\x7f]{_PLAIN}*$"
+_NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_TAG = _told(
+    minLength=1,
+    maxLength=TAG_LIMIT,
+    pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$",
+)
+_ID = _told(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
+_USER = _told(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
+
+Text = Annotated[str, Field(max_length=100_000)]
+Content = Annotated[
+    str, Field(max_length=100_000, json_schema_extra=_told(minLength=1, pattern=_SOME))
+]
 Word = Annotated[str, Field(max_length=1_000)]
 Words = Annotated[list[Word], Field(max_length=1_000)]
-Id = Annotated[str, Field(min_length=1, max_length=100, description="An id, or its beginning.")]
-User = Annotated[str, Field(min_length=1, max_length=64, description="The name of a user.")]
+Category = Annotated[str, Field(max_length=1_000, json_schema_extra=_told(minLength=1))]
+Tag = Annotated[str, Field(max_length=1_000, json_schema_extra=_TAG)]
+Tags = Annotated[list[Tag], Field(max_length=1_000, json_schema_extra=_told(maxItems=TAGS_LIMIT))]
+Keyword = Annotated[
+    str,
+    Field(
+        max_length=1_000, json_schema_extra=_told(maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$")
+    ),
+]
+Keywords = Annotated[
+    list[Keyword], Field(max_length=1_000, json_schema_extra=_told(maxItems=KEYWORDS_LIMIT))
+]
+Origin = Annotated[
+    str,
+    Field(
+        max_length=1_000,
+        json_schema_extra=_told(maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$"),
+    ),
+]
+Importance = Annotated[float, Field(json_schema_extra=_told(minimum=0, maximum=1))]
+Id = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=100, description="An id, or its beginning.", json_schema_extra=_ID
+    ),
+]
+User = Annotated[
+    str,
+    Field(min_length=1, max_length=64, description="The name of a user.", json_schema_extra=_USER),
+]
 Count = Annotated[int, Field(ge=1, le=1_000)]
-
-_Request = TypeVar("_Request", bound="Request")
+Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Request(BaseModel):
@@ -36,34 +92,37 @@ class Nothing(Request):
 class StoreRequest(Request):
     """Something to remember."""
 
-    content: Text
-    category: Word | None = None
-    tags: Words = []
-    keywords: Words = []
-    importance: float | None = None
+    content: Content
+    category: Category | None = None
+    tags: Tags = []
+    keywords: Keywords = []
+    importance: Importance | None = None
     sensitive: bool = False
     created_at: Moment | None = None
     valid_from: Moment | None = None
     valid_to: Moment | None = None
-    agent: Word | None = None
-    session: Word | None = None
-    project: Word | None = None
-    source: Word | None = None
+    agent: Origin | None = None
+    session: Origin | None = None
+    project: Origin | None = None
+    source: Origin | None = None
     trust: Trust | None = None
     supersedes: Annotated[list[Id], Field(max_length=100)] = []
     wait: bool = False
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="Any text of your own: whoever sends it again stores nothing again."
+    )
 
 
 class FilterRequest(Request):
     """Which memories are meant."""
 
-    categories: Words = []
-    tags: Words = []
+    categories: Annotated[list[Category], Field(max_length=100)] = []
+    tags: Tags = []
     created_from: Moment | None = None
     created_to: Moment | None = None
-    session: Word | None = None
-    project: Word | None = None
-    agent: Word | None = None
+    session: Origin | None = None
+    project: Origin | None = None
+    agent: Origin | None = None
     as_of: Moment | None = None
     states: list[State] = []
 
@@ -73,7 +132,7 @@ class QueryRequest(FilterRequest):
 
     query: Text
     expanded: Words = []
-    focus: Words = []
+    focus: Tags = []
     limit: Count | None = None
     pool: Count | None = None
     sort_by: SortBy | None = None
@@ -106,15 +165,20 @@ class OneRequest(Request):
     id: Id
 
 
-class UpdateRequest(OneRequest):
+class DeleteRequest(OneRequest):
+    """One memory, perhaps only if it still is as it was."""
+
+    expected_version: Version | None = None
+
+
+class UpdateRequest(DeleteRequest):
     """What is to change about a memory; what is not said stays."""
 
-    expected_version: Annotated[int, Field(ge=1)] | None = None
-    content: Text | None = None
-    category: Word | None = None
-    tags: Words | None = None
-    keywords: Words | None = None
-    importance: float | None = None
+    content: Content | None = None
+    category: Category | None = None
+    tags: Tags | None = None
+    keywords: Keywords | None = None
+    importance: Importance | None = None
     sensitive: bool | None = None
     valid_from: Moment | None = None
     valid_to: Moment | None = None
@@ -140,7 +204,7 @@ class TimelineRequest(FilterRequest):
 class SecretRequest(OneRequest):
     """What a sensitive memory says."""
 
-    version: Annotated[int, Field(ge=1)] | None = None
+    version: Version | None = None
 
 
 class UnshareRequest(OneRequest):
@@ -158,7 +222,7 @@ class ShareRequest(UnshareRequest):
 class UnshareTagRequest(Request):
     """A tag, and with whom all memories that have it are shared."""
 
-    tag: Word
+    tag: Tag
     reader: User
 
 

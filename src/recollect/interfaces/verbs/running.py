@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 from recollect.app import Recollect
-from recollect.interfaces import cursors, machine, times
+from recollect.interfaces import cursors, for_agents, machine, times
 from recollect.interfaces.verbs import answers as a
 from recollect.interfaces.verbs import requests as r
-from recollect.types import Memory, Share, State, Stored, Trust
-
-_Answer = TypeVar("_Answer", bound=a.Answer)
+from recollect.types import Memory, Query, Share, State, Stored
 
 
 def store(app: Recollect, asked: r.StoreRequest) -> a.StoreAnswer:
@@ -27,6 +25,8 @@ def recall(app: Recollect, asked: r.RecallRequest) -> a.RecallAnswer:
     for hit, shown in zip(answer.hits, data["hits"], strict=True):
         shown["memory"] = _data(app, hit.memory)
         shown["attached"] = [_data(app, each) for each in hit.attached]
+    if asked.trace:
+        data["trace"]["query"] = _query(answer.query)
     return a.RecallAnswer.model_validate(data)
 
 
@@ -41,9 +41,7 @@ def list_memories(app: Recollect, asked: r.ListRequest) -> a.ListAnswer:
     after = cursors.read(asked.after) if asked.after else None
     fields = asked.given("after", "limit", "newest_first")
     # One more than is shown tells whether there is another page.
-    page = app.list(
-        limit=asked.limit + 1, after=after, newest_first=asked.newest_first, **fields
-    )
+    page = app.list(limit=asked.limit + 1, after=after, newest_first=asked.newest_first, **fields)
     shown, more = page[: asked.limit], page[asked.limit :]
     return a.ListAnswer(
         memories=_memories(app, shown), next=cursors.write(shown[-1]) if more else None
@@ -54,7 +52,7 @@ def get(app: Recollect, asked: r.OneRequest) -> a.WholeAnswer:
     """One memory."""
     found = app.get(asked.id)
     own = found.owner == app.scope.user
-    earlier = [each for each in app.versions(found.id)[:-1]] if own else []
+    earlier = list(app.versions(found.id)[:-1]) if own else []
     links = app.links(found.id) if own else []
     [shown] = _memories(app, [found])
     return a.WholeAnswer(
@@ -69,9 +67,9 @@ def update(app: Recollect, asked: r.UpdateRequest) -> a.MemoryAnswer:
     return memory(app, app.update(asked.id, **asked.given("id")))
 
 
-def delete(app: Recollect, asked: r.OneRequest) -> a.MemoryAnswer:
+def delete(app: Recollect, asked: r.DeleteRequest) -> a.MemoryAnswer:
     """Hide a memory."""
-    return memory(app, app.delete(asked.id))
+    return memory(app, app.delete(asked.id, **asked.given("id")))
 
 
 def restore(app: Recollect, asked: r.OneRequest) -> a.MemoryAnswer:
@@ -165,7 +163,7 @@ def my_shares(app: Recollect, asked: r.Nothing) -> a.SharesAnswer:  # noqa: ARG0
 
 def is_data(app: Recollect, value: Memory) -> bool:
     """Whether a text is data and never instructions: another user's, or from somewhere else."""
-    return value.owner != app.scope.user or value.provenance.trust is Trust.EXTERNAL
+    return for_agents.is_data(value, app.scope.user)
 
 
 def memory(app: Recollect, value: Memory, state: State | None = None) -> a.MemoryAnswer:
@@ -182,6 +180,29 @@ def _data(app: Recollect, value: Memory, state: State | None = None) -> machine.
     shown = machine.memory(value, state)
     shown.pop("record")
     return shown | {"owner": value.owner, "is_data": is_data(app, value)}
+
+
+def _query(value: Query) -> machine.Data:
+    asked = value.filter
+    return {
+        "user": asked.scope.user,
+        "now": asked.now,
+        "as_of": asked.as_of,
+        "categories": sorted(asked.categories),
+        "tags": sorted(asked.tags),
+        "created_from": asked.created_from,
+        "created_to": asked.created_to,
+        "session": asked.session,
+        "project": asked.project,
+        "agent": asked.agent,
+        "states": sorted(asked.states),
+        "expanded": value.expanded,
+        "focus": value.focus,
+        "limit": value.limit,
+        "pool": value.pool,
+        "sort_by": value.sort_by,
+        "budget_bytes": value.budget_bytes,
+    }
 
 
 def _link(value: Any) -> machine.Data:  # noqa: ANN401

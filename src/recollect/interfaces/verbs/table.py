@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -29,6 +29,8 @@ class Verb:
     tool: str | None  #: of MCP; None where an agent has no use for it
     command: str  #: of the command line
     status: HTTPStatus = HTTPStatus.OK
+    #: By header of HTTP: the field of the request that is taken from it.
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 VERBS: tuple[Verb, ...] = (
@@ -44,6 +46,7 @@ VERBS: tuple[Verb, ...] = (
         tool="memory_store",
         command="store",
         status=HTTPStatus.CREATED,
+        headers={"Idempotency-Key": "idempotency_key"},
     ),
     Verb(
         name="recall",
@@ -104,11 +107,12 @@ VERBS: tuple[Verb, ...] = (
         path="/memories/{id}",
         tool="memory_update",
         command="update",
+        headers={"If-Match": "expected_version"},
     ),
     Verb(
         name="delete",
         says="Hide a memory from recall; it can be restored.",
-        request=r.OneRequest,
+        request=r.DeleteRequest,
         answer=a.MemoryAnswer,
         run=running.delete,
         access=Access.WRITE,
@@ -116,6 +120,7 @@ VERBS: tuple[Verb, ...] = (
         path="/memories/{id}",
         tool="memory_delete",
         command="delete",
+        headers={"If-Match": "expected_version"},
     ),
     Verb(
         name="restore",

@@ -8,8 +8,9 @@ from recollect.store.database import Parameters, Row
 
 #: A key before every other one; numbers begin at 1.
 _FIRST: Parameters = {
-    **dict.fromkeys(("owner", "id", "source", "kind", "target", "key_id"), ""),
+    **dict.fromkeys(("owner", "id", "source", "kind", "target", "key_id", "name"), ""),
     **dict.fromkeys(("row", "number", "version", "removed_at", "concept", "relation", "space"), 0),
+    "day": -1,
 }
 
 
@@ -77,7 +78,7 @@ TABLES = (
     _table("retired_keys", "key_id retired_at", key="key_id"),
     _table(
         "audit",
-        "owner number at action id version agent",
+        "owner number at action id version agent key detail",
         key="owner number",
         numbered="number",
     ),
@@ -123,5 +124,17 @@ TABLES = (
         key="owner number",
         numbered="number alias concept",
     ),
+    _table(
+        "shares",
+        "owner number reader memory tag can_write created_at ended_at",
+        key="owner number",  # its own: nothing else of an owner refers to it
+    ),
+    _table("users", "name created_at disabled_at", key="name"),
+    _table(
+        "keys",
+        "id user_name access hash label created_at expires_at revoked_at per_minute per_day",
+        key="id",
+    ),
+    _table("uses", "key_id day writes", key="key_id day"),
     Table("index_facts", ("versions", "terms"), derived=True),
 )

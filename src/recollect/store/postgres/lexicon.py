@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from recollect.protocols import LexicalMatch, LexicalStatistics
-from recollect.store import rows
+from recollect.store import rows, sharing
 from recollect.store.database import Database, Parameters
 from recollect.store.estimates import Estimates, deciding
 from recollect.types import Filter, Scope, UserId
@@ -58,7 +58,7 @@ class Lexicon:
         holds a common one is among the best. So any-of searches go by the rarest terms that match
         enough memories; a memory that holds only the others is left out.
         """
-        statistics = self._statistics_at_hand(filter.scope, terms)
+        statistics = self._statistics_at_hand(filter, terms)
         parameters = rows.from_filter(filter) | _asked(terms, statistics) | {"limit": limit}
         if every:
             return self._best("matches_every", filter.scope, terms, parameters)
@@ -71,12 +71,14 @@ class Lexicon:
                 return found
         return self._best("matches_any", filter.scope, terms, parameters)
 
-    def _statistics_at_hand(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+    def _statistics_at_hand(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
         """What whoever asks for matches has asked for just before."""
-        estimates = self._estimates(scope.user)
+        if filter.reader is not None:  # whom the owner's statistics must not serve
+            return sharing.visible_statistics(self._database, filter, terms)
+        estimates = self._estimates(filter.scope.user)
         known = estimates.known(terms)
         if len(known) < len(terms):
-            return self.statistics(scope, terms)
+            return self.statistics(filter.scope, terms)
         return estimates.statistics(known)
 
     def _best(

@@ -13,7 +13,7 @@ from psycopg import Connection
 
 from recollect import errors
 from recollect.analysis import Entry
-from recollect.store.database import NOTHING, Parameters, Row, Steps
+from recollect.store.database import NOTHING, Parameters, Row, Steps, form_of
 from recollect.store.postgres.connecting import Connections
 from recollect.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
 from recollect.store.postgres.lexicon import mark
@@ -76,18 +76,20 @@ class Pool:
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement that changes nothing."""
-        return self._reading(lambda connection: _fetch(connection, SQL[statement], parameters))
+        text = SQL[form_of(statement, parameters)]
+        return self._reading(lambda connection: _fetch(connection, text, parameters))
 
     def read_with(
         self, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
     ) -> list[Row]:
         """The same, with settings that hold for this statement alone; in one round trip."""
+        text = SQL[form_of(statement, parameters)]
 
         def read(connection: Connection[Any]) -> list[Row]:
             with connection.pipeline(), connection.transaction():
                 named = {"names": [*settings], "values": [*settings.values()]}
                 connection.execute(SQL["set_all_for_transaction"], named)
-                cursor = connection.execute(SQL[statement], parameters, binary=True)
+                cursor = connection.execute(text, parameters, binary=True)
             return cursor.fetchall()
 
         return self._reading(read)
@@ -226,11 +228,11 @@ class PostgresTransaction:
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement."""
         self._note(statement, parameters)
-        return _fetch(self._connection, SQL[statement], parameters)
+        return _fetch(self._connection, SQL[form_of(statement, parameters)], parameters)
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         """The first row of a statement, if there is any."""
-        return self._connection.execute(SQL[statement], parameters).fetchone()
+        return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         """All rows of a statement for each of these parameters, in their order."""
@@ -240,7 +242,7 @@ class PostgresTransaction:
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
         """Run a statement that writes; how many rows it changed."""
-        return self._connection.execute(SQL[statement], parameters).rowcount
+        return self._connection.execute(SQL[form_of(statement, parameters)], parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
         """The same for each of these parameters; how many rows were changed in all."""

@@ -18,6 +18,7 @@ from recollect.protocols import (
     Unavailable,
 )
 from recollect.store import checking, indexing, rows
+from recollect.store.accounts import AccountsInDatabase
 from recollect.store.database import Owned
 from recollect.store.graph import GraphInDatabase
 from recollect.store.linking import LinksInDatabase
@@ -28,6 +29,7 @@ from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.pool import Pool
 from recollect.store.queue import WorkInDatabase
 from recollect.store.secrets import SecretsInDatabase
+from recollect.store.sharing import SharingInDatabase
 from recollect.store.spaces import SpacesInDatabase
 from recollect.types import Filter, Scope
 
@@ -45,7 +47,9 @@ class PostgresStore(
     SpacesInDatabase,
     WorkInDatabase,
     SecretsInDatabase,
+    AccountsInDatabase,
     GraphInDatabase,
+    SharingInDatabase,
 ):
     """Memories in a database: writers of one user take turns, others do not wait for them."""
 

@@ -94,6 +94,8 @@ class VectorSearch:
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine."""
         direction = direction_of(query, space)
+        if filter.reader is not None:
+            return self._shared(filter, space, direction, limit)
         facts = self._few.pop((filter.scope.user, space.key), None)
         if facts is not None:
             answer = self._whole(
@@ -110,6 +112,15 @@ class VectorSearch:
             self._remember(filter.scope, space, facts)
             return self._whole(asked, str(Way.WHOLE), long=False)
         return self._sampled(asked)
+
+    def _shared(self, filter: Filter, space: Space, direction: Doubles, limit: int) -> DenseAnswer:
+        """Compare what is shared with the reader, and tell from nothing else how it lies."""
+        facts = self._facts(filter.scope, space)
+        if facts is None:
+            return DenseAnswer([], 0, 0.0, 0.0, 0)
+        asked = _Asked(filter, facts, direction, limit)
+        found = self._pool.read_with(_LONG, "nearest_shared", asked.parameters)
+        return _answer(found, asked, str(Way.AMONG))
 
     def _remember(self, scope: Scope, space: Space, facts: Facts) -> None:
         """Whose vectors are so few that nothing but to compare them all comes into question."""
@@ -145,11 +156,7 @@ class VectorSearch:
             found = self._pool.read_with(_LONG, statement, asked.parameters)
         else:
             found = self._pool.read(statement, asked.parameters)
-        searched, population, mean, deviation, *_ = found[0]
-        nearest = _best([row[4:] for row in found], asked)
-        return DenseAnswer(
-            nearest, searched, mean, deviation, population, how if population else ""
-        )
+        return _answer(found, asked, how)
 
     def _sampled(self, asked: _Asked) -> DenseAnswer:
         """Search by the fastest way, and tell from a sample how all vectors of an owner lie."""
@@ -196,6 +203,13 @@ class VectorSearch:
         return self._pool.read_with(
             _BY_INDEX | settings, "nearest_by_index", asked.parameters | wanted
         )
+
+
+def _answer(found: Sequence[Row], asked: _Asked, how: str) -> DenseAnswer:
+    """From rows of the best, each behind what was searched and how all of it lies."""
+    searched, population, mean, deviation, *_ = found[0]
+    nearest = _best([row[4:] for row in found], asked)
+    return DenseAnswer(nearest, searched, mean, deviation, population, how if population else "")
 
 
 def _best(found: Sequence[Row], asked: _Asked) -> list[Nearby]:

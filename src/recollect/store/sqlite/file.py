@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.analysis import Entry
-from recollect.store.database import NOTHING, Parameters, Row, Steps
+from recollect.store.database import NOTHING, Parameters, Row, Steps, form_of
 from recollect.store.queries import load
 from recollect.store.sqlite import migrate
 from recollect.store.sqlite.connections import Connections, translated
@@ -56,7 +56,7 @@ class SqliteFile:
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement that changes nothing."""
-        return self.connections.read(SQL[statement], encoded(parameters))
+        return self.connections.read(SQL[form_of(statement, parameters)], encoded(parameters))
 
     @contextmanager
     def writing(self, *_owners: UserId, alone: bool = False) -> Iterator[SqliteTransaction]:
@@ -105,11 +105,11 @@ class SqliteTransaction:
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement."""
-        return self._connection.execute(SQL[statement], encoded(parameters)).fetchall()
+        return self._run(statement, parameters).fetchall()
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         """The first row of a statement, if there is any."""
-        found: Row | None = self._connection.execute(SQL[statement], encoded(parameters)).fetchone()
+        found: Row | None = self._run(statement, parameters).fetchone()
         return found
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
@@ -118,7 +118,7 @@ class SqliteTransaction:
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
         """Run a statement that writes; how many rows it changed."""
-        return self._connection.execute(SQL[statement], encoded(parameters)).rowcount
+        return self._run(statement, parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
         """The same for each of these parameters; how many rows were changed in all."""
@@ -132,6 +132,9 @@ class SqliteTransaction:
         """None: SQLite numbers its rows itself."""
         del owner
         return [None] * count
+
+    def _run(self, statement: str, parameters: Parameters) -> sqlite3.Cursor:
+        return self._connection.execute(SQL[form_of(statement, parameters)], encoded(parameters))
 
 
 def encoded(parameters: Parameters) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache, partial
 from operator import itemgetter
 
 from recollect.protocols import LexicalMatch, LexicalStatistics
@@ -14,6 +15,8 @@ from recollect.types import Filter, Scope, UserId
 _MOST_OF_THE_FILE = 0.5  # the share of a file from which looking ahead pays
 _SPARE = 4  # matches looked at beyond the expected ones
 _TERMS_REMEMBERED = 20_000  # frequencies kept between recalls, about 2 MB
+_OWNERS_REMEMBERED = 128
+_TERMS_OF_OWNER = 4_000  # frequencies kept of each owner, at most 0.4 MB
 _BY_SCORE = itemgetter(25, 26)
 
 
@@ -23,10 +26,19 @@ class Lexicon:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._counts = _Counts(database)
+        self._owned = lru_cache(_OWNERS_REMEMBERED)(partial(_OwnedCounts, database))
 
-    def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the whole index."""
-        return self._counts.statistics(terms)
+    def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are among all versions of the owner's memories.
+
+        FTS5 counts for all owners at once, which is fast and, where there is one, just that. Where
+        there are more, one would learn from it what the others' memories say.
+        """
+        asked = {"owner": scope.user}
+        [[versions, length, *owned]] = self._database.read("owned_facts", asked)
+        if versions == owned[0]:
+            return self._counts.statistics(terms, versions, length)
+        return self._owned(scope.user).statistics(terms, *owned)
 
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
@@ -88,8 +100,9 @@ class _Counts:
         self._estimates = Estimates(most=_TERMS_REMEMBERED)
         self._owned: dict[UserId, int] = {}
 
-    def statistics(self, terms: Sequence[str]) -> LexicalStatistics:
-        self._refresh()
+    def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
+        """How frequent the terms are in an index that holds so many versions with so many terms."""
+        self._take_in(versions, length)
         return self._estimates.statistics(self.frequency(terms))
 
     def frequency(self, terms: Sequence[str]) -> dict[str, int]:
@@ -113,8 +126,29 @@ class _Counts:
 
     def _refresh(self) -> None:
         [facts] = self._database.read("index_facts")
-        if self._estimates.refresh(*facts):
+        self._take_in(*facts)
+
+    def _take_in(self, versions: int, length: int) -> None:
+        if self._estimates.refresh(versions, length):
             self._owned = {}
+
+
+class _OwnedCounts:
+    """The same for one owner of a file that has several."""
+
+    def __init__(self, database: Database, owner: UserId) -> None:
+        self._database = database
+        self._owner = owner
+        self._estimates = Estimates(most=_TERMS_OF_OWNER)
+
+    def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
+        self._estimates.refresh(versions, length)
+        known = self._estimates.known(terms)
+        asked = {"owner": self._owner, "terms": [term for term in terms if term not in known]}
+        counted: dict[str, int] = dict(self._database.read("owned_frequencies", asked))
+        self._estimates.remember(counted)
+        frequency = known | counted
+        return self._estimates.statistics({term: frequency[term] for term in terms})
 
 
 def _to_matches(found: list[Row]) -> list[LexicalMatch]:

@@ -25,6 +25,7 @@ _READ: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "extractors": {"in_use": bool},
     "relations": {"decided": bool, "founded": bool},
     "evidence": {"given": bool},
+    "shares": {"can_write": bool},
 }
 
 

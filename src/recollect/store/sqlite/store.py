@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Self
 from recollect import analysis
 from recollect.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from recollect.store import indexing, rows
+from recollect.store.accounts import AccountsInDatabase
 from recollect.store.database import Owned
 from recollect.store.graph import GraphInDatabase
 from recollect.store.linking import LinksInDatabase
 from recollect.store.memories import MemoriesInDatabase
 from recollect.store.queue import WorkInDatabase
 from recollect.store.secrets import SecretsInDatabase
+from recollect.store.sharing import SharingInDatabase
 from recollect.store.spaces import SpacesInDatabase
 from recollect.store.sqlite import checking, migrate
 from recollect.store.sqlite.connections import translated
@@ -35,7 +37,9 @@ class SqliteStore(
     SpacesInDatabase,
     WorkInDatabase,
     SecretsInDatabase,
+    AccountsInDatabase,
     GraphInDatabase,
+    SharingInDatabase,
 ):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 
@@ -73,9 +77,8 @@ class SqliteStore(
         return VectorSearch(self._file)
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are in the whole file: FTS5 counts for no owner alone."""
-        del scope
-        return self._lexicon.statistics(terms)
+        """How frequent the terms are among what the scope holds."""
+        return self._lexicon.statistics(scope, terms)
 
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int

@@ -48,9 +48,13 @@ class VectorSearch:
             return DenseAnswer([], 0, 0.0, 0.0, 0)
         view = self._held.view(number, space.dimensions, filter.scope.user)
         cosines = view.cosines(direction.astype(np.float32))
-        mean, deviation = spread(cosines, view.departed)
-        population = len(cosines) - len(view.departed)
-        searched = self._leave_admitted(filter, number, view, cosines)
+        if filter.reader is None:
+            mean, deviation = spread(cosines, view.departed)
+            population = len(cosines) - len(view.departed)
+            searched = self._leave_admitted(filter, number, view, cosines)
+        else:  # what is not shared with a reader must not show in what all look like
+            population = searched = self._leave_admitted(filter, number, view, cosines)
+            mean, deviation = spread(cosines, np.flatnonzero(np.isneginf(cosines)))
         nearest = self._best(filter, view, cosines, direction, limit)
         how = "exact" if population else ""
         return DenseAnswer(nearest, searched, mean, deviation, population, how)
@@ -87,20 +91,25 @@ class VectorSearch:
         """The positions of the vectors that a filter admits.
 
         The last few answers are remembered: versions do not change, so as long as no vector comes
-        or goes, neither do they.
+        or goes, neither do they. Not those for a reader: a share may end at any time.
         """
+        if filter.reader is not None:
+            return self._find_admitted(filter, space, view)
         asked = replace(filter, now=_ANY_TIME, states=frozenset())
         key = (space, view.state, asked)
         admitted = self._remembered.get(key)
         if admitted is None:
-            parameters = rows.from_filter(filter) | {"space": space}
-            found = self._database.read("admitted_vectors", parameters)
-            admitted = view.find([seq for [seq] in found])
+            admitted = self._find_admitted(filter, space, view)
             with self._lock:
                 self._remembered[key] = admitted
                 while len(self._remembered) > _FILTERS_REMEMBERED:
                     del self._remembered[next(iter(self._remembered))]
         return admitted
+
+    def _find_admitted(self, filter: Filter, space: int, view: View) -> Positions:
+        parameters = rows.from_filter(filter) | {"space": space}
+        found = self._database.read("admitted_vectors", parameters)
+        return view.find([seq for [seq] in found])
 
     def _best(
         self, filter: Filter, view: View, cosines: Singles, query: Doubles, limit: int
@@ -123,14 +132,7 @@ class VectorSearch:
 
     def _present(self, filter: Filter, seqs: list[int]) -> list[tuple[MemoryId, bytes]]:
         """Those of these vectors that are present at the filter's moment, with their memories."""
-        return self._database.read(
-            "vectors_present",
-            {
-                "seqs": seqs,
-                "owner": filter.scope.user,
-                "moment": rows.moment(filter.as_of),
-            },
-        )
+        return self._database.read("vectors_present", rows.from_place(filter) | {"seqs": seqs})
 
 
 class _HeldVectors:

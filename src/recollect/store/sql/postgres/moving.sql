@@ -34,7 +34,17 @@ UNION ALL SELECT 'evidence', count(*), concat_ws(
 ) FROM evidence
 UNION ALL SELECT 'merges', count(*), concat_ws(
     ' ', sum(number), count(*) FILTER (WHERE undone_at < 9223372036854775807)
-) FROM merges;
+) FROM merges
+UNION ALL SELECT 'shares', count(*), concat_ws(
+    ' ', max(created_at), count(*) FILTER (WHERE ended_at < 9223372036854775807)
+) FROM shares
+UNION ALL SELECT 'users', count(*), concat_ws(
+    ' ', max(created_at), count(*) FILTER (WHERE disabled_at < 9223372036854775807)
+) FROM users
+UNION ALL SELECT 'keys', count(*), concat_ws(
+    ' ', max(created_at), count(*) FILTER (WHERE revoked_at < 9223372036854775807)
+) FROM keys
+UNION ALL SELECT 'uses', count(*), sum(writes)::text FROM uses;
 
 -- fragment numbered
 SELECT owner, row AS number FROM memories
@@ -48,7 +58,8 @@ SELECT owner, min(number), max(number) FROM (/*numbered*/) AS used GROUP BY owne
 
 -- holds_anything: whether there is anything in the store that somebody could miss
 SELECT EXISTS (SELECT 1 FROM memories) OR EXISTS (SELECT 1 FROM concepts)
-OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys);
+OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys)
+OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users);
 
 -- begin_snapshot: see the database as it is now until the transaction ends
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -80,12 +91,18 @@ DROP TABLE moving;
 
 -- clear: forget all that a store holds
 TRUNCATE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, retired_keys,
-audit, extractors, readings, concepts, mentions, relations, evidence, merges RESTART IDENTITY;
+audit, extractors, readings, concepts, mentions, relations, evidence, merges, shares, users, keys,
+uses RESTART IDENTITY;
 
 -- settle_tenants: the owners, the last number of each and how much of theirs is in the index
 INSERT INTO tenants (owner, numbers, versions, terms)
 SELECT used.owner, used.numbers, coalesce(held.versions, 0), coalesce(held.terms, 0)
-FROM (SELECT owner, max(number) AS numbers FROM (/*numbered*/) AS each GROUP BY owner) AS used
+FROM (
+    SELECT owner, max(number) AS numbers FROM (
+        -- a share is numbered for itself, but the next one gets the next number of its owner
+        /*numbered*/ UNION ALL SELECT owner, number FROM shares
+    ) AS each GROUP BY owner
+) AS used
 LEFT JOIN (
     SELECT owner, count(*) AS versions, sum(length) AS terms FROM indexed GROUP BY owner
 ) AS held ON held.owner = used.owner;
@@ -105,7 +122,7 @@ SELECT setval(pg_get_serial_sequence('work', 'number'), max(number)) FROM work;
 
 -- analyse: let the planner know what has come
 ANALYZE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, audit, readings,
-concepts, mentions, relations, evidence, merges;
+concepts, mentions, relations, evidence, merges, shares, users, keys, uses;
 
 -- give_spaces: every space, with how many vectors it has
 SELECT s.number, s.key, s.description, s.state,
@@ -141,7 +158,7 @@ SELECT owner, id, version, key_id, nonce, ciphertext, fingerprint FROM secrets
 WHERE (owner, id, version) > (:owner, :id, :version) ORDER BY owner, id, version;
 
 -- give_audit: every audit entry
-SELECT owner, number, at, action, id, version, agent FROM audit
+SELECT owner, number, at, action, id, version, agent, key, detail FROM audit
 WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
 
 -- give_concepts: every concept
@@ -180,6 +197,20 @@ WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
 -- give_readings: who read every version last
 SELECT owner, row, extractor FROM readings WHERE (owner, row) > (:owner, :row) ORDER BY owner, row;
 
+-- give_shares: every share ever made
+SELECT owner, number, reader, memory, tag, can_write, created_at, ended_at FROM shares
+WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
+
+-- give_users: everybody whom a server knows
+SELECT name, created_at, disabled_at FROM users WHERE name > :name ORDER BY name;
+
+-- give_keys: every key
+SELECT id, user_name, access, hash, label, created_at, expires_at, revoked_at, per_minute, per_day
+FROM keys WHERE id > :id ORDER BY id;
+
+-- give_uses: how often every key was used on each day
+SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
+
 -- take_spaces: keep a space; its vectors are counted when all are there
 INSERT INTO spaces (number, key, description, state) VALUES (:number, :key, :description, :state);
 
@@ -209,8 +240,8 @@ INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)
 VALUES (:owner, :id, :version, :key_id, :nonce, :ciphertext, :fingerprint);
 
 -- take_audit: keep an audit entry
-INSERT INTO audit (owner, number, at, action, id, version, agent)
-VALUES (:owner, :number, :at, :action, :id, :version, :agent);
+INSERT INTO audit (owner, number, at, action, id, version, agent, key, detail)
+VALUES (:owner, :number, :at, :action, :id, :version, :agent, :key, :detail);
 
 -- take_concepts: keep a concept, with how often it is mentioned
 INSERT INTO concepts (owner, number, name, label, kind, memories, subjects)
@@ -249,3 +280,21 @@ VALUES (:owner, :number, :kind, :target, :row, :state, :due, :turn, :attempts, :
 
 -- take_readings: keep who read a version
 INSERT INTO readings (owner, row, extractor) VALUES (:owner, :row, :extractor);
+
+-- take_shares: keep a share
+INSERT INTO shares (owner, number, reader, memory, tag, can_write, created_at, ended_at)
+VALUES (:owner, :number, :reader, :memory, :tag, :can_write, :created_at, :ended_at);
+
+-- take_users: keep a user
+INSERT INTO users (name, created_at, disabled_at) VALUES (:name, :created_at, :disabled_at);
+
+-- take_keys: keep a key
+INSERT INTO keys (
+    id, user_name, access, hash, label, created_at, expires_at, revoked_at, per_minute, per_day
+) VALUES (
+    :id, :user_name, :access, :hash, :label, :created_at, :expires_at, :revoked_at, :per_minute,
+    :per_day
+);
+
+-- take_uses: keep how often a key was used on a day
+INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);

@@ -1,6 +1,7 @@
 -- Every statement of the Postgres store that is not about the graph, words or vectors. `-- name: what
 -- it does` begins a statement; `-- fragment NAME` begins a piece of text that other statements take
--- in as /*NAME*/. Parameters are `:name`; one that may be NULL says its type.
+-- in as /*NAME*/, and `-- fragment NAME@shared` what it is instead where somebody else than the owner
+-- reads. Parameters are `:name`; one that may be NULL says its type.
 --
 -- What a recall looks up by a list it looks up one by one (LATERAL with OFFSET 0). A plan that is made
 -- once for all owners takes every owner for an average one, and would rather read all that one has.
@@ -13,8 +14,64 @@ m.agent, m.session, m.project, m.source, m.trust, m.version
 -- fragment present
 m.updated_at <= :moment AND m.replaced_at > :moment
 
--- fragment admitted
+-- fragment superseded
+EXISTS (
+    SELECT 1 FROM links AS l
+    JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    AND l.created_at <= :moment AND l.removed_at > :moment
+    AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+)
+
+-- fragment shared
+-- The memory itself, or one of its tags; of the past nothing is shared.
+(EXISTS (
+    SELECT 1 FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory = m.id
+    AND s.ended_at = 9223372036854775807
+) OR m.tags && ARRAY(
+    SELECT s.tag FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
+    AND s.ended_at = 9223372036854775807
+))
+AND m.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806
+AND NOT m.sensitive AND NOT /*superseded*/
+
+-- fragment held
 m.owner = :owner AND /*present*/
+
+-- fragment held@shared
+m.owner = :owner AND m.deleted_at IS NULL AND /*shared*/
+
+-- fragment all_held
+memories AS m
+
+-- fragment all_held@shared
+-- What is shared is looked up, and all the rest passed over only where a tag is shared.
+(
+    SELECT m.row FROM shares AS s CROSS JOIN LATERAL (
+        SELECT m.row FROM memories AS m
+        WHERE m.owner = :owner AND m.id = s.memory AND m.replaced_at = 9223372036854775807 OFFSET 0
+    ) AS m
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
+    AND s.ended_at = 9223372036854775807
+    UNION
+    SELECT m.row FROM memories AS m
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807 AND EXISTS (
+        SELECT 1 FROM shares AS s
+        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
+        AND s.ended_at = 9223372036854775807
+    ) AND m.tags && ARRAY(
+        SELECT s.tag FROM shares AS s
+        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
+        AND s.ended_at = 9223372036854775807
+    )
+) AS candidate CROSS JOIN LATERAL (
+    SELECT m.* FROM memories AS m WHERE m.owner = :owner AND m.row = candidate.row OFFSET 0
+) AS m
+
+-- fragment admitted
+/*held*/
 AND (:categories::text [] IS NULL OR m.category = ANY(:categories::text []))
 AND (:tags::text [] IS NULL OR m.tags @> :tags::text [])
 AND (:created_from::bigint IS NULL OR m.created_at >= :created_from::bigint)
@@ -26,13 +83,7 @@ AND (:agent::text IS NULL OR m.agent = :agent::text)
 -- fragment state
 CASE
     WHEN m.deleted_at IS NOT NULL THEN 'deleted'
-    WHEN EXISTS (
-        SELECT 1 FROM links AS l
-        JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-        WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
-        AND l.created_at <= :moment AND l.removed_at > :moment
-        AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
-    ) THEN 'superseded'
+    WHEN /*superseded*/ THEN 'superseded'
     WHEN m.valid_from > :now OR m.valid_to <= :now THEN 'expired'
     ELSE 'live'
 END
@@ -147,14 +198,14 @@ WHERE owner = :owner AND id >= :prefix AND id < :end ORDER BY id LIMIT :limit;
 SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDER BY m.version;
 
 -- list_newest: memories that a filter admits, newest first
-SELECT /*columns*/ FROM memories AS m
+SELECT /*columns*/ FROM /*all_held*/
 WHERE /*admitted*/
 AND (m.created_at, m.id) < (:after_time, :after_id)
 AND /*state*/ = ANY(:states::text [])
 ORDER BY m.created_at DESC, m.id DESC LIMIT :limit;
 
 -- list_oldest: memories that a filter admits, oldest first
-SELECT /*columns*/ FROM memories AS m
+SELECT /*columns*/ FROM /*all_held*/
 WHERE /*admitted*/
 AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ = ANY(:states::text [])
@@ -562,9 +613,10 @@ INSERT INTO retired_keys (key_id, retired_at) VALUES (:key_id, :now) ON CONFLICT
 SELECT key_id FROM retired_keys;
 
 -- note_audit: keep an audit entry
-INSERT INTO audit (owner, number, at, action, id, version, agent)
-VALUES (:owner, :number, :at, :action, :id, :version, :agent);
+INSERT INTO audit (owner, number, at, action, id, version, agent, key, detail)
+VALUES (:owner, :number, :at, :action, :id, :version, :agent, :key, :detail);
 
 -- list_audit: the youngest audit entries
-SELECT at, owner, action, id, version, agent FROM audit
-WHERE owner = :owner ORDER BY number DESC LIMIT :limit;
+SELECT at, owner, action, id, version, agent, key, detail FROM audit
+WHERE owner = :owner AND (:actions::text [] IS NULL OR action = ANY(:actions::text []))
+ORDER BY number DESC LIMIT :limit;

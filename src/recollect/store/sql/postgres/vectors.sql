@@ -29,10 +29,16 @@ LEFT JOIN memories AS p
     ON p.owner = :owner AND p.row = v.row AND p.replaced_at < 9223372036854775807
 WHERE v.owner = :owner AND v.space = :space
 
--- fragment spread
+-- fragment how_they_lie
 SELECT count(*) AS population,
 coalesce(avg(1.0 - distance), 0.0) AS mean, coalesce(stddev_pop(distance), 0.0) AS deviation
-FROM distances WHERE current
+
+-- fragment spread
+/*how_they_lie*/ FROM distances WHERE current
+
+-- fragment spread@shared
+-- What is not shared with a reader must not show in what all look like.
+/*how_they_lie*/ FROM found
 
 -- fragment within
 SELECT max(nearest.distance) + :error AS furthest FROM (
@@ -67,16 +73,26 @@ within AS (/*within*/)
 SELECT (SELECT count(*) FROM found), s.population, s.mean, s.deviation, /*looked_up*/
 FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
 
+-- fragment among
+SELECT v.row, /*distance*/ AS distance
+FROM asked AS q CROSS JOIN /*all_held*/
+JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = m.row
+WHERE /*admitted*/ AND m.deleted_at IS NULL
+
 -- nearest_among: the best of what a filter admits, without a look at anything else
 WITH asked AS MATERIALIZED (/*asked*/),
-found AS MATERIALIZED (
-    SELECT v.row, /*distance*/ AS distance
-    FROM asked AS q CROSS JOIN memories AS m JOIN vectors AS v ON v.owner = :owner AND v.space = :space AND v.row = m.row
-    WHERE /*admitted*/ AND m.deleted_at IS NULL
-),
+found AS MATERIALIZED (/*among*/),
 within AS (/*within*/)
 SELECT (SELECT count(*) FROM found), /*looked_up*/
 FROM within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
+
+-- nearest_shared: the same, and how all of it lies; it is all that a reader may know of
+WITH asked AS MATERIALIZED (/*asked*/),
+found AS MATERIALIZED (/*among*/),
+spread AS (/*how_they_lie*/ FROM found),
+within AS (/*within*/)
+SELECT s.population, s.population, s.mean, s.deviation, /*looked_up*/
+FROM spread AS s CROSS JOIN within AS w LEFT JOIN found AS f ON f.distance <= w.furthest;
 
 -- nearest_by_index: the best of what a filter admits, as an HNSW index has them
 WITH asked AS MATERIALIZED (/*asked*/)

@@ -315,9 +315,16 @@ ORDER BY m.row;
 -- fragment said
 e.since <= :moment AND e.until > :moment AND /*admitted*/ AND m.deleted_at IS NULL
 
+-- fragment unfounded
+NOT r.founded
+
+-- fragment unfounded@shared
+-- What no memory says is the owner's alone.
+FALSE
+
 -- fragment believed
 r.owner = :owner AND r.recorded_at <= :moment AND r.retracted_at > :moment AND (
-    NOT r.founded OR EXISTS (
+    /*unfounded*/ OR EXISTS (
         SELECT 1 FROM evidence AS e CROSS JOIN memories AS m ON m.row = e.row
         WHERE e.relation = r.number AND /*said*/
     )

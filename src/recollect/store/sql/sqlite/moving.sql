@@ -27,7 +27,14 @@ UNION ALL SELECT 'relations', count(*), coalesce(max(number), 0) || ' ' || total
 UNION ALL SELECT 'evidence', count(*), coalesce(max(since), 0) || ' '
 || total(until < 9223372036854775807) FROM evidence
 UNION ALL SELECT 'merges', count(*), coalesce(max(number), 0) || ' '
-|| total(undone_at < 9223372036854775807) FROM merges;
+|| total(undone_at < 9223372036854775807) FROM merges
+UNION ALL SELECT 'shares', count(*), coalesce(max(created_at), 0) || ' '
+|| total(ended_at < 9223372036854775807) FROM shares
+UNION ALL SELECT 'users', count(*), coalesce(max(created_at), 0) || ' '
+|| total(disabled_at < 9223372036854775807) FROM users
+UNION ALL SELECT 'keys', count(*), coalesce(max(created_at), 0) || ' '
+|| total(revoked_at < 9223372036854775807) FROM keys
+UNION ALL SELECT 'uses', count(*), total(writes) FROM uses;
 
 -- number_ranges: from where to where the numbers of each owner go
 SELECT owner, min(number), max(number) FROM (
@@ -40,7 +47,8 @@ SELECT owner, min(number), max(number) FROM (
 
 -- holds_anything: whether there is anything in the store that somebody could miss
 SELECT EXISTS (SELECT 1 FROM memories) OR EXISTS (SELECT 1 FROM concepts)
-OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys);
+OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys)
+OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users);
 
 -- is_unfinished: whether the store is one that is being moved into
 SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'moving');
@@ -115,7 +123,8 @@ SELECT owner, id, version, key_id, nonce, ciphertext, fingerprint FROM secrets
 WHERE (owner, id, version) > (:owner, :id, :version) ORDER BY owner, id, version;
 
 -- give_audit: every audit entry
-SELECT owner, number, at, action, id, version, agent FROM audit WHERE number > :number ORDER BY number;
+SELECT owner, number, at, action, id, version, agent, key, detail FROM audit
+WHERE number > :number ORDER BY number;
 
 -- give_concepts: every concept
 SELECT owner, number, name, label, kind, memories, subjects FROM concepts
@@ -158,6 +167,20 @@ WHERE w.number > :number ORDER BY w.number;
 SELECT m.owner, r.row, r.extractor FROM readings AS r CROSS JOIN memories AS m ON m.row = r.row
 WHERE r.row > :row ORDER BY r.row;
 
+-- give_shares: every share ever made
+SELECT owner, number, reader, memory, tag, can_write, created_at, ended_at FROM shares
+WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
+
+-- give_users: everybody whom a server knows
+SELECT name, created_at, disabled_at FROM users WHERE name > :name ORDER BY name;
+
+-- give_keys: every key
+SELECT id, user_name, access, hash, label, created_at, expires_at, revoked_at, per_minute, per_day
+FROM keys WHERE id > :id ORDER BY id;
+
+-- give_uses: how often every key was used on each day
+SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
+
 -- take_spaces: keep a space; its vectors are counted when they come
 INSERT INTO spaces (number, key, description, state) VALUES (:number, :key, :description, :state);
 
@@ -187,8 +210,8 @@ INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)
 VALUES (:owner, :id, :version, :key_id, :nonce, :ciphertext, :fingerprint);
 
 -- take_audit: keep an audit entry
-INSERT INTO audit (number, at, owner, action, id, version, agent)
-VALUES (:number, :at, :owner, :action, :id, :version, :agent);
+INSERT INTO audit (number, at, owner, action, id, version, agent, key, detail)
+VALUES (:number, :at, :owner, :action, :id, :version, :agent, :key, :detail);
 
 -- take_concepts: keep a concept; its mentions are counted when they come
 INSERT INTO concepts (number, owner, name, label, kind) VALUES (:number, :owner, :name, :label, :kind);
@@ -229,3 +252,21 @@ VALUES (:number, :kind, :target, :row, :state, :due, :turn, :attempts, :error);
 
 -- take_readings: keep who read a version
 INSERT INTO readings (row, extractor) VALUES (:row, :extractor);
+
+-- take_shares: keep a share
+INSERT INTO shares (owner, number, reader, memory, tag, can_write, created_at, ended_at)
+VALUES (:owner, :number, :reader, :memory, :tag, :can_write, :created_at, :ended_at);
+
+-- take_users: keep a user
+INSERT INTO users (name, created_at, disabled_at) VALUES (:name, :created_at, :disabled_at);
+
+-- take_keys: keep a key
+INSERT INTO keys (
+    id, user_name, access, hash, label, created_at, expires_at, revoked_at, per_minute, per_day
+) VALUES (
+    :id, :user_name, :access, :hash, :label, :created_at, :expires_at, :revoked_at, :per_minute,
+    :per_day
+);
+
+-- take_uses: keep how often a key was used on a day
+INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);

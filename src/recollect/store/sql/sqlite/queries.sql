@@ -1,5 +1,6 @@
 -- Every statement of the SQLite store. `-- name: what it does` begins a statement;
--- `-- fragment NAME` begins a piece of text that other statements take in as /*NAME*/.
+-- `-- fragment NAME` begins a piece of text that other statements take in as /*NAME*/, and
+-- `-- fragment NAME@shared` what it is instead where somebody else than the owner reads.
 -- CROSS JOIN is how SQLite is told to join in the order written, from the few to the many, and
 -- INDEXED BY which index to take: it guesses badly where a file has no statistics yet.
 
@@ -11,8 +12,61 @@ m.agent, m.session, m.project, m.source, m.trust, m.version
 -- fragment present
 m.updated_at <= :moment AND m.replaced_at > :moment
 
--- fragment admitted
+-- fragment superseded
+EXISTS (
+    SELECT 1 FROM links AS l INDEXED BY links_by_target
+    CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
+    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    AND l.created_at <= :moment AND l.removed_at > :moment
+    AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
+)
+
+-- fragment shared
+-- The memory itself, or one of its tags; of the past nothing is shared.
+(EXISTS (
+    SELECT 1 FROM shares AS s INDEXED BY shares_of_memories
+    WHERE s.owner = m.owner AND s.reader = :reader AND s.memory = m.id
+    AND s.ended_at = 9223372036854775807
+) OR EXISTS (
+    SELECT 1 FROM json_each(m.tags) AS tagged
+    CROSS JOIN shares AS s INDEXED BY shares_of_tags ON s.owner = m.owner AND s.reader = :reader
+    AND s.tag = tagged.value AND s.ended_at = 9223372036854775807
+))
+AND m.replaced_at = 9223372036854775807 AND :moment = 9223372036854775806
+AND NOT m.sensitive AND NOT /*superseded*/
+
+-- fragment held
 m.owner = :owner AND /*present*/
+
+-- fragment held@shared
+m.owner = :owner AND m.deleted_at IS NULL AND /*shared*/
+
+-- fragment all_held
+memories AS m
+
+-- fragment all_held@shared
+-- What is shared is looked up, and all the rest passed over only where a tag is shared. That a tag is
+-- among those of a memory is first looked for in its text, which takes a tenth of the time.
+(
+    SELECT m.row FROM shares AS s INDEXED BY shares_of_memories
+    CROSS JOIN memories AS m ON m.owner = s.owner AND m.id = s.memory
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory IS NOT NULL
+    AND s.ended_at = 9223372036854775807 AND m.replaced_at = 9223372036854775807
+    UNION
+    SELECT m.row FROM (
+        SELECT 1 FROM shares AS s INDEXED BY shares_of_tags
+        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
+        AND s.ended_at = 9223372036854775807 LIMIT 1
+    ) CROSS JOIN memories AS m CROSS JOIN (
+        SELECT json_quote(s.tag) AS quoted FROM shares AS s INDEXED BY shares_of_tags
+        WHERE s.owner = :owner AND s.reader = :reader AND s.tag IS NOT NULL
+        AND s.ended_at = 9223372036854775807 LIMIT -1 -- so that it is made once, not for each memory
+    ) AS tagged
+    WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807 AND instr(m.tags, tagged.quoted)
+) AS candidate CROSS JOIN memories AS m ON m.row = candidate.row
+
+-- fragment admitted
+/*held*/
 AND (:categories IS NULL OR m.category IN (SELECT value FROM json_each(:categories)))
 AND (:tags IS NULL OR NOT EXISTS (
     SELECT 1 FROM json_each(:tags) AS wanted
@@ -27,13 +81,7 @@ AND (:agent IS NULL OR m.agent = :agent)
 -- fragment state
 CASE
     WHEN m.deleted_at IS NOT NULL THEN 'deleted'
-    WHEN EXISTS (
-        SELECT 1 FROM links AS l INDEXED BY links_by_target
-        CROSS JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-        WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
-        AND l.created_at <= :moment AND l.removed_at > :moment
-        AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
-    ) THEN 'superseded'
+    WHEN /*superseded*/ THEN 'superseded'
     WHEN m.valid_from > :now OR m.valid_to <= :now THEN 'expired'
     ELSE 'live'
 END
@@ -91,14 +139,14 @@ WHERE owner = :owner AND id >= :prefix AND id < :end ORDER BY id LIMIT :limit;
 SELECT /*columns*/ FROM memories AS m WHERE m.owner = :owner AND m.id = :id ORDER BY m.version;
 
 -- list_newest: memories that a filter admits, newest first
-SELECT /*columns*/ FROM memories AS m
+SELECT /*columns*/ FROM /*all_held*/
 WHERE /*admitted*/
 AND (m.created_at, m.id) < (:after_time, :after_id)
 AND /*state*/ IN (SELECT value FROM json_each(:states))
 ORDER BY m.created_at DESC, m.id DESC LIMIT :limit;
 
 -- list_oldest: memories that a filter admits, oldest first
-SELECT /*columns*/ FROM memories AS m
+SELECT /*columns*/ FROM /*all_held*/
 WHERE /*admitted*/
 AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ IN (SELECT value FROM json_each(:states))
@@ -204,6 +252,16 @@ SELECT versions, terms FROM index_facts;
 
 -- frequencies: in how many versions each of these terms occurs
 SELECT term, doc FROM lexicon_terms WHERE term IN (SELECT value FROM json_each(:terms));
+
+-- owned_facts: how much the index holds, and how much of that is an owner's
+SELECT f.versions, f.terms, coalesce(t.versions, 0), coalesce(t.terms, 0)
+FROM index_facts AS f LEFT JOIN tenants AS t ON t.owner = :owner;
+
+-- owned_frequencies: in how many versions of an owner each of these terms occurs
+SELECT asked.value, (
+    SELECT count(*) FROM lexicon CROSS JOIN memories AS m ON m.row = lexicon.rowid
+    WHERE lexicon MATCH '"' || asked.value || '"' AND m.owner = :owner
+) FROM json_each(:terms) AS asked;
 
 -- fragment entry
 i.content, i.keywords, i.tags, i.category, i.function, i.length
@@ -353,7 +411,7 @@ SELECT number, seq FROM departures INDEXED BY departures_by_owner
 WHERE space = :space AND owner = :owner AND number > :after ORDER BY number;
 
 -- admitted_vectors: the vectors of the memories that a filter admits
-SELECT v.seq FROM memories AS m
+SELECT v.seq FROM /*all_held*/
 CROSS JOIN vectors AS v ON v.row = m.row AND v.space = :space
 WHERE /*admitted*/ AND m.deleted_at IS NULL;
 
@@ -362,7 +420,7 @@ SELECT m.id, e.vector FROM json_each(:seqs) AS wanted
 CROSS JOIN vectors AS v ON v.seq = wanted.value
 CROSS JOIN memories AS m ON m.row = v.row
 CROSS JOIN exact_vectors AS e ON e.seq = v.seq
-WHERE m.owner = :owner AND /*present*/ AND m.deleted_at IS NULL;
+WHERE /*held*/ AND m.deleted_at IS NULL;
 
 -- vectors_of: the vectors of those of these memories that a filter admits
 SELECT m.id, e.vector FROM json_each(:ids) AS wanted
@@ -494,9 +552,10 @@ INSERT OR IGNORE INTO retired_keys (key_id, retired_at) VALUES (:key_id, :now);
 SELECT key_id FROM retired_keys;
 
 -- note_audit: keep an audit entry
-INSERT INTO audit (at, owner, action, id, version, agent)
-VALUES (:at, :owner, :action, :id, :version, :agent);
+INSERT INTO audit (at, owner, action, id, version, agent, key, detail)
+VALUES (:at, :owner, :action, :id, :version, :agent, :key, :detail);
 
 -- list_audit: the youngest audit entries
-SELECT at, owner, action, id, version, agent FROM audit
-WHERE owner = :owner ORDER BY number DESC LIMIT :limit;
+SELECT at, owner, action, id, version, agent, key, detail FROM audit
+WHERE owner = :owner AND (:actions IS NULL OR action IN (SELECT value FROM json_each(:actions)))
+ORDER BY number DESC LIMIT :limit;

@@ -95,6 +95,25 @@ CREATE TRIGGER indexed_removed AFTER DELETE ON indexed BEGIN
     UPDATE index_facts SET versions = versions - 1, terms = terms - old.length;
 END;
 
+-- How much of the index is each owner's. What others' memories say must not show in how frequent a term
+-- is for one of them.
+CREATE TABLE tenants (
+    owner TEXT PRIMARY KEY,
+    versions INTEGER NOT NULL,
+    terms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER indexed_for_owner AFTER INSERT ON indexed BEGIN
+    INSERT INTO tenants (owner, versions, terms)
+    SELECT owner, 1, new.length FROM memories WHERE row = new.row
+    ON CONFLICT (owner) DO UPDATE SET versions = versions + 1, terms = terms + excluded.terms;
+END;
+
+CREATE TRIGGER removed_for_owner AFTER DELETE ON indexed BEGIN
+    UPDATE tenants SET versions = versions - 1, terms = terms - old.length
+    WHERE owner = (SELECT owner FROM memories WHERE row = old.row);
+END;
+
 -- A number is never used twice, so what a process knows of a dropped space is not taken for another's.
 CREATE TABLE spaces (
     number INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,5 +1,28 @@
 -- Users, their keys, what they share with each other, and with which key something was done.
 
+-- How much of the index is each owner's. What others' memories say must not show in how frequent a term
+-- is for one of them.
+CREATE TABLE tenants (
+    owner TEXT PRIMARY KEY,
+    versions INTEGER NOT NULL,
+    terms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER indexed_for_owner AFTER INSERT ON indexed BEGIN
+    INSERT INTO tenants (owner, versions, terms)
+    SELECT owner, 1, new.length FROM memories WHERE row = new.row
+    ON CONFLICT (owner) DO UPDATE SET versions = versions + 1, terms = terms + excluded.terms;
+END;
+
+CREATE TRIGGER removed_for_owner AFTER DELETE ON indexed BEGIN
+    UPDATE tenants SET versions = versions - 1, terms = terms - old.length
+    WHERE owner = (SELECT owner FROM memories WHERE row = old.row);
+END;
+
+INSERT INTO tenants (owner, versions, terms)
+SELECT m.owner, count(*), sum(i.length) FROM indexed AS i CROSS JOIN memories AS m ON m.row = i.row
+GROUP BY m.owner;
+
 ALTER TABLE audit ADD COLUMN key TEXT;
 
 ALTER TABLE audit ADD COLUMN detail TEXT;

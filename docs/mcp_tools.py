@@ -1,0 +1,62 @@
+# ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
+"""The tables of docs/reference/mcp.md, made from what the server tells its clients."""
+
+from __future__ import annotations
+
+from recollect.config import Settings
+from recollect.interfaces.failures import MEANINGS
+from recollect.interfaces.mcp import counting
+from recollect.interfaces.mcp.describing import INSTRUCTIONS, TOOLS
+from recollect.interfaces.mcp.tools import BY_TOOL, all_described
+from recollect.types import Access
+
+DESCRIBED = all_described(Settings().categories)
+
+
+def cost() -> None:
+    """Print what the list of tools costs."""
+    count = counting.tokens(counting.wire_text(DESCRIBED))
+    print(f"The whole list is about **{count:,} tokens**; a test fails above {counting.MOST:,}.")
+
+
+def told() -> None:
+    """Print what a model is told before it sees the tools."""
+    print(f"> {INSTRUCTIONS}")
+
+
+def tools() -> None:
+    """Print a section for every tool."""
+    for tool in DESCRIBED.tools:
+        verb = BY_TOOL[tool.name]
+        fields = tool.input_schema["properties"]
+        needed = tool.input_schema.get("required", ())
+        hidden = [name for name in verb.request.model_fields if name not in fields]
+        answer = (tool.output_schema or {})["properties"]
+        print(f"### `{tool.name}`\n\n{tool.description}\n")
+        takes = [f"**`{name}`**" if name in needed else f"`{name}`" for name in fields]
+        print(f"- takes: {', '.join(takes) or 'nothing'}")
+        if hidden:
+            print(f"- takes too, though a model is not shown it: {_names(hidden)}")
+        print(f"- answers: {_names(answer)}")
+        print(f"- {_hints(verb.name, verb.access)}\n")
+
+
+def codes() -> None:
+    """Print by which code of the protocol each kind of error is told."""
+    print("| error | code |")
+    print("|---|---:|")
+    for meaning in MEANINGS:
+        print(f"| `{meaning.error.code}` | {meaning.rpc_code} |")
+
+
+def _names(names: object) -> str:
+    return ", ".join(f"`{name}`" for name in names)  # type: ignore[attr-defined]
+
+
+def _hints(name: str, access: Access) -> str:
+    if access is Access.READ:
+        return "reads only"
+    told = TOOLS[name]
+    hints = ["destructive" if told.destructive else "not destructive"]
+    hints += ["twice is the same as once"] if told.idempotent else []
+    return f"needs a key with {access} access; {', '.join(hints)}"

@@ -1,0 +1,66 @@
+"""The command that serves the memories of a store to others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from recollect.app import Recollect
+from recollect.interfaces.cli import options
+from recollect.interfaces.cli.session import Session, write_json
+
+
+def serve(
+    ctx: typer.Context,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", help="The address to listen on; beyond this machine it wants keys."),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="The port; 0 takes a free one.")
+    ] = None,
+    first_key: Annotated[
+        bool,
+        typer.Option("--first-key", help="Make a user and an admin key if there is no user yet."),
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Serve the memories of a store over HTTP and MCP."""
+    # Other commands need none of it, and it takes half a second to load.
+    from recollect.interfaces.http import logs, serving  # noqa: PLC0415
+
+    run = Session.of(ctx, as_json=as_json)
+    said = options.given({"server_host": host, "server_port": port})
+    settings = run.settings.model_copy(update=said)
+    with Recollect.build(settings, background=settings.worker == "auto") as app:
+        made = app.first_key() if first_key else None
+        server = serving.prepare(app, settings)
+        places = _places(server.url, made.text if made else None)
+        if as_json:
+            write_json(places, sys.stdout)
+        else:
+            for line in _lines(places):
+                typer.echo(line)
+        sys.stdout.flush()
+        logs.set_up()
+        server.serve_until_told()
+
+
+def _places(url: str, key: str | None) -> dict[str, Any]:
+    return {"url": url, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
+
+
+def _lines(places: dict[str, Any]) -> Iterator[str]:
+    """Where everything is, and how an agent is connected."""
+    yield f"Page  {places['url']}/"
+    yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
+    yield f"MCP   {places['mcp']}"
+    header = ""
+    if places["key"]:
+        yield f"Key   {places['key']} (shown only now)"
+        header = f' --header "Authorization: Bearer {places["key"]}"'
+    yield f"Claude Code: claude mcp add --transport http recollect {places['mcp']}{header}"
+    yield "Ctrl-C ends it."

@@ -1,0 +1,77 @@
+"""The commands about users: whom a server knows."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from recollect.interfaces.cli import lazy, options
+from recollect.interfaces.cli.guard import guarded
+from recollect.interfaces.cli.session import Session
+
+app = typer.Typer(no_args_is_help=True, help="Look after the users of a server.")
+
+_Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of a user, also that of their memories.")
+]
+
+
+@app.command("add")
+@guarded
+def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Make a user known; `recollect key create NAME` then lets them in."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.open() as memories:
+        user = memories.add_user(name)
+    run.reply(
+        lazy.machine_accounts.user(user),
+        lambda: [lazy.render.data(f"{user.name} is known from now on.")],
+    )
+
+
+@app.command("list")
+@guarded
+def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """Show everybody whom a server knows."""
+    run = Session.of(ctx, as_json=as_json)
+    found = run.find()
+    if found is None:
+        run.reply_empty({"users": []})
+        return
+    with found as memories:
+        users = memories.users()
+    run.reply(
+        {"users": [lazy.machine_accounts.user(user) for user in users]},
+        lambda: [
+            lazy.render_accounts.users(users)
+            if users
+            else lazy.render.data("There are no users: `recollect user add NAME` adds the first.")
+        ],
+    )
+
+
+@app.command("disable")
+@guarded
+def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Let a user in no more; their memories and keys stay."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as memories:
+        user = memories.disable_user(name)
+    run.reply(
+        lazy.machine_accounts.user(user),
+        lambda: [lazy.render.data(f"No key of {user.name} opens anything from now on.")],
+    )
+
+
+@app.command("enable")
+@guarded
+def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Let a user in again."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as memories:
+        user = memories.enable_user(name)
+    run.reply(
+        lazy.machine_accounts.user(user),
+        lambda: [lazy.render.data(f"The keys of {user.name} are good again.")],
+    )

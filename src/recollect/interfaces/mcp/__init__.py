@@ -1,0 +1,1 @@
+"""The Model Context Protocol: what agents are told, asked through and answered with."""

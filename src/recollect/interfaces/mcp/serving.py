@@ -1,0 +1,133 @@
+"""The protocol over HTTP (streamable), on the port of the server.
+
+A client of the handshake versions has a session, so that it can take back what it asked; it belongs
+to the user who opened it and is forgotten after a while without use. A client of the versions
+without a handshake needs none. Either sends its key with every request.
+"""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.requests import Request as HttpRequest
+from starlette.routing import Route
+from starlette.types import Message, Receive, Scope, Send
+
+from recollect.accounts.gate import Caller
+from recollect.errors import NotAuthenticated, RecollectError
+from recollect.interfaces.http.limits import body_of
+from recollect.interfaces.http.server import Server
+from recollect.interfaces.mcp.asking import Context
+from recollect.interfaces.mcp.server import build
+from recollect.interfaces.verbs.answers import Answer
+from recollect.interfaces.verbs.requests import Request
+from recollect.interfaces.verbs.table import Verb
+
+PATH = "/mcp"
+
+_SESSIONS = 2_000  # at once; each takes 40 kB
+_IDLE = 1_800.0  # seconds after which a session is forgotten
+# A stream by GET would carry what a server says unasked, and this one says nothing unasked.
+_METHODS = ["POST", "DELETE"]
+
+
+def mount(app: FastAPI, server: Server) -> None:
+    """Have a server answer the protocol at `/mcp` too."""
+    settings = server.settings
+    manager = StreamableHTTPSessionManager(
+        build(ForCaller(server), settings.categories),
+        session_idle_timeout=_IDLE,
+        max_request_body_size=settings.request_bytes,
+        max_sessions=_SESSIONS,
+    )
+    app.state.starting.append(manager.run)
+    app.router.routes.append(Route(PATH, Endpoint(server, manager), methods=_METHODS))
+
+
+class ForCaller:
+    """Asks for whoever sends the request, in the threads of the server."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+
+    async def __call__(self, context: Context, verb: Verb, request: Request) -> Answer:
+        """The answer of a verb.
+
+        Raises:
+            AccessDenied: they may not.
+        """
+        caller = _caller_of(context)
+
+        def ask() -> Answer:
+            self._server.door.require(caller, verb.access)
+            memory = self._server.recollect.for_user(caller.user, caller.key_id)
+            answer = verb.run(memory, request)
+            self._server.metrics.looked_at(answer)
+            return answer
+
+        return await self._server.pool.run(ask)
+
+
+class Endpoint:
+    """Lets those in who have a key, and hands what they send on."""
+
+    path = PATH  #: by which the log and the metrics of the server name it
+
+    def __init__(self, server: Server, manager: StreamableHTTPSessionManager) -> None:
+        self._server = server
+        self._manager = manager
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of HTTP."""
+        scope["route"] = self
+        request = HttpRequest(scope, receive)
+        try:
+            caller = await self._caller(request)
+            body = await body_of(
+                request,
+                most=self._server.settings.request_bytes,
+                seconds=self._server.settings.request_seconds,
+            )
+        except RecollectError as exc:
+            await self._server.told(request, exc)(scope, receive, send)
+            return
+        request.state.caller = caller
+        scope["user"] = _principal(caller)
+        await self._manager.handle_request(scope, _again(body, receive), send)
+
+    async def _caller(self, request: HttpRequest) -> Caller:
+        header = request.headers.get("Authorization")
+        address = request.client.host if request.client else None
+        return await self._server.pool.run(
+            lambda: self._server.door.identify(header, address=address)
+        )
+
+
+def _caller_of(context: Context) -> Caller:
+    """Who sent the request of HTTP by which something came."""
+    if context.request is None:
+        raise NotAuthenticated("it is not known who asks")
+    caller: Caller = context.request.state.caller
+    return caller
+
+
+def _principal(caller: Caller) -> AuthenticatedUser:
+    """To whom a session belongs: a user, whichever of their keys they use."""
+    token = AccessToken(
+        token="", client_id=caller.user, subject=caller.user, scopes=[caller.access]
+    )
+    return AuthenticatedUser(token)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """What was received, to be received once more; then what comes after it."""
+    left = [body]
+
+    async def message() -> Message:
+        if left:
+            return {"type": "http.request", "body": left.pop(), "more_body": False}
+        return await receive()
+
+    return message

@@ -1,0 +1,45 @@
+-- Users, their keys and how often these were used; and the audit of everybody.
+
+-- fragment key
+k.id, k.user_name, k.access, k.hash, k.label, k.created_at, k.expires_at, k.revoked_at, k.per_minute,
+k.per_day
+
+-- add_user: make a user known, unless one of that name is
+INSERT INTO users (name, created_at, disabled_at) VALUES (:name, :created_at, :disabled_at)
+ON CONFLICT DO NOTHING;
+
+-- users: everybody
+SELECT name, created_at, disabled_at FROM users ORDER BY name;
+
+-- set_disabled: from when on a user is not let in
+UPDATE users SET disabled_at = :disabled_at WHERE name = :name;
+
+-- add_key: keep a key of a user who is known
+INSERT INTO keys (
+    id, user_name, access, hash, label, created_at, expires_at, revoked_at, per_minute, per_day
+)
+SELECT
+    :id, name, :access, :hash::bytea, :label, :created_at, :expires_at, :revoked_at,
+    :per_minute::integer, :per_day::integer
+FROM users WHERE name = :user;
+
+-- key_to_let_in: a key, unless its user is disabled
+SELECT /*key*/ FROM keys AS k JOIN users AS u ON u.name = k.user_name
+WHERE k.id = :id AND u.disabled_at = 9223372036854775807;
+
+-- keys: the keys of a user, or of everybody, oldest first
+SELECT /*key*/ FROM keys AS k WHERE :user::text IS NULL OR k.user_name = :user::text
+ORDER BY k.created_at, k.id;
+
+-- end_key: take a key for none from a moment on, at the earliest of those given
+UPDATE keys SET revoked_at = least(revoked_at, :revoked_at) WHERE id = :id;
+
+-- count_writes: count writes with a key, unless it has had so many that day
+INSERT INTO uses (key_id, day, writes)
+SELECT id, :day::integer, :count::bigint FROM keys WHERE id = :key_id AND :most::integer > 0
+ON CONFLICT (key_id, day) DO UPDATE SET writes = uses.writes + :count::bigint
+WHERE uses.writes < :most::integer;
+
+-- list_whole_audit: the youngest audit entries of everybody
+SELECT at, owner, action, id, version, agent, key, detail FROM audit
+ORDER BY at DESC, owner, number DESC LIMIT :limit;

@@ -1,0 +1,138 @@
+"""What owners share in a store in memory, and what their readers see of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from recollect.errors import MemoryNotFound, NotAllowed
+from recollect.filters import admits
+from recollect.testing.holdings import Holdings, Row
+from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
+
+
+class SharesInMemory:
+    """Keeps shares, and says which versions a filter admits, for a reader or for their owner."""
+
+    _lock: threading.RLock
+    _holdings: dict[UserId, Holdings]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shares: list[Share] = []
+
+    # ---- shares --------------------------------------------------------------------------------
+
+    def add_share(self, scope: Scope, share: Share) -> Share:
+        """Keep a share of the scope's owner, in place of one of the same with the same reader."""
+        with self._lock:
+            held = self._holdings[scope.user].at(None)
+            if share.memory is not None and share.memory not in held:
+                raise MemoryNotFound(f"there is no memory {share.memory!r}")
+            known = self._same(scope, share)
+            if known is not None and known.right is share.right:
+                return known
+            self.end_share(scope, replace(share, ended_at=share.created_at))
+            self._shares.append(replace(share, owner=scope.user))
+        return share
+
+    def end_share(self, scope: Scope, share: Share) -> bool:
+        """End the share of the same thing with the same reader; False when there is none."""
+        with self._lock:
+            known = self._same(scope, share)
+            if known is None:
+                return False
+            ended_at = share.ended_at or share.created_at
+            self._shares[self._shares.index(known)] = replace(known, ended_at=ended_at)
+        return True
+
+    def _same(self, scope: Scope, share: Share) -> Share | None:
+        same = (scope.user, share.reader, share.memory, share.tag)
+        return next((x for x in self._live() if (x.owner, x.reader, x.memory, x.tag) == same), None)
+
+    def _live(self) -> Iterator[Share]:
+        return (share for share in self._shares if share.ended_at is None)
+
+    def _forget_shares(self, scope: Scope, ids: frozenset[MemoryId]) -> None:
+        self._shares = [x for x in self._shares if x.owner != scope.user or x.memory not in ids]
+
+    def shares(self, scope: Scope) -> list[Share]:
+        """What the scope's owner shares, oldest first; ended ones are left out."""
+        with self._lock:
+            own = [share for share in self._live() if share.owner == scope.user]
+        return sorted(own, key=_age)
+
+    def shared_with(self, reader: UserId) -> list[Share]:
+        """What others share with somebody, by owner and then oldest first."""
+        with self._lock:
+            given = [share for share in self._live() if share.reader == reader]
+        return sorted(given, key=lambda share: (share.owner, _age(share)))
+
+    def sharers(self, reader: UserId) -> list[UserId]:
+        """Who shares anything with somebody."""
+        return [*dict.fromkeys(share.owner for share in self.shared_with(reader))]
+
+    # ---- what a filter admits ------------------------------------------------------------------
+
+    def _admitted(self, filter: Filter) -> list[Row]:
+        """The versions that a filter admits, deleted ones too, in the order of writing."""
+        return [row for row in self._held(filter) if admits(filter, row.memory)]
+
+    def _held(self, filter: Filter) -> list[Row]:
+        """The versions that are there for whoever asks, whatever else a filter says of them."""
+        with self._lock:
+            owned = self._holdings[filter.scope.user]
+            held = [*owned.at(filter.as_of).values()]
+            if filter.reader is None:
+                return held
+            hidden = {link.target for link in owned.superseding(None)}
+            return [
+                row
+                for row in held
+                if filter.as_of is None
+                and row.memory.deleted_at is None
+                and row.memory.id not in hidden
+                and self._right(filter, row.memory) is not None
+            ]
+
+    def _right(self, filter: Filter, memory: Memory) -> Right | None:
+        """The most that the reader may do with the present version of a memory."""
+        if memory.sensitive:
+            return None
+        given = [x for x in self._live() if (x.owner, x.reader) == (memory.owner, filter.reader)]
+        rights = {x.right for x in given if x.memory == memory.id or x.tag in memory.tags}
+        return max(rights, key=[*Right].index, default=None)
+
+    def _require_write(self, filter: Filter, memory: Memory) -> None:
+        """Make sure that the reader may make this the present version of a memory."""
+        owned = self._holdings[filter.scope.user]
+        held = owned.at(None).get(memory.id)
+        present = held.memory if held else None
+        hidden = {link.target for link in owned.superseding(None)}
+        is_open = present is not None and filter.as_of is None and present.id not in hidden
+        if present is None or not is_open or self._right(filter, present) is not Right.WRITE:
+            raise NotAllowed(f"{filter.reader!r} may not write the memory {memory.id}")
+        if (present.tags, present.sensitive) != (memory.tags, memory.sensitive):
+            raise NotAllowed(f"only its owner may change the tags of the memory {memory.id}")
+
+    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        """Those of these memories that the filter, which has a reader, admits."""
+        return {x.memory.id: x.memory for x in self._admitted(filter) if x.memory.id in ids}
+
+    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids of visible memories that begin so, in order."""
+        ids = (row.memory.id for row in self._admitted(filter))
+        return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
+
+    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
+        """The most that the reader may do with each of these memories, as far as visible."""
+        with self._lock:
+            found = self.visible(filter, ids)
+            rights = {id_: self._right(filter, memory) for id_, memory in found.items()}
+        return {id_: right for id_, right in rights.items() if right is not None}
+
+
+def _age(share: Share) -> datetime:
+    return share.created_at

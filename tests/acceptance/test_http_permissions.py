@@ -1,0 +1,23 @@
+"""Nobody sees or changes over HTTP what the model of users, keys and shares does not allow."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from http_permissions import Life
+from http_server import serving
+
+LIVES = int(os.environ.get("RECOLLECT_PERMISSION_LIVES", "60"))  # `make bench-server` has thousands
+STEPS = 25
+
+
+@pytest.mark.parametrize("half", range(2))
+def test_nobody_sees_or_changes_what_was_not_shared_with_them(new_place: str, half: int) -> None:
+    with (
+        serving(new_place, key_failures_per_minute=1_000_000) as server,
+        server.client("root", "admin") as admin,
+    ):
+        for seed in range(half, LIVES, 2):
+            Life(admin, seed).run(STEPS)

@@ -1,0 +1,404 @@
+"""Secrets are put in through every door of a server, and then looked for in all that it says.
+
+Only `secret_get` may tell one, and only to its owner; only the answer that makes a key may show it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import psycopg
+import pytest
+from mcp import Client, MCPError
+
+from canaries import DETECTED, FLAGGED, SHAPES, Canary, Made, dumped, leaks
+from http_server import Served, served
+from mcp_clients import finished, over_http
+from recollect.app import Recollect
+from recollect.interfaces.mcp.tools import BY_TOOL
+from recollect.interfaces.verbs.admin_table import EVERY_VERB
+from recollect.interfaces.verbs.table import Verb
+
+PLAIN = "qxzbyplain11"  #: not secret: whatever does not find this finds nothing
+TAG = "harbour"
+ROOT = "/api/v1"
+LINES = {"Content-Type": "application/x-ndjson"}
+VERBS = {verb.name: verb for verb in EVERY_VERB}
+#: Those whose answers show a secret, each to whom it belongs.
+TELLING = {"secret_get", "create_key", "renew_key"}
+
+
+@dataclass
+class House:
+    """A server, whoever asks it, and all that it said."""
+
+    server: Served
+    client: httpx.Client
+    store: str
+    keys: dict[str, str]  #: by whose they are
+    said: defaultdict[str, bytes] = field(default_factory=lambda: defaultdict(bytes))
+    asked: set[str] = field(default_factory=set)  #: verbs that were answered
+    make: Made = field(default_factory=Made)
+    kept: dict[str, Canary] = field(default_factory=dict)  #: by the id of Ada's memory
+    plain: str = ""  #: the id of one that says nothing secret
+
+    def __post_init__(self) -> None:
+        self.refused = [self.make(shape) for shape in DETECTED]
+        self._turn = cycle(self.refused)
+
+    def next(self) -> Canary:
+        """A secret for a place where it cannot be kept."""
+        return next(self._turn)
+
+    def tokens(self) -> list[str]:
+        """Secrets for where no spaces may be."""
+        return [canary.text for canary in self.refused if not re.search(r"\s", canary.text)]
+
+    def ask(
+        self, who: str | None, method: str, path: str, *, quietly: bool = False, **more: Any
+    ) -> httpx.Response:
+        """What is answered; it is written down unless it may tell a secret."""
+        headers = {"Authorization": f"Bearer {self.keys[who]}"} if who else {}
+        headers |= more.pop("headers", {})
+        answer = self.client.request(method, path, headers=headers, **more)
+        if not (quietly and answer.is_success):
+            told = f"{answer.headers}\n{answer.reason_phrase}\n".encode() + answer.content
+            self.said[f"{method} {path[:40]} {answer.status_code}"] += told
+        return answer
+
+    def verb(self, name: str, /, who: str = "ada", **fields: Any) -> Any:
+        """What a verb answers to whom it should answer."""
+        verb = VERBS[name]
+        path, rest = _path(verb, fields)
+        where = "json" if verb.method in ("POST", "PUT", "PATCH") and rest else "params"
+        quietly = name in TELLING
+        answer = self.ask(who, verb.method, path, quietly=quietly, **{where: rest})
+        assert answer.is_success, answer.text
+        self.asked.add(name)
+        return answer.json()
+
+    def secrets(self) -> dict[str, str]:
+        """Every secret with the text that it stands in, keys included."""
+        texts = {canary.secret: canary.text for canary in self.make.all}
+        return texts | {_secret(key): key for key in self.keys.values()}
+
+    def places(self) -> dict[str, bytes]:
+        """All that was said, written down or kept, in lower case."""
+        found = {**self.said, "log": self.server.log.read_bytes()}
+        folders = [Path(os.environ["HOME"])]
+        if "://" in self.store:
+            found["database"] = _rows(self.store)
+        else:
+            folders.append(Path(self.store).parent)
+        for folder in folders:
+            found |= {file.name: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+        if "://" not in self.store:
+            found["database"] = dumped(Path(self.store))
+        return {name: content.lower() for name, content in found.items()}
+
+
+def _path(verb: Verb, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The path of a verb, and what it leaves of the fields."""
+    named = set(re.findall(r"{(\w+)}", verb.path))
+    filled = verb.path.format(**{name: quote(str(fields[name]), safe="") for name in named})
+    return ROOT + filled, {name: value for name, value in fields.items() if name not in named}
+
+
+def _secret(key: str) -> str:
+    return key.rpartition("_")[2]
+
+
+def _rows(url: str) -> bytes:
+    """All rows of a database of Postgres."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute(
+            "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables"
+            " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+        ).fetchall()
+        texts = [
+            str(row).encode() + b"".join(cell for cell in row if isinstance(cell, bytes))
+            for (table,) in tables
+            for row in connection.execute(f"SELECT * FROM {table}".encode())
+        ]
+    return b"\n".join(texts)
+
+
+@pytest.fixture
+def house(place: str, tmp_path: Path) -> Iterator[House]:
+    with Recollect.open(place, embedder="none") as memory:
+        keys = {}
+        for name, access in (("root", "admin"), ("ada", "write"), ("bob", "write")):
+            memory.add_user(name)
+            keys[name] = memory.create_key(name, access=access).text
+    settings = {"capture_queries": True, "key_failures_per_minute": 1_000_000}
+    with (
+        served(place, tmp_path / "server.log", **settings) as server,
+        httpx.Client(base_url=server.url, timeout=60, trust_env=False) as client,
+    ):
+        yield House(server, client, place, keys)
+
+
+# ---- putting in --------------------------------------------------------------------------------
+
+
+def put_in(house: House) -> None:
+    """Secrets by every way in which a memory comes over HTTP, and something that is none."""
+    house.verb("store", content=f"a boat in the {TAG} called {PLAIN}", tags=[TAG])
+    for shape in SHAPES:
+        flag: dict[str, Any] = {"sensitive": True} if shape == FLAGGED else {}
+        stored, changed = house.make(shape), house.make(shape)
+        made = house.verb("store", content=stored.text, tags=[TAG], keywords=[TAG], **flag)
+        assert made["memory"]["sensitive"]
+        house.kept[made["memory"]["id"]] = stored
+        begun = house.verb("store", content=f"a harmless {shape} in the {TAG}", tags=[TAG])
+        id_ = begun["memory"]["id"]
+        assert house.verb("update", id=id_, content=changed.text, **flag)["sensitive"]
+        house.kept[id_] = changed
+    lines = [
+        {"content": house.make("password").text},
+        {"content": house.make(FLAGGED).text, "sensitive": True},
+        {"content": "x", "tags": [house.make("github").text]},
+        {"content": house.make("github").text, "importance": 7},
+        {"content": house.make("github").text, "created_at": house.make("github").text},
+    ]
+    for packed in ("\n".join(map(json.dumps, lines)), '{"content": "' + house.next().text):
+        house.ask("ada", "POST", f"{ROOT}/import", content=packed, headers=LINES)
+
+
+def use_every_verb(house: House) -> None:
+    """Every verb, about sensitive memories where it can be."""
+    secret, other = [*house.kept][:2]
+    plain = house.verb("list", tags=[TAG], limit=1)["memories"][0]["id"]
+    new = house.verb("store", content=f"the {TAG} is full, says {PLAIN}", supersedes=[plain])[
+        "memory"
+    ]
+    house.plain = new["id"]
+    for query in (f"{TAG} password", f"{PLAIN} walrus", *(house.make(s).text for s in DETECTED)):
+        house.verb(
+            "recall", query=query, expanded=[query], trace=True, states=["live", "superseded"]
+        )
+        house.verb("why_not", query=query, id=secret)
+    house.verb("list", limit=100)
+    house.verb("link", source=secret, kind="derives-from", target=other)
+    house.verb("why", id=secret)
+    house.verb("unlink", source=secret, kind="derives-from", target=other)
+    for id_ in house.kept:
+        house.verb("get", id=id_)
+        house.verb("timeline", around=id_)
+    house.verb("delete", id=secret)
+    house.verb("restore", id=secret)
+    house.verb("update", id=other, importance=0.9)
+    house.verb("stats")
+    house.verb("share_tag", tag=TAG, reader="bob", right="write")
+    house.verb("share", id=new["id"], reader="bob", right="write")
+    house.verb("my_shares")
+    house.verb("shared_with_me", who="bob")
+    seen = house.verb("recall", who="bob", query=f"{TAG} {PLAIN} password", trace=True)
+    assert PLAIN in json.dumps(seen)
+    for id_ in house.kept:
+        for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/secret")):
+            body: dict[str, Any] = {"json": {"importance": 0.1}} if method == "PATCH" else {}
+            answer = house.ask("bob", method, f"{ROOT}/memories/{id_}{path}", **body)
+            assert answer.status_code == 404
+    house.verb("unshare", id=new["id"], reader="bob")
+    house.verb("unshare_tag", tag=TAG, reader="bob")
+
+
+def administer(house: House) -> None:
+    """Every verb of whoever runs the server; each key that comes up is a secret too."""
+    house.verb("add_user", who="root", name="eve")
+    for access in ("read", "write", "admin"):
+        made = house.verb("create_key", who="root", user="eve", access=access)
+        house.keys[f"eve, {access}"] = made["key"]
+    new = house.verb("renew_key", who="root", id=made["id"])
+    house.keys["eve, renewed"] = new["key"]
+    house.verb("keys", who="root")
+    house.verb("revoke_key", who="root", id=made["id"])
+    house.verb("disable_user", who="root", name="eve")
+    house.verb("enable_user", who="root", name="eve")
+    house.verb("users", who="root")
+    house.verb("audit_log", who="root", limit=1_000)
+    for key, status in (
+        ("eve, admin", 401),
+        ("eve, read", 403),
+        ("root", 404),
+        ("eve, write", 404),
+    ):
+        for id_ in house.kept:
+            answer = house.ask(key, "POST", f"{ROOT}/memories/{id_}/secret")
+            assert answer.status_code == status
+
+
+def put_in_where_it_is_refused(house: House) -> None:
+    """A secret in every part of a request of every verb, so that errors speak about it."""
+    for verb in EVERY_VERB:
+        named = set(re.findall(r"{(\w+)}", verb.path))
+        for name in verb.request.model_fields:
+            said = dict.fromkeys(named, "000000000000") | _needed(verb)
+            for canary in house.refused:
+                _refuse(house, verb, said | {name: canary.text})
+            _refuse(house, verb, said | {name: [house.next().text]})
+        fields = {each: house.next().text for each in named}
+        path, _ = _path(verb, fields)
+        for headers in ({}, {"Content-Type": "application/json"}):
+            broken = '{"content": "' + house.next().text + "\n"
+            house.ask("root", verb.method, path, content=broken, headers=headers)
+        house.ask("root", verb.method, path, json={house.next().text: house.next().text})
+        house.ask("root", verb.method, path, json=[house.next().text])
+        house.ask("root", verb.method, path, params={house.next().text: house.next().text})
+        for header in ("Content-Type", "If-Match", "Idempotency-Key", "Authorization", "Accept"):
+            for token in house.tokens():
+                house.ask("root", verb.method, path, headers={header: token}, content=b"{}")
+
+
+def _needed(verb: Verb) -> dict[str, Any]:
+    """What a verb is told so that it comes to look at the rest."""
+    known = {"content": f"x {PLAIN}", "query": TAG, "user": "ada", "around": "2026-01-01"}
+    return {name: value for name, value in known.items() if name in verb.request.model_fields}
+
+
+def _refuse(house: House, verb: Verb, fields: Mapping[str, Any]) -> None:
+    """One request with a secret in one field; what makes a key of it is no matter here."""
+    path, rest = _path(verb, fields)
+    quietly = verb.name in TELLING - {"secret_get"}
+    where = "json" if verb.method in ("POST", "PUT", "PATCH") else "params"
+    answer = house.ask("root", verb.method, path, quietly=quietly, **{where: rest})
+    assert answer.status_code < 500
+
+
+def put_in_beside_the_verbs(house: House) -> None:
+    """Secrets in addresses that are none, names of the server, and keys that are none."""
+    for shape in DETECTED:
+        canary = house.make(shape)
+        for method in ("GET", "POST", "TRACE", "".join(filter(str.isalnum, canary.secret))):
+            house.ask("ada", method, f"/{quote(canary.text, safe='')}")
+            house.ask("ada", method, f"{ROOT}/stats", params={"x": canary.text})
+        for path in (f"{ROOT}/import", f"{ROOT}/export", "/mcp", "/metrics", "/"):
+            house.ask("ada", "POST", path, content=f'{{"method": "{canary.text}', headers=LINES)
+            message = {"jsonrpc": "2.0", "id": 1, "method": canary.text}
+            house.ask("ada", "POST", path, json=message)
+            house.ask("ada", "GET", path, params={canary.text: canary.text})
+    for token in house.tokens():
+        for header in ("Host", "Origin", "Authorization", "X-Request-Id", "traceparent", "Cookie"):
+            house.ask("ada", "GET", f"{ROOT}/stats", headers={header: token})
+        house.ask(None, "GET", f"{ROOT}/stats", headers={"Authorization": f"Bearer {token}"})
+        house.ask("ada", "POST", f"{ROOT}/import", headers={"Content-Type": token}, content=b"{}")
+
+
+def look_at_the_rest(house: House) -> None:
+    """What is no verb: the export, the counts, the description, the page."""
+    assert PLAIN in house.ask("ada", "GET", f"{ROOT}/export").text
+    page = house.ask(None, "GET", "/").text
+    files = re.findall(r'(?:src|href)="(/?page/[^"]+)"', page)
+    assert files
+    for path in ("/metrics", "/openapi.json", "/healthz", "/readyz", *files):
+        assert house.ask("ada", "GET", f"/{path.lstrip('/')}").is_success
+    assert house.ask(None, "GET", "/.well-known/oauth-protected-resource").is_success
+
+
+# ---- over MCP ----------------------------------------------------------------------------------
+
+
+async def talk(house: House, mode: str) -> None:
+    """Every tool but `secret_get`, every resource and prompt; well, and with secrets refused."""
+    secret, other = [*house.kept][:2]
+
+    async with over_http(house.server.url, house.keys["ada"], mode=mode) as client:
+
+        async def hear(what: str, asked: Callable[[], Any]) -> None:
+            try:
+                told = (await asked()).model_dump_json()
+            except MCPError as exc:
+                told = f"{exc} {exc.error.model_dump_json()}"
+            house.said[f"MCP {what}"] += told.encode()
+
+        async def call(tool: str, **arguments: Any) -> None:
+            await hear(tool, lambda: client.call_tool(tool, arguments))
+
+        for shape in SHAPES:
+            text, flag = house.make(shape).text, shape == FLAGGED
+            await call("memory_store", content=text, sensitive=flag, tags=[TAG])
+            await call("memory_recall", query=f"{TAG} {PLAIN} {'' if flag else text}")
+            await call("memory_store", content="x", tags=[house.next().text])
+            await call("memory_recall", query=f"{TAG} {PLAIN}", tags=[house.next().text])
+        for tool, verb in BY_TOOL.items():
+            known = {"id": secret, "around": secret, "source": secret, "target": other}
+            known |= {"reader": "bob", "tag": TAG, "kind": "derives-from", "query": TAG}
+            known |= {"content": house.make("aws").text}
+            taken = {
+                name: value for name, value in known.items() if name in verb.request.model_fields
+            }
+            if tool == "secret_get":
+                taken["id"] = "000000000000"
+            await call(tool, **taken)
+            for name in verb.request.model_fields:
+                for canary in house.refused:
+                    await call(tool, **taken | {name: canary.text})
+            await call(tool, **{house.next().text: 1})
+        await hear("no tool", lambda: client.call_tool(house.next().text, {}))
+        await _read(house, client, hear)
+
+
+async def _read(house: House, client: Client, hear: Callable[..., Any]) -> None:
+    for what in ("tools", "resources", "resource_templates", "prompts"):
+        await hear(what, getattr(client, f"list_{what}"))
+    await hear("brief", lambda: client.read_resource("recollect://brief"))
+    for id_ in (house.plain, *house.kept):
+        uri = f"recollect://memory/{id_}"
+        await hear("resource", lambda uri=uri: client.read_resource(uri))
+    for _ in DETECTED:
+        word = quote(house.next().text, safe="")
+        await hear(
+            "no resource", lambda word=word: client.read_resource(f"recollect://memory/{word}")
+        )
+        topic = {"topic": house.next().text}
+        await hear("prompt", lambda topic=topic: client.get_prompt("recall", topic))
+        await hear("no prompt", lambda: client.get_prompt(house.next().text))
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def found(house: House) -> list[tuple[str, str, str]]:
+    """Which secret was found where; that a store keeps the hash of a key is what it is for."""
+    kept = {_secret(key) for key in house.keys.values()}
+    hashes = {"SHA-256 of it", "SHA-256 of it, hex"}
+    store = {"database", Path(house.store).name, f"{Path(house.store).name}-wal"}
+    return [
+        leak
+        for leak in leaks(house.secrets(), house.places())
+        if not (leak[0] in kept and leak[1] in store and leak[2] in hashes)
+    ]
+
+
+def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
+    put_in(house)
+    use_every_verb(house)
+    for id_, canary in house.kept.items():  # each is there, for the one who may have it
+        assert house.verb("secret_get", id=id_)["content"] == canary.text
+    put_in_where_it_is_refused(house)
+    administer(house)
+    put_in_beside_the_verbs(house)
+    for mode in ("legacy", "auto"):
+        finished(talk(house, mode))
+    look_at_the_rest(house)
+
+    assert house.asked == VERBS.keys()
+    assert found(house) == []
+
+    house.server.stop()
+    assert found(house) == []
+    hold = {place for place, content in house.places().items() if PLAIN.encode() in content}
+    assert hold >= {"database", f"GET {ROOT}/export 200", f"POST {ROOT}/recall 200"}
+    assert {"MCP memory_recall", "MCP resource", "MCP prompt"} <= hold
+    assert "GET /metrics 200" in house.places()

@@ -1,0 +1,151 @@
+"""The official client of MCP, and what it does with a server whichever way it reaches it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import mcp_types as types
+from httpx2 import AsyncClient, Timeout
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from recollect.interfaces.mcp.tools import BY_TOOL
+
+Result = TypeVar("Result")
+
+#: The protocol with a handshake, as clients speak it today, and the one without.
+MODES = ("legacy", "auto")
+_PATIENCE = 60.0  # seconds; a busy machine takes its time
+
+
+def finished(work: Coroutine[Any, Any, Result]) -> Result:
+    """Have something done to its end."""
+    return asyncio.run(asyncio.wait_for(work, 2 * _PATIENCE))
+
+
+@asynccontextmanager
+async def over_stdio(
+    *arguments: object, mode: str = "legacy", errors: Path | None = None, **settings: object
+) -> AsyncIterator[Client]:
+    """A client of `recollect ARGUMENTS mcp`, a process of its own."""
+    server = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "recollect", *map(str, arguments)],
+        env={**os.environ, **environment(**settings)},
+    )
+    with (errors or Path(os.devnull)).open("w") as log:
+        async with Client(
+            stdio_client(server, errlog=log), mode=mode, read_timeout_seconds=_PATIENCE
+        ) as client:
+            yield client
+
+
+@asynccontextmanager
+async def over_http(
+    url: str, key: str | None = None, *, mode: str = "legacy"
+) -> AsyncIterator[Client]:
+    """A client of a server's `/mcp`."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with AsyncClient(headers=headers, timeout=Timeout(_PATIENCE), trust_env=False) as http:
+        transport = streamable_http_client(f"{url}/mcp", http_client=http)
+        async with Client(transport, mode=mode, read_timeout_seconds=_PATIENCE) as client:
+            yield client
+
+
+def environment(**settings: object) -> dict[str, str]:
+    """The variables of these settings; a model is loaded only where a test wants one."""
+    chosen = {"embedder": "none", "worker": "off", **settings}
+    return {f"RECOLLECT_{name.upper()}": str(value) for name, value in chosen.items()}
+
+
+async def answer(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """What a tool answers; the client holds it to the schema of the tool."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, text_of(result)
+    assert text_of(result)
+    found: dict[str, Any] = result.structured_content
+    return found
+
+
+async def refusal(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Why a tool does not do what it is asked."""
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, text_of(result)
+    error: dict[str, Any] = result.structured_content["error"]
+    assert error["message"] in text_of(result)
+    return error
+
+
+def text_of(result: types.CallToolResult) -> str:
+    [content] = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+async def drive_every_tool(client: Client, reader: str) -> None:
+    """Call every tool, and see that each did what it says."""
+    called: set[str] = set()
+
+    async def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        called.add(tool)
+        return await answer(client, tool, **arguments)
+
+    await client.list_tools()  # from now on answers are held to the schemas
+    old = (await call("memory_store", content="Releases are cut on Thursdays.", tags=["ops"]))["id"]
+    new = await call("memory_store", content="Releases are cut on Fridays.", supersedes=[old])
+    assert new["outcome"] == "stored"
+    why = (await call("memory_store", content="On Thursdays everybody is in meetings."))["id"]
+    secret = await call("memory_store", content="The door code is 4711.", sensitive=True)
+    assert secret["sensitive"]
+
+    recalled = await call("memory_recall", query="When are releases cut?", limit="2")
+    assert recalled["memories"][0]["content"] == "Releases are cut on Fridays."
+    assert old not in {each["id"] for each in recalled["memories"]}
+    listed = await call("memory_list", limit=1)
+    rest = await call("memory_list", after=listed["next"])
+    assert len(listed["memories"] + rest["memories"]) == 3
+
+    linked = await call("memory_link", source=new["id"], kind="derives-from", target=why)
+    assert linked == {"source": new["id"], "kind": "derives-from", "target": why}
+    led = (await call("memory_why", id=new["id"]))["memories"]
+    assert (led[0]["id"], led[0]["depth"]) == (new["id"], 0)
+    assert why in {each["id"] for each in led[1:]}
+
+    changed = await call("memory_update", id=why, content="On Thursdays most are in meetings.")
+    assert changed == {"id": why, "version": 2}
+    whole = await call("memory_get", id=why)
+    assert whole["earlier"] == ["On Thursdays everybody is in meetings."]
+    assert whole["links"] == [linked]
+    around = (await call("memory_timeline", around=why, before=2, after=2))["memories"]
+    assert why in {each["id"] for each in around}
+    assert (await call("secret_get", id=secret["id"]))["content"] == "The door code is 4711."
+
+    shared = await call("memory_share", id=why, reader=reader, right="write")
+    assert shared == {"reader": reader, "right": "write", "memory": why}
+    tagged = await call("memory_share_tag", tag="ops", reader=reader)
+    assert tagged == {"reader": reader, "right": "read", "tag": "ops"}
+    mine = (await call("memory_my_shares"))["shares"]
+    assert {each.get("memory") or each.get("tag") for each in mine} == {why, "ops"}
+    assert (await call("memory_shared_with_me"))["shares"] == []
+    await call("memory_unshare", id=why, reader=reader)
+    await call("memory_unshare_tag", tag="ops", reader=reader)
+    assert (await call("memory_my_shares"))["shares"] == []
+
+    assert (await call("memory_delete", id=why))["id"] == why
+    counts = await call("memory_count")
+    assert (counts["live"], counts["superseded"], counts["deleted"]) == (2, 1, 1)
+    assert called == {*BY_TOOL}
+
+
+async def until(true: Callable[[], bool]) -> None:
+    """Wait for something that a server is to bring about."""
+    async with asyncio.timeout(_PATIENCE):
+        while not true():  # noqa: ASYNC110  another thread or process brings it about
+            await asyncio.sleep(0.01)

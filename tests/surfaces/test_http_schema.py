@@ -1,0 +1,60 @@
+"""The OpenAPI says what is true: schemathesis asks everything that it allows, and what it does not.
+
+`make bench-server` asks more than twice as much.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from http_server import serving
+from recollect.interfaces.http import examples
+from recollect.interfaces.verbs.admin_table import EVERY_VERB
+from recollect.interfaces.verbs.table import Verb
+from schema_run import run_schemathesis
+
+
+def test_a_server_answers_as_its_openapi_says(tmp_path: Path) -> None:
+    with serving(tmp_path / "served.db", request_bytes=100_000) as server:
+        server.key("ada")
+        done = run_schemathesis(server, tmp_path, examples=3)
+
+    assert done.passed, done.told
+    assert done.cases > 1_000
+
+
+def test_the_openapi_is_the_same_with_and_without_a_key(tmp_path: Path) -> None:
+    with serving(tmp_path / "served.db") as server:
+        server.key("ada")
+        first, second = (
+            client.get("/openapi.json").text for client in (server.client(), server.client("ada"))
+        )
+    assert first == second
+    operations = {
+        operation["operationId"]: operation
+        for path in json.loads(first)["paths"].values()
+        for operation in path.values()
+    }
+    for verb in EVERY_VERB:
+        operation = operations[verb.name]
+        assert operation["summary"] == verb.says
+        assert {"200", "201"} & {*operation["responses"]}
+        assert operation["security"]
+
+
+@pytest.mark.parametrize("verb", EVERY_VERB, ids=lambda verb: verb.name)
+def test_every_example_is_what_its_verb_takes_and_gives(verb: Verb) -> None:
+    shown = json.dumps(examples.ANSWERS[verb.name])
+    answer: BaseModel = verb.answer.model_validate_json(shown)
+    assert json.loads(answer.model_dump_json(by_alias=True)) == json.loads(shown)
+    if verb.name in examples.REQUESTS:
+        path = {
+            name: "k7f29qmxt4hd" for name in ("id", "reader", "tag") if f"{{{name}}}" in verb.path
+        }
+        verb.request.model_validate_json(
+            json.dumps(examples.REQUESTS[verb.name] | path), strict=True
+        )

@@ -1,0 +1,352 @@
+"""Whoever has a good key is let in, as long as it is good and as far as it goes."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+
+from recollect.accounts.gate import Caller, Gate
+from recollect.accounts.keys import Bearer
+from recollect.app import Recollect
+from recollect.errors import (
+    AccessDenied,
+    NotAllowed,
+    NotAuthenticated,
+    QuotaUsedUp,
+    TooManyRequests,
+)
+from recollect.protocols import Store
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import FixedClock
+from recollect.types import Access, Key
+
+ELSEWHERE = "192.0.2.7"
+FAILURES_PER_MINUTE = 30  # as it ships
+
+
+class Ticks:
+    """Seconds that go by when the test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+@pytest.fixture
+def gate(memory: Recollect, ticks: Ticks, clock: FixedClock) -> Gate:
+    """The gate of a store in which ada and bea are known."""
+    for name in ("ada", "bea"):
+        memory.add_user(name)
+    return Gate(memory._store, clock=clock, ticks=ticks)
+
+
+def bearing(text: str) -> str:
+    return f"Bearer {text}"
+
+
+# ---- who is let in -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER   {} ", "{}"])
+def test_a_key_says_whose_it_is_and_what_it_is_good_for(
+    gate: Gate, memory: Recollect, form: str
+) -> None:
+    made = memory.create_key("ada", access="read")
+    caller = gate.identify(form.format(made.text))
+    assert caller == Caller(user=made.key.user, access=Access.READ, key_id=made.key.id)
+    assert made.text not in repr(caller)
+
+
+@pytest.mark.parametrize("nothing", [None, "", "   "])
+def test_without_a_key_nobody_is_let_in(gate: Gate, nothing: str | None) -> None:
+    with pytest.raises(NotAuthenticated, match="no key"):
+        gate.identify(nothing)
+
+
+def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada")
+    other = memory.create_key("bea")
+    own, others = Bearer.read(made.text), Bearer.read(other.text)
+    assert own
+    assert others
+    basic = base64.b64encode(made.text.encode()).decode()
+    for header in (
+        bearing(Bearer.new().text),
+        bearing(Bearer(own.id, Bearer.new().secret).text),
+        bearing(Bearer(own.id, others.secret).text),
+        bearing(made.text[:-1]),
+        bearing(f"{made.text} {made.text}"),
+        "Bearer",
+        f"Basic {basic}",
+        f"Digest {made.text}",
+        "Bearer \x00\u00e9\ud800",
+    ):
+        with pytest.raises(NotAuthenticated) as refused:
+            gate.identify(header)
+        assert own.secret not in refused.value.message
+
+
+def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada")
+    gate.identify(bearing(made.text))
+    memory.revoke_key(made.key.id)
+    with pytest.raises(NotAuthenticated, match=f"{made.key.id} was revoked"):
+        gate.identify(bearing(made.text))
+
+
+def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada")
+    gate.identify(bearing(made.text))
+    assert isinstance(memory._store, SqliteStore)
+    other = SqliteStore(memory._store.path)
+    other.end_key(made.key.id, revoked_at=made.key.created_at)
+    other.close()
+    with pytest.raises(NotAuthenticated):
+        gate.identify(bearing(made.text))
+
+
+def test_a_key_is_good_until_it_expires(gate: Gate, memory: Recollect, clock: FixedClock) -> None:
+    made = memory.create_key("ada", expires_at=clock() + timedelta(hours=1))
+    clock.advance(minutes=59.99)
+    gate.identify(bearing(made.text))
+    clock.advance(minutes=0.01)
+    with pytest.raises(NotAuthenticated, match=f"{made.key.id} has expired"):
+        gate.identify(bearing(made.text))
+
+
+def test_old_and_new_key_are_both_good_while_they_overlap(
+    gate: Gate, memory: Recollect, clock: FixedClock
+) -> None:
+    old = memory.create_key("ada", access="read", per_day=7)
+    new = memory.renew_key(old.key.id, overlap=timedelta(hours=2))
+    clock.advance(hours=1.99)
+    before, after = gate.identify(bearing(old.text)), gate.identify(bearing(new.text))
+    assert (before.user, before.access, before.per_day) == (after.user, after.access, after.per_day)
+    clock.advance(hours=0.01)
+    gate.identify(bearing(new.text))
+    with pytest.raises(NotAuthenticated):
+        gate.identify(bearing(old.text))
+
+
+def test_a_key_that_was_revoked_is_not_revived_by_renewing_it(
+    gate: Gate, memory: Recollect, clock: FixedClock
+) -> None:
+    old = memory.create_key("ada")
+    memory.renew_key(old.key.id, overlap=timedelta(hours=2))
+    memory.revoke_key(old.key.id)
+    with pytest.raises(NotAuthenticated):
+        gate.identify(bearing(old.text))
+
+
+def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Recollect) -> None:
+    made, other = memory.create_key("ada"), memory.create_key("bea")
+    memory.disable_user("ada")
+    with pytest.raises(NotAuthenticated):
+        gate.identify(bearing(made.text))
+    gate.identify(bearing(other.text))
+    memory.enable_user("ada")
+    gate.identify(bearing(made.text))
+
+
+# ---- what for ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("has", Access)
+@pytest.mark.parametrize("needs", Access)
+def test_a_key_is_good_for_what_its_access_includes(
+    gate: Gate, memory: Recollect, has: Access, needs: Access
+) -> None:
+    made = memory.create_key("ada", access=has)
+    order = [Access.READ, Access.WRITE, Access.ADMIN]
+    if order.index(has) >= order.index(needs):
+        assert gate.admit(bearing(made.text), needs).user == "ada"
+    else:
+        with pytest.raises(NotAllowed, match=f"needs a key with {needs} access"):
+            gate.admit(bearing(made.text), needs)
+
+
+# ---- how often ---------------------------------------------------------------------------------
+
+
+def test_a_key_is_good_for_so_many_requests_a_minute(
+    gate: Gate, memory: Recollect, ticks: Ticks
+) -> None:
+    made, other = memory.create_key("ada", per_minute=3), memory.create_key("ada")
+    for _ in range(3):
+        gate.identify(bearing(made.text))
+    with pytest.raises(TooManyRequests, match="3 times a minute") as refused:
+        gate.identify(bearing(made.text))
+    assert refused.value.retry_after == pytest.approx(20)
+    gate.identify(bearing(other.text))
+    ticks.now += 20
+    gate.identify(bearing(made.text))
+
+
+def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
+    memory: Recollect, clock: FixedClock, ticks: Ticks
+) -> None:
+    memory.add_user("ada")
+    gate = Gate(memory._store, clock=clock, per_minute=2, ticks=ticks)
+    made, freer = memory.create_key("ada"), memory.create_key("ada", per_minute=50)
+    for _ in range(2):
+        gate.identify(made.text)
+    with pytest.raises(TooManyRequests):
+        gate.identify(made.text)
+    for _ in range(50):
+        gate.identify(freer.text)
+
+
+def test_a_key_is_good_for_so_many_writes_a_day(
+    gate: Gate, memory: Recollect, clock: FixedClock
+) -> None:
+    made = memory.create_key("ada", per_day=2)
+    clock.advance(hours=20)
+    for _ in range(2):
+        gate.admit(made.text, Access.WRITE)
+    with pytest.raises(QuotaUsedUp, match="2 writes a day") as refused:
+        gate.admit(made.text, Access.WRITE)
+    gate.admit(made.text, Access.READ)
+    clock.advance(seconds=refused.value.retry_after - 1)
+    with pytest.raises(QuotaUsedUp):
+        gate.admit(made.text, Access.WRITE)
+    clock.advance(seconds=1)
+    gate.admit(made.text, Access.WRITE)
+
+
+def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada", per_day=100)
+    caller = gate.admit(made.text, Access.WRITE)
+    gate.count_writes(caller, 99)
+    with pytest.raises(QuotaUsedUp):
+        gate.count_writes(caller, 1)
+    with pytest.raises(QuotaUsedUp):
+        gate.admit(made.text, Access.WRITE)
+
+
+def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
+    gate: Gate, memory: Recollect, open_memory: Callable[..., Recollect]
+) -> None:
+    made = memory.create_key("ada", per_day=1)
+    gate.admit(made.text, Access.WRITE)
+    with pytest.raises(QuotaUsedUp):
+        open_memory().gate().admit(made.text, Access.WRITE)
+
+
+def test_a_caller_without_a_key_has_no_limits(gate: Gate, memory: Recollect) -> None:
+    local = Caller(user=memory.scope.user, access=Access.ADMIN)
+    for access in Access:
+        gate.require(local, access)
+
+
+# ---- who guesses -------------------------------------------------------------------------------
+
+
+def guess(gate: Gate, address: str | None = ELSEWHERE, times: int = FAILURES_PER_MINUTE) -> None:
+    for _ in range(times):
+        with pytest.raises(NotAuthenticated):
+            gate.identify(bearing(Bearer.new().text), address=address)
+
+
+def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
+    gate: Gate, memory: Recollect, ticks: Ticks
+) -> None:
+    made = memory.create_key("ada")
+    guess(gate)
+    with pytest.raises(TooManyRequests) as refused:
+        gate.identify(bearing(made.text), address=ELSEWHERE)
+    ticks.now += refused.value.retry_after
+    gate.identify(bearing(made.text), address=ELSEWHERE)
+
+
+def test_who_guesses_keeps_nobody_else_out(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada")
+    guess(gate)
+    gate.identify(bearing(made.text), address="192.0.2.8")
+
+
+def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(
+    gate: Gate, memory: Recollect
+) -> None:
+    made = memory.create_key("ada")
+    gate.identify(bearing(made.text), address=ELSEWHERE)
+    guess(gate)
+    gate.identify(bearing(made.text), address=ELSEWHERE)
+
+
+def test_a_revoked_key_is_held_off_like_any_other_that_is_none(
+    gate: Gate, memory: Recollect
+) -> None:
+    made = memory.create_key("ada")
+    gate.identify(bearing(made.text), address=ELSEWHERE)
+    memory.revoke_key(made.key.id)
+    with pytest.raises(NotAuthenticated):
+        gate.identify(bearing(made.text), address=ELSEWHERE)
+    guess(gate, times=FAILURES_PER_MINUTE - 1)
+    with pytest.raises(TooManyRequests):
+        gate.identify(bearing(made.text), address=ELSEWHERE)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.7", "192.0.2.7", True),
+        ("fe80::1%eth0", "fe80::2%eth0", True),
+        ("testclient", "another", False),
+    ],
+)
+def test_the_addresses_of_one_network_count_as_one(
+    gate: Gate, one: str, other: str, same: bool
+) -> None:
+    guess(gate, one)
+    with pytest.raises(TooManyRequests if same else NotAuthenticated):
+        gate.identify(bearing(Bearer.new().text), address=other)
+
+
+def test_asking_without_a_key_is_no_guess(gate: Gate, memory: Recollect) -> None:
+    made = memory.create_key("ada")
+    for _ in range(2 * FAILURES_PER_MINUTE):
+        with pytest.raises(NotAuthenticated):
+            gate.identify(None, address=ELSEWHERE)
+    gate.identify(bearing(made.text), address=ELSEWHERE)
+
+
+# ---- what it costs -----------------------------------------------------------------------------
+
+
+class CountingStore(SqliteStore):
+    """A store that counts how often it is asked for a key."""
+
+    asked = 0
+
+    def key(self, id: str) -> Key | None:
+        self.asked += 1
+        return super().key(id)
+
+
+def test_a_request_asks_the_store_once_at_most(
+    gate: Gate, memory: Recollect, clock: FixedClock
+) -> None:
+    made = memory.create_key("ada", per_minute=5)
+    assert isinstance(memory._store, SqliteStore)
+    counting = CountingStore(memory._store.path)
+    store: Store = counting
+    watched = Gate(store, clock=clock)
+    for header in (made.text, bearing(Bearer.new().text), "nonsense", None):
+        counting.asked = 0
+        with suppress(AccessDenied):
+            watched.admit(header, Access.READ)
+        assert counting.asked <= 1
+    counting.close()

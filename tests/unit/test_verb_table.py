@@ -1,0 +1,153 @@
+"""No verb is forgotten: each has its method, route, tool, command, client, line and errors."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+import typer.main
+
+from recollect import AsyncClient, Client, Recollect, errors
+from recollect.errors import RecollectError
+from recollect.interfaces.cli import app as command_line
+from recollect.interfaces.failures import MEANINGS, meaning_of
+from recollect.interfaces.http.asking import Reader
+from recollect.interfaces.mcp.describing import TOOLS
+from recollect.interfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
+from recollect.interfaces.verbs.table import BY_NAME, VERBS, Verb
+from recollect.types import Access
+
+ROOT = Path(__file__).parents[2]
+COMMANDS: Any = typer.main.get_command(command_line)
+#: What an agent has no use for, and why.
+NO_TOOL = {
+    "why_not": "a question about Recollect, not about what it holds",
+    "restore": "an agent that deletes can update instead; people undo",
+    "unlink": "likewise",
+    **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
+}
+#: Arguments that a server needs not be told, and why.
+NOT_OVER_A_SERVER = {
+    ("secret_get", "agent"): "its key says who asks",
+    ("audit_log", "everybody"): "it shows admins all of it, and nobody else any",
+}
+#: The tools of the specification, section 7.
+SPECIFIED = {
+    "memory_store",
+    "memory_recall",
+    "memory_list",
+    "memory_get",
+    "memory_update",
+    "memory_delete",
+    "memory_link",
+    "memory_why",
+    "memory_timeline",
+    "memory_count",
+    "secret_get",
+    "memory_share",
+    "memory_unshare",
+    "memory_share_tag",
+    "memory_unshare_tag",
+    "memory_shared_with_me",
+    "memory_my_shares",
+}
+
+every_verb = pytest.mark.parametrize("verb", EVERY_VERB, ids=lambda verb: verb.name)
+
+
+@every_verb
+def test_a_verb_is_a_method_that_takes_what_can_be_asked(verb: Verb) -> None:
+    method = getattr(Recollect, verb.name)
+
+    assert inspect.getdoc(method)
+    assert get_type_hints(verb.run)["asked"] is verb.request
+    assert get_type_hints(verb.run)["return"] is verb.answer
+
+
+@every_verb
+def test_a_verb_has_a_route_of_its_own(verb: Verb) -> None:
+    assert verb.path.startswith("/")
+    assert [(v.method, v.path) for v in EVERY_VERB].count((verb.method, verb.path)) == 1
+    reader = Reader(verb)
+    assert {*reader.in_path, *verb.headers.values()} <= {*verb.request.model_fields}
+    assert (verb.access is Access.READ) == (verb.method == "GET") or verb.name in {
+        "recall",  # a question may be longer than an address
+        "why_not",
+    } | {each.name for each in ADMIN_VERBS}
+
+
+@every_verb
+def test_a_verb_is_a_tool_or_there_is_a_reason(verb: Verb) -> None:
+    assert (verb.tool is None) == (verb.name in NO_TOOL)
+
+
+def test_the_tools_are_those_of_the_specification() -> None:
+    assert (
+        {verb.tool for verb in VERBS if verb.tool}
+        == SPECIFIED
+        == {BY_NAME[name].tool for name in TOOLS}
+    )
+
+
+@every_verb
+def test_a_verb_is_a_command_that_exists(verb: Verb) -> None:
+    words = [word for word in verb.command.split() if not word.startswith("-")]
+    options = [word for word in verb.command.split() if word.startswith("-")]
+    command = COMMANDS
+    for word in words:
+        command = command.commands[word]
+
+    known = {option for parameter in command.params for option in parameter.opts}
+    assert {*options} <= known
+
+
+@every_verb
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_a_verb_is_a_method_of_both_clients_with_the_same_arguments(
+    verb: Verb, client: type[Client | AsyncClient]
+) -> None:
+    ours = inspect.signature(getattr(Recollect, verb.name)).parameters
+    theirs = inspect.signature(getattr(client, verb.name)).parameters
+
+    assert [*theirs] == [name for name in ours if (verb.name, name) not in NOT_OVER_A_SERVER]
+
+
+@every_verb
+def test_a_verb_has_its_line_in_the_reference(verb: Verb) -> None:
+    page = (ROOT / "docs/reference/verbs.md").read_text(encoding="utf-8")
+    [line] = [line for line in page.splitlines() if line.startswith(f"| `{verb.name}` |")]
+
+    assert f"`{verb.method} {verb.path}`" in line
+    assert f"`recollect {verb.command}`" in line
+    assert f"`{verb.tool}`" in line or verb.tool is None
+
+
+def test_names_routes_and_tools_are_told_apart() -> None:
+    names = [verb.name for verb in EVERY_VERB]
+    assert len({*names}) == len(names)
+
+
+def every_error() -> list[type[RecollectError]]:
+    return [
+        kind
+        for _, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, RecollectError)
+    ]
+
+
+@pytest.mark.parametrize("kind", every_error())
+def test_every_error_means_something_on_every_surface(kind: type[RecollectError]) -> None:
+    meaning = meaning_of(kind)
+
+    assert meaning.exit_code in range(1, 8)
+    assert 400 <= meaning.status <= 599
+    assert meaning.rpc_code < -31_999
+    if kind not in (RecollectError, errors.DownloadFailed):  # every other has a row of its own kind
+        assert meaning.error is not RecollectError
+
+
+def test_no_row_of_the_table_of_errors_is_hidden_by_one_before_it() -> None:
+    for place, row in enumerate(MEANINGS):
+        assert not [other for other in MEANINGS[:place] if issubclass(row.error, other.error)]
