@@ -10,9 +10,10 @@ SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki m
 ENCODER = $(shell find encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
+PERMISSION_LIVES ?= 4000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors gate lock clean
+.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -26,8 +27,8 @@ $(READY): requirements/dev.lock pyproject.toml scripts/setup $(ENCODER)
 encoder: $(READY) ## Build the wheel of recollect-encoder into .encoder, unless it is there
 	@$(BIN)/python encoder/build.py .encoder
 
-run: $(READY) ## Show Recollect at work on a temporary file
-	@$(BIN)/recollect demo
+run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
+	@$(BIN)/recollect serve --demo
 
 check: $(READY) ## The fast part of the tests: format, lint, types, import contracts, unit tests
 	$(BIN)/ruff format --check .
@@ -51,7 +52,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -121,6 +122,11 @@ bench-postgres-vectors: $(READY) ## Exact search and HNSW: recall and speed at 1
 
 bench-postgres-scale: $(READY) ## A thousand tenants with up to a million memories, 1 to 32 clients, import
 	$(BIN)/python benchmarks/postgres/scale.py $(KEEP)
+
+bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
+	$(BIN)/python benchmarks/server/load.py $(KEEP)
+	RECOLLECT_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
+	$(BIN)/python benchmarks/server/schema.py
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
 	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz

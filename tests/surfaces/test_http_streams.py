@@ -159,3 +159,14 @@ def begin_import(server: Serving, connection: socket.socket) -> None:
 
 def send_chunk(connection: socket.socket, part: bytes) -> None:
     connection.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+
+
+def test_every_memory_of_an_import_counts_against_the_quota_of_its_key(server: Serving) -> None:
+    key = server.key("ada", "write", per_day=3)
+    with server.client() as client:
+        client.headers["Authorization"] = f"Bearer {key}"
+        body = "".join(f'{{"content": "kept {number}"}}\n' for number in range(2_000))
+        answer = client.post("/api/v1/import", content=body, headers=LINES)
+        refused = client.post("/api/v1/memories", json={"content": "one more"})
+    assert "quota_used_up" in answer.text.splitlines()[-1]
+    assert refused.status_code == 429

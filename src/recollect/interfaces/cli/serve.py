@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from recollect.app import Recollect
+from recollect.config import Settings
 from recollect.interfaces.cli import options
 from recollect.interfaces.cli.session import Session, write_json
+from recollect.store_name import StoreFile
 
 
 def serve(
@@ -26,6 +32,13 @@ def serve(
         bool,
         typer.Option("--first-key", help="Make a user and an admin key if there is no user yet."),
     ] = False,
+    demo: Annotated[
+        bool,
+        typer.Option(
+            "--demo",
+            help="Serve a coding agent's memories, from a file that goes away, with a first key.",
+        ),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
@@ -34,9 +47,9 @@ def serve(
 
     run = Session.of(ctx, as_json=as_json)
     said = options.given({"server_host": host, "server_port": port})
-    settings = run.settings.model_copy(update=said)
-    with Recollect.build(settings, background=settings.worker == "auto") as app:
-        made = app.first_key() if first_key else None
+    with _memories(run.settings.model_copy(update=said), demo=demo) as app:
+        settings = app.settings
+        made = app.first_key() if first_key or demo else None
         server = serving.prepare(app, settings)
         places = _places(server.url, made.text if made else None)
         if as_json:
@@ -47,6 +60,23 @@ def serve(
         sys.stdout.flush()
         logs.set_up()
         server.serve_until_told()
+
+
+@contextmanager
+def _memories(settings: Settings, *, demo: bool) -> Iterator[Recollect]:
+    """What is served: the store of the settings, or that of the demo."""
+    if not demo:
+        with Recollect.build(settings, background=settings.worker == "auto") as app:
+            yield app
+        return
+    from recollect.interfaces.demo import fill  # noqa: PLC0415 (likewise)
+
+    with tempfile.TemporaryDirectory(prefix="recollect-demo-") as folder:
+        place = StoreFile(Path(folder) / "memories.db")
+        shown = settings.model_copy(update={"store": place})
+        with Recollect.build(shown, background=settings.worker == "auto") as app:
+            fill(app, datetime.now(UTC))
+            yield app
 
 
 def _places(url: str, key: str | None) -> dict[str, Any]:

@@ -74,6 +74,14 @@ class Door:
         """
         self._gate.require(caller, access)
 
+    def count_writes(self, caller: Caller, count: int) -> None:
+        """Count what a caller writes beyond one memory a request.
+
+        Raises:
+            QuotaUsedUp: the key was used for as many writes as it may be today.
+        """
+        self._gate.count_writes(caller, count)
+
 
 def check_start(recollect: Recollect, settings: Settings) -> None:
     """Refuse to serve memories to whoever reaches the server.

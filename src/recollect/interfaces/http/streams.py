@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import io
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
 from dataclasses import asdict
 from functools import partial
@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from recollect.accounts.gate import Caller
 from recollect.app import Recollect
 from recollect.errors import InvalidRecord, RecollectError
 from recollect.interfaces import lines, transfer
@@ -65,18 +66,26 @@ async def _import(server: Server, request: Request) -> Response:
     check_media(request.headers, LINES, "Send one JSON object a line")
     arriving = _Arriving(request, server.settings.request_seconds)
     progress = _Progress()
-    done = server.streams.begin(partial(_take_in, app, arriving, progress))
+    caller: Caller = request.state.caller
+
+    def advance(records: int) -> None:
+        server.door.count_writes(caller, records)
+        progress.advance(records)
+
+    done = server.streams.begin(partial(_take_in, app, arriving, advance))
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
-def _take_in(app: Recollect, arriving: _Arriving, progress: _Progress) -> transfer.Imported:
+def _take_in(
+    app: Recollect, arriving: _Arriving, advance: Callable[[int], None]
+) -> transfer.Imported:
     """Import what arrives; on a thread."""
     stream: io.BufferedReader = io.BufferedReader(arriving, buffer_size=_PART)
     try:
         unpacked = lines.unpacked(stream)
     except OSError as exc:  # not even its beginning
         raise InvalidRecord(f"nothing was imported: {exc}") from exc
-    importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=progress.advance)
+    importing = transfer.Import(app, most_problems=_MOST_PROBLEMS, advance=advance)
     return importing(lines.numbered(unpacked))
 
 

@@ -31,8 +31,7 @@ SELECT /*share*/ FROM shares AS s INDEXED BY shares_by_reader
 WHERE s.reader = :reader AND s.ended_at = 9223372036854775807
 ORDER BY s.owner, s.created_at, s.number;
 
--- sharers: who shares anything with a reader
--- From one to the next: somebody may share thousands of memories.
+-- sharers: who shares anything with a reader, from one to the next: some share thousands of memories
 WITH RECURSIVE sharer (owner) AS (
     SELECT min(s.owner) FROM shares AS s INDEXED BY shares_by_reader
     WHERE s.reader = :reader AND s.ended_at = 9223372036854775807
