@@ -210,6 +210,8 @@ def speeds() -> None:
     print("| what | measured | promised |")
     print("|---|---:|---|")
     for mark in marks:
+        if mark["name"] not in measured:
+            continue  # promised before it was measured: `make bench` asks for it all the same
         value = f"{measured[mark['name']]['value']:.2f}".removesuffix(".00")
         promised = (
             f"at most {mark['at_most']}" if "at_most" in mark else f"at least {mark['at_least']}"
