@@ -3,66 +3,19 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import httpx
 
-WORD = "walrus"  # every memory says it, so that one recall finds all that may be seen
+from permission_model import Held, Kept, World
+
+#: Every memory says it, and has it as a keyword for when what it says is sealed: one recall finds
+#: all that may be seen.
+WORD = "walrus"
 TAGS = ("red", "blue", "green")
+MOSTLY = 0.8  # how often what is likely is chosen; what is refused would else be most of it
 _NAMES = count(1)
-
-
-@dataclass
-class Kept:
-    """A memory as the model knows it."""
-
-    owner: str
-    tags: tuple[str, ...]
-    deleted: bool = False
-    superseded: bool = False
-    sensitive: bool = False
-
-
-@dataclass
-class Held:
-    """A key as the model knows it."""
-
-    id: str
-    text: str
-    user: str
-    access: str
-    revoked: bool = False
-
-
-@dataclass
-class World:
-    """What was done, and what follows from it."""
-
-    memories: dict[str, Kept] = field(default_factory=dict)
-    #: By owner, reader and what is shared (an id, or a tag with "#" before it): the right.
-    shares: dict[tuple[str, str, str], str] = field(default_factory=dict)
-    keys: list[Held] = field(default_factory=list)
-    users: list[str] = field(default_factory=list)
-    disabled: set[str] = field(default_factory=set)
-
-    def right(self, user: str, id: str) -> str | None:
-        """What a user may do with a memory, if anything: own, write or read."""
-        memory = self.memories[id]
-        if memory.owner == user:
-            return "own"
-        shared = {id, *(f"#{tag}" for tag in memory.tags)}
-        rights = {self.shares.get((memory.owner, user, what)) for what in shared} - {None}
-        return "write" if "write" in rights else ("read" if rights else None)
-
-    def sees(self, user: str, id: str) -> bool:
-        """Whether a recall of a user may show a memory."""
-        memory = self.memories[id]
-        hidden = memory.deleted or memory.superseded
-        if memory.owner == user:
-            return not hidden
-        return not hidden and not memory.sensitive and self.right(user, id) is not None
 
 
 class Life:
@@ -82,6 +35,7 @@ class Life:
             getattr(self, self.chance.choice(STEPS))()
         for user in self.world.users:
             self.look(user)
+            self.look_closely(user)
 
     # ---- users and keys ------------------------------------------------------------------------
 
@@ -110,7 +64,9 @@ class Life:
 
     def disable(self) -> None:
         """Somebody is let in no more, or again."""
-        user = self._user()
+        away = [*sorted(self.world.disabled)]
+        back = bool(away) and self._mostly()
+        user = self.chance.choice(away) if back else self._user()
         back = user in self.world.disabled
         self._admin("POST", f"/users/{user}/{'enable' if back else 'disable'}", None, 200)
         (self.world.disabled.discard if back else self.world.disabled.add)(user)
@@ -121,43 +77,59 @@ class Life:
         """Something is stored."""
         key = self._key()
         tags = self.chance.sample(TAGS, self.chance.randrange(3))
-        body: dict[str, Any] = {"content": f"{WORD} {self.chance.random()}", "tags": tags}
+        body: dict[str, Any] = self._new() | {"tags": tags}
         answer = self._ask(key, "POST", "/memories", body, self._may_write(key), 201)
         if answer is not None:
             self.world.memories[answer["memory"]["id"]] = Kept(key.user, tuple(tags))
 
+    def _new(self) -> dict[str, Any]:
+        return {"content": f"{WORD} {self.chance.random()}", "keywords": [WORD]}
+
     def supersede(self) -> None:
         """A memory is replaced by another one of its owner."""
-        live = [i for i, m in self.world.memories.items() if not m.deleted and not m.superseded]
+        known = self.world.memories
+        live = [i for i in known if not known[i].deleted and not self.world.superseded(i)]
         if not live:
             return
         id_ = self.chance.choice(live)
-        key = self._key()
-        body = {"content": f"{WORD} {self.chance.random()}", "supersedes": [id_]}
-        own = self.world.memories[id_].owner == key.user
-        found = own or self.world.sees(key.user, id_)
-        refused = 403 if found else 404
-        answer = self._ask(key, "POST", "/memories", body, self._may_write(key, own, refused), 201)
+        key = self._somebody(id_)
+        body = self._new() | {"supersedes": [id_]}
+        own = known[id_].owner == key.user
+        answer = self._ask(key, "POST", "/memories", body, self._may_write(key, own), 201)
         if answer is not None:
-            self.world.memories[answer["memory"]["id"]] = Kept(key.user, ())
-            self.world.memories[id_].superseded = True
+            new = answer["memory"]["id"]
+            known[new] = Kept(key.user, ())
+            known[id_].newer.append(new)
 
     def update(self) -> None:
         """Somebody changes the text of a memory."""
         if id_ := self._memory():
-            key = self._key()
+            key = self._somebody(id_)
             body = {"content": f"{WORD} {self.chance.random()}"}
             expected = self._may_write(key, *self._write_right(key.user, id_))
             if self.world.memories[id_].deleted and expected == 200:
                 return  # an owner may or may not change what is deleted: not our question here
-            self._ask(key, "PATCH", f"/memories/{id_}", body, expected, 200)
+            changed = self._ask(key, "PATCH", f"/memories/{id_}", body, expected, 200)
+            if changed and key.user != self.world.memories[id_].owner:
+                self.world.memories[id_].external = True
+
+    def seal(self) -> None:
+        """A memory becomes sensitive, which only its owner may bring about."""
+        id_ = self._memory()
+        if not id_ or self.world.memories[id_].deleted or self.world.memories[id_].sensitive:
+            return
+        key = self._somebody(id_)
+        own = self.world.memories[id_].owner == key.user
+        expected = self._may_write(key, own, 403 if self.world.sees(key.user, id_) else 404)
+        if self._ask(key, "PATCH", f"/memories/{id_}", {"sensitive": True}, expected, 200):
+            self.world.memories[id_].sensitive = True
 
     def retag(self) -> None:
         """An owner changes the tags of a memory, or somebody else tries to."""
         id_ = self._memory()
         if not id_ or self.world.memories[id_].deleted:
             return
-        key = self._key()
+        key = self._somebody(id_)
         memory = self.world.memories[id_]
         own = memory.owner == key.user
         tags = self.chance.sample(TAGS, self.chance.randrange(3))
@@ -173,19 +145,24 @@ class Life:
         id_ = self._memory()
         if not id_ or self.world.memories[id_].deleted:
             return
-        key = self._key()
+        key = self._somebody(id_)
         expected = self._may_write(key, *self._write_right(key.user, id_))
         if self._ask(key, "DELETE", f"/memories/{id_}", None, expected, 200):
             self.world.memories[id_].deleted = True
 
     def restore(self) -> None:
-        """An owner brings a memory back."""
+        """Somebody brings a memory back: its owner, or who may write it."""
         deleted = [i for i, m in self.world.memories.items() if m.deleted]
         if not deleted:
             return
         id_ = self.chance.choice(deleted)
-        key = self._key(self.world.memories[id_].owner)
-        if self._ask(key, "POST", f"/memories/{id_}/restore", None, self._may_write(key), 200):
+        key = self._somebody(id_)
+        right = self.world.right(key.user, id_)
+        writes = right == "write" and not self.world.memories[id_].sensitive
+        # Who may write what is superseded is told so: it was theirs to bring back before.
+        allowed = right == "own" or (writes and not self.world.superseded(id_))
+        expected = self._may_write(key, allowed, 403 if writes else 404)
+        if self._ask(key, "POST", f"/memories/{id_}/restore", None, expected, 200):
             self.world.memories[id_].deleted = False
 
     # ---- shares --------------------------------------------------------------------------------
@@ -195,15 +172,14 @@ class Life:
         id_ = self._memory()
         if not id_ or self.world.memories[id_].deleted:
             return
-        key, reader = self._key(), self._user()
-        own = self.world.memories[id_].owner == key.user
-        if own and reader == key.user:
-            return
-        if not own and reader == key.user:
-            reader = self.world.memories[id_].owner
+        memory = self.world.memories[id_]
+        key = self._key(memory.owner if self._mostly() else None)
+        own = memory.owner == key.user
+        reader = self.chance.choice([user for user in self.world.users if user != key.user])
         right = self.chance.choice(("read", "write"))
-        refused = 403 if self.world.sees(key.user, id_) else 404
-        expected = self._may_write(key, own, refused)
+        expected = self._may_write(key, own)
+        if expected == 200 and memory.sensitive:
+            expected = 422
         path = f"/memories/{id_}/shares/{reader}"
         if self._ask(key, "PUT", path, {"right": right}, expected, 200):
             self.world.shares[key.user, reader, id_] = right
@@ -220,12 +196,23 @@ class Life:
     def unshare(self) -> None:
         """A share is ended by its owner."""
         if self.world.shares:
-            owner, reader, what = self.chance.choice([*self.world.shares])
-            key = self._key(owner)
-            place = f"/tags/{what[1:]}" if what.startswith("#") else f"/memories/{what}"
-            path = f"{place}/shares/{reader}"
-            if self._ask(key, "DELETE", path, None, self._may_write(key), 200):
-                del self.world.shares[owner, reader, what]
+            share = self.chance.choice([*self.world.shares])
+            key = self._key(share[0])
+            if self._ask(key, "DELETE", _place(share), None, self._may_write(key), 200):
+                del self.world.shares[share]
+
+    def change_right(self) -> None:
+        """An owner gives or takes the right to write."""
+        if self.world.shares:
+            share = self.chance.choice([*self.world.shares])
+            key = self._key(share[0])
+            kept = self.world.memories.get(share[2])
+            expected = self._may_write(key)
+            if expected == 200 and kept and kept.sensitive:
+                expected = 422
+            right = "read" if self.world.shares[share] == "write" else "write"
+            if self._ask(key, "PUT", _place(share), {"right": right}, expected, 200):
+                self.world.shares[share] = right
 
     # ---- looking -------------------------------------------------------------------------------
 
@@ -241,17 +228,50 @@ class Life:
         hits = {hit["memory"]["id"]: hit["memory"] for hit in answer["hits"]}
         assert hits.keys() == visible, self._told(f"recall of {key.user}")
         assert {c["id"] for c in answer["trace"]["fused"]} <= {
-            i
-            for i, m in self.world.memories.items()
-            if m.owner == key.user or self.world.sees(key.user, i)
+            i for i in self.world.memories if self.world.gets(key.user, i)
         }, self._told(f"trace of {key.user}")
         for id_, memory in hits.items():
             kept = self.world.memories[id_]
             assert memory["owner"] == kept.owner
-            assert memory["is_data"] == (kept.owner != key.user)
+            assert memory["is_data"] == (kept.owner != key.user or kept.external), self._told(id_)
+        for id_ in self.world.memories:
+            found = 200 if self.world.gets(key.user, id_) else 404
+            self._ask(key, "GET", f"/memories/{id_}", None, found, 200)
+
+    def look_closely(self, user: str) -> None:
+        """Somebody tries whatever else could show a memory, or who shares it."""
+        good = [key for key in self.world.keys if key.user == user and self._is_good(key)]
+        if not good:
+            return
+        key = self.chance.choice(good)
         for id_, kept in self.world.memories.items():
-            found = kept.owner == key.user or self.world.sees(key.user, id_)
-            self._ask(key, "GET", f"/memories/{id_}", None, 200 if found else 404, 200)
+            own, gets = kept.owner == user, self.world.gets(user, id_)
+            if gets and not own:  # its past and what it is linked with are its owner's
+                whole = self._ask(key, "GET", f"/memories/{id_}", None, 200, 200)
+                assert not whole["earlier"] + whole["links"], self._told(id_)
+            asked = {"query": WORD, "id": id_}
+            self._ask(key, "POST", "/why-not", asked, 200 if gets else 404, 200)
+            self._ask(key, "GET", f"/memories/{id_}/why", None, 200 if own else 404, 200)
+            around = f"/timeline?around={id_}&before=100&after=100"
+            answer = self._ask(key, "GET", around, None, 200 if gets else 404, 200)
+            if answer:
+                self._only_own(user, {each["id"] for each in answer["before"] + answer["after"]})
+            if not own and key.access == "write":
+                self._ask(key, "POST", f"/memories/{id_}/secret", None, 404, 200)
+        listed = self._ask(key, "GET", "/memories?limit=1000", None, 200, 200)["memories"]
+        self._only_own(user, {each["id"] for each in listed})
+        exported = self.admin.get("/api/v1/export", headers=_bearing(key)).text
+        others = [i for i, kept in self.world.memories.items() if kept.owner != user]
+        assert not [i for i in others if i in exported], self._told(f"export of {user}")
+        for path, asked in (("/shares", {"owner": user}), ("/shares/with-me", {"reader": user})):
+            shares = self._ask(key, "GET", path, None, 200, 200)["shares"]
+            assert {_as_kept(each) for each in shares} == self.world.shared(**asked), self._told(
+                f"{path} of {user}"
+            )
+
+    def _only_own(self, user: str, ids: set[str]) -> None:
+        others = {i for i in ids if self.world.memories[i].owner != user}
+        assert not others, self._told(f"{user} is shown {others}")
 
     # ---- asking --------------------------------------------------------------------------------
 
@@ -262,7 +282,20 @@ class Life:
         return self.chance.choice([*self.world.memories]) if self.world.memories else None
 
     def _key(self, user: str | None = None) -> Held:
-        return self.chance.choice([k for k in self.world.keys if user in (None, k.user)])
+        """A key of a user, or of anybody; mostly one that is good for everything."""
+        theirs = [key for key in self.world.keys if user in (None, key.user)]
+        useful = [key for key in theirs if self._is_good(key) and key.access == "write"]
+        return self.chance.choice(useful if useful and self._mostly() else theirs)
+
+    def _somebody(self, id: str) -> Held:
+        """Somebody who has to do with a memory: its owner, one it is shared with, or anybody."""
+        owner = self.world.memories[id].owner
+        readers = [u for u in self.world.users if self.world.right(u, id) in ("read", "write")]
+        users = [owner, self.chance.choice(readers or self.world.users), self._user()]
+        return self._key(self.chance.choices(users, (3, 4, 2))[0])
+
+    def _mostly(self) -> bool:
+        return self.chance.random() < MOSTLY
 
     def _is_good(self, key: Held) -> bool:
         return not key.revoked and key.user not in self.world.disabled
@@ -288,8 +321,7 @@ class Life:
         self, key: Held, method: str, path: str, body: Any, expected: int, success: int
     ) -> Any:
         """The answer when the request succeeds as it should; None when it fails as it should."""
-        headers = {"Authorization": f"Bearer {key.text}"}
-        answer = self.admin.request(method, f"/api/v1{path}", json=body, headers=headers)
+        answer = self.admin.request(method, f"/api/v1{path}", json=body, headers=_bearing(key))
         wanted = success if expected == 200 else expected
         self.done.append(
             f"{key.user} ({key.access}) {method} {path} {body} -> {answer.status_code}"
@@ -307,11 +339,30 @@ class Life:
         return "\n".join([what, *self.done])
 
 
+def _bearing(key: Held) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key.text}"}
+
+
+def _place(share: tuple[str, str, str]) -> str:
+    """Where a share is asked for."""
+    _, reader, what = share
+    shared = f"/tags/{what[1:]}" if what.startswith("#") else f"/memories/{what}"
+    return f"{shared}/shares/{reader}"
+
+
+def _as_kept(share: dict[str, Any]) -> tuple[str, str, str, str]:
+    """A share as the model keeps it."""
+    what = share["memory"] or f"#{share['tag']}"
+    return share["owner"], share["reader"], what, share["right"]
+
+
 #: What may happen, the likelier the more often it stands here.
 STEPS = (
     *("store",) * 4,
     *("share", "share_tag") * 3,
-    *("unshare", "retag", "update", "delete", "restore", "supersede") * 1,
-    *("look",) * 2,
+    *("unshare", "retag", "update", "delete", "restore") * 2,
+    *("change_right", "seal") * 2,
+    "supersede",
+    *("look",) * 3,
     *("add_key", "revoke_key", "disable", "add_user"),
 )

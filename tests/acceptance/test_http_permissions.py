@@ -10,7 +10,7 @@ from http_permissions import Life
 from http_server import serving
 
 LIVES = int(os.environ.get("RECOLLECT_PERMISSION_LIVES", "60"))  # `make bench-server` has thousands
-STEPS = 25
+STEPS = 40
 
 
 @pytest.mark.parametrize("half", range(2))
