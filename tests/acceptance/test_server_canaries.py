@@ -94,16 +94,11 @@ class House:
 
     def places(self) -> dict[str, bytes]:
         """All that was said, written down or kept, in lower case."""
-        found = {**self.said, "log": self.server.log.read_bytes()}
-        folders = [Path(os.environ["HOME"])]
-        if "://" in self.store:
-            found["database"] = _rows(self.store)
-        else:
-            folders.append(Path(self.store).parent)
-        for folder in folders:
+        in_file = "://" not in self.store
+        database = dumped(Path(self.store)) if in_file else _rows(self.store)
+        found = {**self.said, "database": database}
+        for folder in (Path(os.environ["HOME"]), self.server.log.parent):  # the file is beside it
             found |= {file.name: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-        if "://" not in self.store:
-            found["database"] = dumped(Path(self.store))
         return {name: content.lower() for name, content in found.items()}
 
 
@@ -399,6 +394,6 @@ def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
     house.server.stop()
     assert found(house) == []
     hold = {place for place, content in house.places().items() if PLAIN.encode() in content}
+    assert house.server.log.name in house.places()
     assert hold >= {"database", f"GET {ROOT}/export 200", f"POST {ROOT}/recall 200"}
     assert {"MCP memory_recall", "MCP resource", "MCP prompt"} <= hold
-    assert "GET /metrics 200" in house.places()
