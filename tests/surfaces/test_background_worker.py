@@ -165,9 +165,9 @@ def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
     wait_until(lambda: not workers(place))  # that one could have done the next job, too
     monkeypatch.setenv("RECOLLECT_EMBEDDER", "openai:text-embedding-3-small")
     remember("Something else.")
+    wait_until(lambda: "needs a key" in Post.of(place).complaints())
     wait_until(lambda: not workers(place))
 
-    assert "needs a key" in Post.of(place).complaints()
     doctor = run("doctor", "--json")
     assert doctor.code == 5
     bad = {check["name"] for check in json.loads(doctor.out)["checks"] if not check["good"]}

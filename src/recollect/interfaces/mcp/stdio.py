@@ -33,6 +33,8 @@ def serve(ask: Ask, categories: Sequence[str] = ()) -> None:
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
     logs.set_up(sys.stderr)
+    # Whoever starts it in the background may have it ignore this one, and then the other as well.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     pool = Pool("recollect-verb", threads=_THREADS, queue=_QUEUE, seconds=None)
     server = build(ForOne(pool, ask), categories)
