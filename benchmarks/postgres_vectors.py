@@ -35,7 +35,7 @@ from recollect.bench.manifest import revision
 from recollect.store import rows
 from recollect.store.halves import HALF, direction_of
 from recollect.store.postgres.costs import COSTS, Costs
-from recollect.store.postgres.halfvec import written
+from recollect.store.postgres.halfvec import reals, written
 from recollect.store.postgres.indexes import VectorIndexes
 from recollect.store.postgres.pool import Pool
 from recollect.store.postgres.vectors import VectorSearch
@@ -214,7 +214,8 @@ def _by_index(pool: Pool, ef: int, mode: str, limit: int) -> Ask:
         direction = direction_of(query, SPACE)
         wanted = {
             "space": 1,
-            "query": written(direction.astype(HALF)),
+            "query": reals(direction),
+            "half": written(direction.astype(HALF)),
             "dimensions": len(direction),
             "limit": limit,
         }
