@@ -27,7 +27,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from recollect import errors
-from recollect.config import PREFIX, PROVIDER_VARIABLES, Settings
+from recollect.config import PREFIX, Settings
 from recollect.embed.choose import FORMS as EMBEDDERS
 from recollect.embedded_text import PARTS
 from recollect.interfaces.cli.guard import exit_code
@@ -35,6 +35,7 @@ from recollect.interfaces.cli.main import app
 from recollect.interfaces.failures import InternalError
 from recollect.recall.lexical import LexicalWeights
 from recollect.rerank.choose import FORMS as RERANKERS
+from recollect.settings.models import PROVIDER_VARIABLES
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100  # columns of an example
@@ -44,6 +45,7 @@ STEP = 0.000_2  # seconds from one look at the stopwatch to the next
 _SHELL = re.compile("[|<>&;$]")  # a line that has these is for a shell
 _NUMBERED = re.compile(r"^(ADR )?[\d-]+\W+", re.IGNORECASE)
 _STORED = re.compile(r"^Stored (\w{12}) ", re.MULTILINE)
+_DRAWN = re.compile(r"(?:── |^ {4})([A-Z]\w+)", re.MULTILINE)  # an error in the tree of all
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)( \d\d:\d\d UTC)?")
 
 
@@ -256,15 +258,9 @@ def error_codes() -> None:
     """Print a row for every error."""
     print("| code | exit status | meaning | hint |")
     print("|---|---:|---|---|")
-    for kind in _tree(errors.RecollectError):
-        if kind is not InternalError:
-            meaning = inspect.cleandoc(kind.__doc__ or "")
-            hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
-            print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")
+    for name in _DRAWN.findall(errors.__doc__ or ""):
+        kind: type[errors.RecollectError] = getattr(errors, name)
+        meaning = inspect.cleandoc(kind.__doc__ or "")
+        hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
+        print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")
     print(f"| `{InternalError.code}` | 70 | {InternalError.__doc__} | {InternalError.hint} |")
-
-
-def _tree(kind: type[errors.RecollectError]) -> Iterator[type[errors.RecollectError]]:
-    yield kind
-    for child in kind.__subclasses__():
-        yield from _tree(child)

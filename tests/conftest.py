@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from recollect.app import Recollect
-from recollect.config import PROVIDER_VARIABLES, Settings
+from recollect.config import Settings
+from recollect.settings.models import PROVIDER_VARIABLES
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, counting_ids
 from recollect.types import Memory, MemoryId, Provenance, UserId

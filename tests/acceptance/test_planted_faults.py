@@ -29,7 +29,7 @@ from bench_sets import (
     words,
     write_set,
 )
-from recollect import config, errors
+from recollect import errors
 from recollect.app import wiring
 from recollect.bench import metrics
 from recollect.bench.compare import compare
@@ -46,6 +46,7 @@ from recollect.recall.lockout import locked_out
 from recollect.recall.pipeline import Recall
 from recollect.recall.select import Selection
 from recollect.recall.standing import Standing
+from recollect.settings import recall as recall_settings
 from recollect.testing import MemoryStore
 from recollect.trace import Dropped, Judged, LegReport
 from recollect.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
@@ -96,7 +97,7 @@ def two_legs(store: Store, _active: ActiveSpace, settings: Settings) -> tuple[Le
 @pytest.fixture
 def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product with two legs that never agree, and no graph that follows them."""
-    monkeypatch.setattr(config, "LEGS", ("lexical", "within"))
+    monkeypatch.setattr(recall_settings, "LEGS", ("lexical", "within"))
     monkeypatch.setattr(wiring, "_legs", two_legs)
     monkeypatch.setattr(wiring, "_following", lambda *_: ())
 

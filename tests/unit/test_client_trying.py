@@ -193,7 +193,7 @@ def test_a_change_may_be_sent_again_if_it_says_which_version_it_changes(
 def every_kind(kind: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
     yield kind
     for below in kind.__subclasses__():
-        if below.__module__ == "recollect.errors":
+        if below.__module__.startswith("recollect.errors."):
             yield from every_kind(below)
 
 

@@ -13,6 +13,7 @@ from recollect.protocols.graph import (
     GraphSearch,
     ReadSoFar,
 )
+from recollect.protocols.inbox import Inbox
 from recollect.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
 from recollect.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
 from recollect.protocols.recall import Following, Fusion, Leg, Readable
@@ -30,6 +31,7 @@ from recollect.protocols.search import (
 from recollect.protocols.secrets import AuditEntry, Secrets, Vault
 from recollect.protocols.sharing import Shares
 from recollect.protocols.store import Finding, Store, StoreFacts
+from recollect.protocols.syncing import Gone, Received, Settled, SubjectState, Syncing
 from recollect.protocols.work import Job, Work, WorkCount, WorkState
 
 if TYPE_CHECKING:  # numpy, which most commands need nothing of
@@ -46,10 +48,12 @@ __all__ = [
     "Finding",
     "Following",
     "Fusion",
+    "Gone",
     "Graph",
     "GraphCounts",
     "GraphSearch",
     "History",
+    "Inbox",
     "Job",
     "KnownSpace",
     "Leg",
@@ -64,15 +68,19 @@ __all__ = [
     "Passage",
     "ReadSoFar",
     "Readable",
+    "Received",
     "Reranker",
     "Sealed",
     "Secrets",
+    "Settled",
     "Shares",
     "SpaceState",
     "Spaces",
     "Statistics",
     "Store",
     "StoreFacts",
+    "SubjectState",
+    "Syncing",
     "Unavailable",
     "User",
     "Vault",

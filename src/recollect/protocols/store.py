@@ -8,10 +8,12 @@ from typing import NamedTuple, Protocol
 
 from recollect.protocols.accounts import Accounts
 from recollect.protocols.graph import Graph
+from recollect.protocols.inbox import Inbox
 from recollect.protocols.memories import Links, Memories
 from recollect.protocols.search import LexicalSearch, Spaces
 from recollect.protocols.secrets import Secrets
 from recollect.protocols.sharing import Shares
+from recollect.protocols.syncing import Syncing
 from recollect.protocols.work import Work
 
 
@@ -36,7 +38,18 @@ class StoreFacts(NamedTuple):
 
 
 class Store(
-    Memories, Links, LexicalSearch, Spaces, Work, Secrets, Graph, Shares, Accounts, Protocol
+    Memories,
+    Links,
+    LexicalSearch,
+    Spaces,
+    Work,
+    Secrets,
+    Graph,
+    Shares,
+    Accounts,
+    Syncing,
+    Inbox,
+    Protocol,
 ):
     """All that a store does."""
 

@@ -13,32 +13,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from recollect.analysis import FUNCTION_WORDS, fold
+from recollect.telling_words import BEFORE, BEHIND, DATES, NEGATIONS, NUMBERS
 
-NEGATIONS = frozenset(
-    """
-    cannot cant didnt doesnt dont except hardly isnt neither never no nobody none nor not nothing
-    nowhere unless without wont
-    """.split()  # noqa: SIM905  so that it can be read
-)
-NUMBERS = frozenset(
-    """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
-    hundred thousand million billion dozen half quarter double triple once twice thrice first second
-    third fourth fifth sixth seventh eighth ninth tenth last both all most few many some any every
-    """.split()  # noqa: SIM905
-)
-DATES = frozenset(
-    """
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat
-    sun january february march april may june july august september october november december jan
-    feb mar apr jun jul aug sep sept oct nov dec today tomorrow yesterday tonight morning noon
-    afternoon evening night midnight daily weekly monthly yearly spring summer autumn winter
-    """.split()  # noqa: SIM905
-)
-
-_BEFORE = "\"'([{`*\u2018\u201c\u00ab"  # marks that are no part of a word: ".5" is not "5" ...
-_BEHIND = ".,;:!?\"')]}`*\u2026\u2019\u201d\u00bb"  # ... and "C++" is not "C"
 _CONTRACTED = re.compile("n['\u2019]t$")
 
 
@@ -54,7 +30,7 @@ def said(text: str) -> Said:
     words: list[str] = []
     telling: dict[str, str] = {}
     for piece in text.split():
-        word = piece.lstrip(_BEFORE).rstrip(_BEHIND)
+        word = piece.lstrip(BEFORE).rstrip(BEHIND)
         if word:
             words.append(fold(word))
             mark = _mark(word, words[-1])

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from recollect import analysis, errors
+from recollect.changes import Subject
 from recollect.filters import is_expired
-from recollect.protocols import LexicalStatistics, Sealed
+from recollect.protocols import History, LexicalStatistics, Sealed
 from recollect.types import Link, LinkKind, Memory, MemoryId, State
 
 #: What an occurrence counts by its column: content, keywords, tags, category, function words.
@@ -123,6 +124,30 @@ class Holdings:
         """Add a version."""
         indexed = Indexed(memory) if memory.deleted_at is None else None
         self.rows.append(Row(next(_row_numbers), memory, replaced_at, indexed))
+
+    def history(self, subject: Subject) -> History:
+        """Every version of a memory, and what its sensitive ones say."""
+        [id_] = subject.parts
+        versions = [row.memory for row in self.rows if row.memory.id == id_]
+        sealed = [record for record in self.sealed if record.id == id_]
+        return History(
+            versions=tuple(sorted(versions, key=lambda memory: memory.version)),
+            sealed=tuple(sorted(sealed, key=lambda record: record.version)),
+        )
+
+    def forget_behind(self, subject: Subject, kept: int) -> None:
+        """Remove the versions of a memory behind one, and what they kept sealed."""
+        [id_] = subject.parts
+        self.rows[:] = [
+            row for row in self.rows if row.memory.id != id_ or row.memory.version <= kept
+        ]
+        self.sealed[:] = [x for x in self.sealed if x.id != id_ or x.version <= kept]
+
+    def forget(self, gone: frozenset[MemoryId]) -> None:
+        """Remove memories with their versions, their links and what they kept sealed."""
+        self.rows[:] = [row for row in self.rows if row.memory.id not in gone]
+        self.links[:] = [x for x in self.links if gone.isdisjoint((x.source, x.target))]
+        self.sealed[:] = [record for record in self.sealed if record.id not in gone]
 
     def link(self, link: Link) -> None:
         """Add a link, unless it is there or would close a circle."""

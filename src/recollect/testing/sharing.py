@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from recollect.changes import Subject, share_subject
 from recollect.errors import MemoryNotFound, NotAllowed
 from recollect.filters import admits
+from recollect.testing.feeds import FeedsInMemory
 from recollect.testing.holdings import Holdings, Row
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
 
 
-class SharesInMemory:
+class SharesInMemory(FeedsInMemory):
     """Keeps shares, and says which versions a filter admits, for a reader or for their owner."""
 
     _lock: threading.RLock
@@ -34,8 +36,9 @@ class SharesInMemory:
             known = self._same(scope, share)
             if known is not None and known.right is share.right:
                 return known
-            self.end_share(scope, replace(share, ended_at=share.created_at))
+            self._end_known(known, share.created_at)
             self._shares.append(replace(share, owner=scope.user))
+            self._note(scope, {shared(share): ()})
         return share
 
     def end_share(self, scope: Scope, share: Share) -> bool:
@@ -44,9 +47,13 @@ class SharesInMemory:
             known = self._same(scope, share)
             if known is None:
                 return False
-            ended_at = share.ended_at or share.created_at
-            self._shares[self._shares.index(known)] = replace(known, ended_at=ended_at)
+            self._end_known(known, share.ended_at or share.created_at)
+            self._note(scope, {shared(share): ()})
         return True
+
+    def _end_known(self, known: Share | None, at: datetime) -> None:
+        if known is not None:
+            self._shares[self._shares.index(known)] = replace(known, ended_at=at)
 
     def _same(self, scope: Scope, share: Share) -> Share | None:
         same = (scope.user, share.reader, share.memory, share.tag)
@@ -55,8 +62,11 @@ class SharesInMemory:
     def _live(self) -> Iterator[Share]:
         return (share for share in self._shares if share.ended_at is None)
 
-    def _forget_shares(self, scope: Scope, ids: frozenset[MemoryId]) -> None:
-        self._shares = [x for x in self._shares if x.owner != scope.user or x.memory not in ids]
+    def _forget_shares(self, scope: Scope, ids: frozenset[MemoryId]) -> list[Subject]:
+        """Remove every share of these memories; which of them held."""
+        gone = [x for x in self._shares if x.owner == scope.user and x.memory in ids]
+        self._shares = [share for share in self._shares if share not in gone]
+        return sorted(shared(share) for share in gone if share.ended_at is None)
 
     def shares(self, scope: Scope) -> list[Share]:
         """What the scope's owner shares, oldest first; ended ones are left out."""
@@ -132,6 +142,11 @@ class SharesInMemory:
             found = self.visible(filter, ids)
             rights = {id_: self._right(filter, memory) for id_, memory in found.items()}
         return {id_: right for id_, right in rights.items() if right is not None}
+
+
+def shared(share: Share) -> Subject:
+    """What a share is a state of."""
+    return share_subject(share.reader, share.memory, share.tag)
 
 
 def _age(share: Share) -> datetime:

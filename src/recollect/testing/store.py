@@ -36,8 +36,9 @@ from recollect.testing.holdings import (
     statistics,
     when_made,
 )
+from recollect.testing.inbox import InboxInMemory
+from recollect.testing.receiving import SyncingInMemory
 from recollect.testing.secrets import SecretsInMemory
-from recollect.testing.vectors import VectorsInMemory
 from recollect.types import (
     AlreadyKnown,
     Filter,
@@ -51,18 +52,26 @@ from recollect.types import (
 )
 
 
-class MemoryStore(AccountsInMemory, SecretsInMemory, VectorsInMemory, GraphInMemory):
+class MemoryStore(
+    AccountsInMemory,
+    SecretsInMemory,
+    SyncingInMemory,
+    InboxInMemory,
+    GraphInMemory,
+):
     """A store that lives and dies with the process; satisfies `recollect.protocols.Store`."""
 
     @contextmanager
-    def _write(self, scope: Scope) -> Iterator[Holdings]:
-        """One transaction: all of it, or nothing when it raises."""
+    def _write(self, scope: Scope, *, noted: bool = True) -> Iterator[Holdings]:
+        """One transaction: all of it, or nothing when it raises; what it writes is numbered."""
         with self._lock:
             owned = self._holdings[scope.user]
             changed = Holdings([*owned.rows], [*owned.links], [*owned.sealed])
             yield changed
             self._holdings[scope.user] = changed
             self._follow(owned, changed)
+            if noted:
+                self._note_written(scope, owned, changed)
 
     def _read(self, scope: Scope) -> Holdings:
         """What a user has: a value that no later transaction changes."""
@@ -157,11 +166,10 @@ class MemoryStore(AccountsInMemory, SecretsInMemory, VectorsInMemory, GraphInMem
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
         gone = frozenset(ids)
-        with self._write(scope) as owned:
-            self._forget_shares(scope, gone)
-            owned.rows[:] = [row for row in owned.rows if row.memory.id not in gone]
-            owned.links[:] = [x for x in owned.links if gone.isdisjoint((x.source, x.target))]
-            owned.sealed[:] = [record for record in owned.sealed if record.id not in gone]
+        with self._lock:
+            with self._write(scope) as owned:
+                owned.forget(gone)
+            self._note(scope, dict.fromkeys(self._forget_shares(scope, gone), ()))
         return True
 
     # ---- reading -------------------------------------------------------------------------------

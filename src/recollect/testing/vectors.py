@@ -187,10 +187,23 @@ class VectorsInMemory(WorkInMemory):
                 if queued is None or queued.target != space.key:
                     continue
                 del self._jobs[job.number]
-                half = _unit(vector).astype(np.float16)  # as files keep it
-                self._kept[space.key].vectors[queued.row] = _unit(half.astype(np.float64))
+                self._kept[space.key].vectors[queued.row] = as_kept(space, vector)
                 new += 1
         return new
+
+
+def as_kept(space: Space, vector: Vector) -> Vector:
+    """A vector as files keep it.
+
+    Raises:
+        EmbedderFailure: it is not what a vector of the space must be.
+    """
+    import numpy as np  # noqa: PLC0415 (slow to import)
+
+    _check_shape(vector.shape, (space.dimensions,))
+    if not np.isfinite(vector).all():
+        raise EmbedderFailure("the embedder gave a vector that is not finite", permanent=True)
+    return _unit(_unit(vector).astype(np.float16).astype(np.float64))
 
 
 def _check_shape(shape: tuple[int, ...], expected: tuple[int, ...]) -> None:

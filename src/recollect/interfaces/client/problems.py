@@ -85,6 +85,11 @@ def judged(reply: Reply, server: Server) -> bytes | Trouble:
     )
 
 
+def kind_of(code: str) -> type[RecollectError] | None:
+    """The error that a server means by a code, if this version knows it."""
+    return _BY_CODE.get(code)
+
+
 def unreadable(server: Server, problem: str) -> errors.InvalidAnswer:
     """An answer that says it is good, and is none."""
     return errors.InvalidAnswer(f"the server at {server.where} {server.shown(problem)}")

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from recollect.interfaces.http import examples, problems
 from recollect.interfaces.http.asking import JSON, Reader
 from recollect.interfaces.http.problems import Problem
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
+from recollect.interfaces.syncing.asked import SERVED, SYNC_VERBS
 from recollect.interfaces.verbs.requests import Request
 from recollect.interfaces.verbs.table import Verb
 from recollect.types import Access
@@ -68,6 +68,8 @@ def of_verb(reader: Reader) -> dict[str, Any]:
 
 
 def _tag(verb: Verb) -> str:
+    if verb in SYNC_VERBS:
+        return "sync"
     return "admin" if verb.access is Access.ADMIN else "memory"
 
 
@@ -195,6 +197,7 @@ def document(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=[
             {"name": "memory", "description": "Your memories, and those shared with you."},
+            {"name": "sync", "description": "What a replica of your memories asks."},
             {"name": "admin", "description": "Users, their keys, and what was done."},
             {"name": "server", "description": "How the server does."},
         ],
@@ -226,7 +229,7 @@ def _show_answers(paths: dict[str, Any]) -> None:
 
 def _schemas_of_requests() -> dict[str, Any]:
     """What bodies and parameters refer to, and how a problem is told."""
-    readers = [Reader(verb) for verb in EVERY_VERB]
+    readers = [Reader(verb) for verb in SERVED]
     bodies = [_body_model(reader) for reader in readers if reader.has_body]
     asked = [reader.verb.request for reader in readers]  # for the vocabularies of parameters
     _, schemas = models_json_schema(

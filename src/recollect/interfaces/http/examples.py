@@ -78,6 +78,18 @@ _KEY: Data = {
     "per_minute": None,
     "per_day": None,
 }
+_VERSION: Data = {
+    name: value
+    for name, value in _MEMORY.items()
+    if name not in ("id", "owner", "state", "is_data")
+}
+_SUBJECT: Data = {"kind": "memory", "name": [_MEMORY["id"]]}
+_HISTORY: Data = {"what": "history", "versions": [_VERSION], "secrets": []}
+_LINK_SUBJECT: Data = {
+    "kind": "link",
+    "name": [_LINK["source"], _LINK["kind"], _LINK["target"]],
+}
+_EPOCH = "9f0c41b7a2de4c55"
 _NEW_KEY: Data = _KEY | {"key": "rcl_5fjm2rt8wz0k_..."}
 
 #: By verb: the body of a request.
@@ -94,6 +106,10 @@ REQUESTS: dict[str, Data] = {
     "add_user": {"name": "grace"},
     "create_key": {"user": "grace", "access": "write", "label": "laptop"},
     "renew_key": {"overlap_hours": 24},
+    "sync_push": {
+        "epoch": _EPOCH,
+        "operations": [{"subject": _SUBJECT, "base": 0, "state": _HISTORY}],
+    },
 }
 
 #: By verb: its answer.
@@ -177,6 +193,27 @@ ANSWERS: dict[str, Data] = {
                 "detail": "5fjm2rt8wz0k write",
             }
         ]
+    },
+    "sync_pull": {
+        "user": "ada",
+        "epoch": _EPOCH,
+        "changes": [
+            {"subject": _SUBJECT, "number": 41, "state": _HISTORY},
+            {
+                "subject": _LINK_SUBJECT,
+                "number": 42,
+                "state": {"what": "links", "links": [_LINK]},
+            },
+        ],
+        "cursor": 42,
+        "more": False,
+        "vectors": [],
+    },
+    "sync_push": {
+        "user": "ada",
+        "verdicts": [
+            {"verdict": "taken", "number": 43, "code": None, "message": None, "hint": None}
+        ],
     },
 }
 

@@ -1,4 +1,4 @@
-"""A route for every verb of the table."""
+"""A route for every verb of the table, and for what replicas ask."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from recollect.interfaces.http import describing, etags
 from recollect.interfaces.http.asking import Arrived, Reader
 from recollect.interfaces.http.limits import body_of
 from recollect.interfaces.http.server import Server, json_answer
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
+from recollect.interfaces.syncing.asked import SERVED
 from recollect.interfaces.verbs.answers import Answer, MemoryAnswer, StoreAnswer, WholeAnswer
 from recollect.interfaces.verbs.table import Verb
+from recollect.types import Access
 
 ROOT = "/api/v1"
 
@@ -28,7 +29,7 @@ _WITH_SLASHES = {"{tag}": "{tag:path}"}
 
 def add(app: FastAPI, server: Server) -> None:
     """Give every verb its route."""
-    for verb in EVERY_VERB:
+    for verb in SERVED:
         reader = Reader(verb)
         path = verb.path
         for plain, with_slashes in _WITH_SLASHES.items():
@@ -61,6 +62,8 @@ def _answer(server: Server, reader: Reader, request: Request, body: bytes) -> Re
         path=request.path_params, query=request.query_params, headers=request.headers, body=body
     )
     asked = reader(arrived, _from_headers(verb, request, app))
+    if verb.access is Access.WRITE and asked.writes > 1:  # getting in counted for one
+        server.door.count_writes(request.state.caller, asked.writes - 1)
     answer = verb.run(app, asked)
     server.metrics.looked_at(answer)
     return _response(verb, answer, request)

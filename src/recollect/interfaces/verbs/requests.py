@@ -80,6 +80,11 @@ class Request(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @property
+    def writes(self) -> int:
+        """For how many writes of a key it counts, if it writes."""
+        return 1
+
     def given(self, *leave_out: str) -> dict[str, Any]:
         """What was said, by field; what was not takes the application's own default."""
         return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})

@@ -1,20 +1,19 @@
-"""The settings of a server. They are read where all settings are: `recollect.config`."""
+"""Settings of a server, and of those that ask one."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 
 from recollect.addresses import address_of
+from recollect.settings.group import SettingsGroup
 
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class ServerSettings(BaseModel):
+class ServerSettings(SettingsGroup):
     """What `recollect serve` can be told."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     server_host: str = Field(
         default="127.0.0.1",
@@ -89,3 +88,15 @@ class ServerSettings(BaseModel):
         if url is not None:
             address_of(url, "server")
         return url
+
+
+class ClientSettings(SettingsGroup):
+    """Which server is asked."""
+
+    server: str | None = Field(
+        default=None,
+        description="Where a Recollect server is, for `recollect.connect()` and `recollect mcp`.",
+    )
+    server_key: SecretStr | None = Field(
+        default=None, description="The bearer key for that server; never shown."
+    )

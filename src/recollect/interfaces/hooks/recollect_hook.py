@@ -1,0 +1,14 @@
+"""What an agent runs on an event: `python -I -S recollect_hook.py EVENT [CONFIGURATION]`.
+
+It needs nothing but the standard library, and says nothing when something is wrong. The work is in
+`standalone`, whose modules Python keeps compiled; this file it compiles anew each time.
+"""
+
+import sys
+
+sys.path.insert(0, __file__.rpartition("recollect_hook.py")[0] or ".")
+
+from importlib import import_module  # noqa: E402  the path comes first
+
+if __name__ == "__main__":
+    import_module("standalone.main").main(sys.argv[1:])

@@ -1,0 +1,154 @@
+"""What is known of a session of an agent: what it was given, what it stored, what it needs again."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .place import Place
+
+_KEPT_SECONDS = 30 * 24 * 3_600  # a session may be taken up again after a while
+_LONGEST_NAME = 100
+
+
+class Session:
+    """The files of one session. Several hooks may use them at once."""
+
+    def __init__(self, place: Place, id: str) -> None:
+        self._folder = os.path.join(place.folder, "sessions")
+        self._path = os.path.join(self._folder, _file_name(id))
+
+    # ---- memories that it was given ------------------------------------------------------------
+
+    def given(self) -> list[dict[str, Any]]:
+        """What it was given: ids, the words that tell each one, and how long its transcript was."""
+        return [*_lines(self._path + ".given")]
+
+    def claim(self, memories: Iterable[dict[str, Any]]) -> list[str]:
+        """Write down that memories are given to it; the ids of those that were not before."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        path = self._path + ".given"
+        with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+b") as file:
+            _lock(file.fileno())
+            held = file.read()
+            before = {each["id"] for each in _parsed(held.splitlines())}
+            new = [each for each in memories if each["id"] not in before]
+            if held and not held.endswith(b"\n"):
+                file.write(b"\n")  # whoever was writing did not come to the end
+            file.write(b"".join(json.dumps(each).encode() + b"\n" for each in new))
+        return [each["id"] for each in new]
+
+    def forget(self) -> None:
+        """Its context was emptied: it has nothing any more."""
+        for ending in (".given", ".stored", ".kept"):
+            _remove(self._path + ending)
+
+    # ---- memories that it stored ---------------------------------------------------------------
+
+    def stored(self) -> list[str]:
+        """The ids of what was stored in it, oldest first."""
+        return [each["id"] for each in _lines(self._path + ".stored")]
+
+    def add_stored(self, ids: Iterable[str]) -> None:
+        """Write down what was stored in it."""
+        text = "".join(json.dumps({"id": id_}) + "\n" for id_ in ids)
+        if text:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            file = os.open(self._path + ".stored", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with open(file, "wb") as opened:
+                opened.write(text.encode())
+
+    # ---- what it needs again after a compaction ------------------------------------------------
+
+    def keep(self, ids: list[str]) -> None:
+        """Keep the ids of memories that it needs again."""
+        self._replace(".kept", json.dumps(ids))
+
+    def take_kept(self) -> list[str]:
+        """These ids, once."""
+        try:
+            os.replace(self._path + ".kept", self._path + ".taken")
+            with open(self._path + ".taken", encoding="utf-8") as file:
+                return [each for each in json.load(file) if isinstance(each, str)]
+        except (OSError, ValueError):
+            return []
+
+    # ---- how far its transcript was read -------------------------------------------------------
+
+    def offset(self) -> int:
+        """How many bytes of its transcript were learned from."""
+        try:
+            with open(self._path + ".offset", encoding="ascii") as file:
+                return int(file.read(30))
+        except (OSError, ValueError):
+            return 0
+
+    def set_offset(self, offset: int) -> None:
+        """Write that down."""
+        self._replace(".offset", str(offset))
+
+    def _replace(self, ending: str, text: str) -> None:
+        """A file in place of another, whole or not at all."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        new = f"{self._path}{ending}.{os.getpid()}"
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(text.encode())
+        os.replace(new, self._path + ending)
+
+
+def clean(place: Place) -> None:
+    """Remove what is left of sessions that nobody will take up again."""
+    oldest = time.time() - _KEPT_SECONDS
+    with os.scandir(os.path.join(place.folder, "sessions")) as found:
+        for each in found:
+            if each.stat().st_mtime < oldest:
+                _remove(each.path)
+
+
+def _file_name(id: str) -> str:
+    """The name of a session's files: its id, or one that is safe and as good."""
+    plain = id.replace("-", "").replace("_", "")
+    if plain.isascii() and plain.isalnum() and len(id) <= _LONGEST_NAME:
+        return id
+    return "x" + id.encode("utf-8", "surrogatepass").hex()[: 2 * _LONGEST_NAME]
+
+
+def _lines(path: str) -> Iterable[dict[str, Any]]:
+    try:
+        with open(path, "rb") as file:
+            yield from _parsed(file)
+    except OSError:
+        return
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
+    """Lines of JSON; one that was not written to its end counts for nothing."""
+    for line in lines:
+        try:
+            found = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("id"), str):
+            yield found
+
+
+def _lock(file: int) -> None:
+    """Wait for others who claim memories for the same session."""
+    try:
+        import fcntl  # noqa: PLC0415  not on every system
+    except ImportError:
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _remove(path: str) -> None:
+    try:
+        os.remove(path)
+    except OSError:
+        pass

@@ -1,0 +1,1 @@
+"""How replicas and servers talk to each other, and when."""

@@ -1,0 +1,157 @@
+"""The sentences of a message, and which of them are its author's own words. Pure.
+
+What somebody pastes is not what they say: a web page that holds "remember that ..." would otherwise
+write into the memory of whoever asks to have it summarised. So whatever looks like code, a log, a
+quotation or a document is set aside, and with it all that follows an announcement of such a thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+MOST_CHARACTERS = 20_000  # of a message: more is a paste, and costs time
+_MOST_OWN = 3_000  # characters of own words: a longer message is a document
+_MOST_PARAGRAPH = 900  # characters: people who type make shorter ones
+_QUOTED_WORDS = 4  # from here on what stands in quotes is somebody's sentence, not a name
+
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
+_ELEMENT = re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+_QUOTES = re.compile(r'"([^"\n]{1,2000})"|“([^”]{1,2000})”|«([^»]{1,2000})»|‘([^’]{12,2000})’')
+_MARK = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a quotation
+
+# Lines of logs, stack traces, diffs, shells, tables, configuration and source text.
+_MACHINE = re.compile(
+    r"""
+      ^\s*>                                              # a quotation
+    | ^(?:\ {4,}|\t)\S                                   # an indented block
+    | ^\s*(?:at\s+[\w.$<>/]+\s*\(|File\s+"|Traceback\b|Caused\ by:|\.\.\.\s\d+\ more)
+    | ^\s*\[?\d{4}-\d\d-\d\d[T\ ]\d\d:\d\d               # a time of day
+    | ^\s*\[?\d\d:\d\d:\d\d
+    | ^\s*\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b\]?[:\s]
+    | ^(?:\+\+\+|---|@@|diff\ --git|index\ [0-9a-f]{7}|[+-](?=\S)(?!\d*\s))
+    | ^\s*[$%#]\s\S                                      # a shell, or a heading
+    | ^\s*\|.*\|\s*$
+    | ^\s*[\w.-]+\s*[:=]\s*[\["'{]                       # configuration
+    | [;{}]\s*$
+    | ^\s*(?:import\s+[\w.{*]+(?:\s+as\b|\s+from\b|\s*$)|from\s+[\w.]+\s+import\b|def\s+\w+\(
+      |class\s+\w+[:(]|(?:const|let|var)\s+\w+\s*=|function\s+\w*\(|return\s+[\w.]+\()
+    | ^\s*\w+(?:Error|Exception|Warning):
+    """,
+    re.VERBOSE,
+)
+# Somebody else is made to speak, or the model is spoken to over its user's head.
+_FOREIGN = re.compile(
+    r"""
+      ^\s*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
+    | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*(?:previous|prior|above|earlier)
+      \s+(?:instructions?|messages?|prompts?|rules?)
+    | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+now\s+(?:a|an|in)\b
+    | \b(?:ai|language)\s+(?:assistants?|models?|agents?)\s+(?:reading|processing|must|should)\b
+    """,
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+# What follows is shown, not said.
+_ANNOUNCED = re.compile(
+    r"""
+    (?:\b(?:this|these|following|here(?:'s|\s+is|\s+are)?|below|output|logs?|error|errors|trace|page|article
+      |e-?mail|ticket|issue|message|snippet|response|reply|review|comment|thread|slack|readme|docs?|file|files
+      |diff|patch|transcript|notes?|text|content|contents|paste|pasted|says|said|reads|wrote|got|get|sees?|returns?|prints?)
+    [^.:?!\n]{0,60}):(?:\s+|$)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OWN_COLON = re.compile(
+    r"\b(?:remember|note|keep in mind|decision|decided|preference|from now on|rule|convention)"
+    r"(?:\s+(?:this|that|it|for\s+later|for\s+the\s+future))?\s*$",
+    re.IGNORECASE,
+)
+_END = re.compile(
+    r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)[\"')\]]*\s+(?=\S)|\n+|\s*;\s+"
+)
+_BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
+
+
+class Sentence(NamedTuple):
+    """A sentence of a message."""
+
+    text: str
+    own: bool = True  #: whether its author says it, rather than shows it
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a message, those that it merely holds marked as such."""
+    text = text[:MOST_CHARACTERS].replace("\r\n", "\n").replace("’", "'")
+    text = _ELEMENT.sub(_set_aside, _COMMENT.sub(_set_aside, text))
+    if _FOREIGN.search(text):
+        yield from _shown(text)
+        return
+    own, shown = _parted(text)
+    if len(own) > _MOST_OWN:
+        yield from _shown(text)
+        return
+    for paragraph in re.split(r"\n\s*\n", own):
+        is_own = len(paragraph) <= _MOST_PARAGRAPH
+        for piece in _pieces(_QUOTES.sub(_masked, paragraph)):
+            yield Sentence(piece.replace(_MARK, '"…"'), is_own and _MARK not in piece)
+    yield from _shown(shown)
+
+
+def own_words(text: str) -> str:
+    """What the author of a message says in it."""
+    return "\n".join(sentence.text for sentence in sentences(text) if sentence.own)
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The lines that may be somebody's own words, and the others."""
+    own: list[str] = []
+    shown: list[str] = []
+    fenced = False
+    lines = text.split("\n")
+    for at, line in enumerate(lines):
+        if _FENCE.match(line):
+            fenced = not fenced
+            own.append("")  # what stands before a block and behind it are two paragraphs
+        elif fenced or _MACHINE.search(line):
+            shown.append(line)
+        else:
+            said, rest = _before_announced(line)
+            own.append(said)
+            if rest is not None:
+                return "\n".join(own), "\n".join([*shown, rest, *lines[at + 1 :]])
+    return "\n".join(own), "\n".join(shown)
+
+
+def _before_announced(line: str) -> tuple[str, str | None]:
+    """A line up to where something else is shown, and what is; None when nothing is."""
+    for found in _ANNOUNCED.finditer(line):
+        before = line[: found.end()].rstrip().rstrip(":")
+        if not _OWN_COLON.search(before):
+            return before + ":", line[found.end() :]
+    return line, None
+
+
+def _set_aside(found: re.Match[str]) -> str:
+    """An element of a document, as lines that are taken for shown ones."""
+    return "\n" + "\n".join(f"> {line}" for line in found.group().split("\n")) + "\n"
+
+
+def _masked(found: re.Match[str]) -> str:
+    quoted = next(filter(None, found.groups()))
+    return _MARK if len(quoted.split()) >= _QUOTED_WORDS else found.group()
+
+
+def _shown(text: str) -> Iterator[Sentence]:
+    for piece in _pieces(text):
+        yield Sentence(piece, own=False)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    # A line end within a sentence is a space, unless what follows begins something new.
+    joined = re.sub(r"(?<=[\w,)`'\"])[ \t]*\n(?=[ \t]*[a-z])", " ", text)
+    for piece in _END.split(joined):
+        plain = " ".join(_BULLET.sub("", piece.lstrip("> ")).split())
+        if plain:
+            yield plain

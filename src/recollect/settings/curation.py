@@ -1,0 +1,9 @@
+"""Settings of curation."""
+
+from __future__ import annotations
+
+from recollect.settings.group import SettingsGroup
+
+
+class CurationSettings(SettingsGroup):
+    """What curation may do, and when."""

@@ -1,0 +1,65 @@
+"""What a replica asks of its server."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from recollect.changes import Subject, Verdict
+from recollect.protocols import SubjectState
+from recollect.types import MemoryId
+
+if TYPE_CHECKING:  # numpy
+    from recollect.protocols import Vector
+
+
+class Operation(NamedTuple):
+    """A state that a replica wants a subject to have."""
+
+    subject: Subject
+    base: int  #: the server's number that the replica has seen; 0: it has seen none
+    state: SubjectState
+
+    @property
+    def key(self) -> str:
+        """The same for the same operation: sent twice, it happens once."""
+        said = f"{self.subject.kind} {self.subject.name} {self.base}"
+        return hashlib.sha256(said.encode()).hexdigest()[:32]
+
+
+class Arrived(NamedTuple):
+    """A change as it comes from a server."""
+
+    subject: Subject
+    number: int
+    state: SubjectState
+
+
+class Pulled(NamedTuple):
+    """A stretch of a server's changes."""
+
+    epoch: str
+    changes: tuple[Arrived, ...]
+    cursor: int  #: everything up to this number has been told
+    more: bool  #: whether there are changes behind it
+    #: Vectors of present versions by memory, with the version's digest, in the space asked for.
+    vectors: Mapping[MemoryId, tuple[str, Vector]] = {}
+
+
+class SyncServer(Protocol):
+    """A server, as one user's replica sees it."""
+
+    def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
+        """The changes behind a number; with a space key also vectors, if it is the server's too.
+
+        With an epoch that is not the server's, or none, it begins at the beginning; the answer says
+        which epoch it is.
+        """
+
+    def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
+        """Ask for changes; a verdict for each, in order.
+
+        Raises:
+            FeedRestarted: the epoch is not the server's; nothing was taken.
+        """
