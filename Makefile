@@ -12,6 +12,9 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 PERMISSION_LIVES ?= 4000
 
+# Modules stay compiled from one process to the next: the tests start thousands.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server gate lock clean
 

@@ -55,6 +55,7 @@ class Example:
     def __init__(self, places: Mapping[str, str] | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="recollect-docs-")
         for name, place in (places or {}).items():  # parts of the checkout that an example needs
+            (ROOT / place).mkdir(exist_ok=True)  # a cache is not there at first
             (Path(self._folder.name) / name).symlink_to(ROOT / place)
         self.ids: list[str] = []  #: of what was stored, in order
 
@@ -212,6 +213,12 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "replica": "a URL, or none",
         "server": "a URL, or none",
         "server_key": "a text, or none",
+        "sync_key": "a text, or none",
+        "learn": "off, inbox, rules or model",
+        "learn_url": "a URL, or none",
+        "learn_model": "a text, or none",
+        "learn_dialect": "openai, anthropic or ollama",
+        "learn_key": "a text, or none",
         "server_url": "a URL, or none",
         "server_hosts": "names",
         "auth": "auto, on or off",

@@ -3,7 +3,7 @@
 import importlib
 from typing import TYPE_CHECKING
 
-from recollect.app import Recollect
+from recollect.app import Recollect, companions
 from recollect.config import Settings
 from recollect.errors import RecollectError
 from recollect.trace import Recollection, Trace, WhyNot
@@ -48,6 +48,17 @@ __all__ = [
     "WhyNot",
     "connect",
 ]
+
+
+def _kept_in_step(app: Recollect) -> companions.Companion | None:
+    """Syncing in the background; it is loaded for whoever opens a memory to stay."""
+    begun: companions.Companion | None = importlib.import_module(
+        "recollect.interfaces.syncing.background"
+    ).keep(app)
+    return begun
+
+
+companions.add(_kept_in_step)
 
 _OF_CLIENTS = ("AsyncClient", "Client", "connect")  # whoever talks to no server needs no httpx
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -82,7 +82,7 @@ def digest(memory: Memory) -> str:
         memory.category,
         [*memory.tags],
         [*memory.keywords],
-        memory.importance,
+        float(memory.importance),
         memory.sensitive,
         *map(
             _microseconds,
@@ -104,7 +104,7 @@ def digest(memory: Memory) -> str:
 
 
 def _microseconds(time: datetime | None) -> str | None:
-    return None if time is None else time.isoformat(timespec="microseconds")
+    return None if time is None else time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,9 @@ from typing import Any
 
 from recollect.types import MemoryId
 
+#: The reason of a proposal that named a memory which was purged: nothing of what it said is left.
+REDACTED = "what it said is gone with a memory that was purged"
+
 
 class ProposalKind(StrEnum):
     """What a proposal would do."""

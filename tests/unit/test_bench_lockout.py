@@ -17,6 +17,7 @@ from recollect.recall.dense import DenseLeg
 from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from recollect.recall.lexical import LexicalLeg
 from recollect.recall.lockout import adjusted_out, locked_out, never_sure
+from recollect.settings.recall import LEGS
 from recollect.testing import MemoryStore
 from recollect.trace import LegReport
 from recollect.types import Query, Ranking, Trust
@@ -96,7 +97,7 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     memory = Recollect(MemoryStore(), settings)
     recall = memory._recall
     names = [leg.name for leg in recall.legs] + [leg.name for leg in recall.following]
-    assert names == [*config.LEGS]
+    assert names == [*LEGS]
     assert memory.locked_out() == {}
 
 

@@ -14,9 +14,9 @@ import pytest
 from pydantic import SecretStr
 
 from chat_server import ChatServer, says, serving, well
+from recollect.chat.metered import Address
 from recollect.concepts import Extraction, Role
 from recollect.errors import ExtractorFailure, InvalidSetting
-from recollect.graph.llm.asking import Address
 from recollect.graph.llm.extractor import LlmExtractor, Prices, open_llm_extractor
 from recollect.graph.llm.prompt import MOST_CHARACTERS, SYSTEM
 from recollect.protocols import Extractor

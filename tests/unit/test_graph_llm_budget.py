@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from chat_server import ChatServer, breaks_off, fails, serving
+from recollect.chat.budget import DailyTokens
+from recollect.chat.metered import Address
 from recollect.errors import ExtractorFailure
-from recollect.graph.llm.asking import Address
-from recollect.graph.llm.budget import DailyTokens
 from recollect.graph.llm.extractor import LlmExtractor
 from recollect.types import Memory
 
@@ -27,7 +27,7 @@ TAKES = """
 import os, sys
 from pathlib import Path
 from recollect.errors import ExtractorFailure
-from recollect.graph.llm.budget import DailyTokens
+from recollect.chat.budget import DailyTokens
 tokens = DailyTokens(Path(sys.argv[1]), "m at h", 1_000)
 taken = 0
 print("ready", flush=True)

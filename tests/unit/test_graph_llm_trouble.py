@@ -28,10 +28,10 @@ from chat_server import (
     well,
 )
 from recollect.calls import Patience
+from recollect.chat.metered import Address
 from recollect.concepts import Extraction
 from recollect.errors import ExtractorFailure
 from recollect.graph.llm.answers import Flaw
-from recollect.graph.llm.asking import Address
 from recollect.graph.llm.extractor import LlmExtractor
 from recollect.types import Memory
 

@@ -26,6 +26,8 @@ NO_TOOL = {
     "why_not": "a question about Recollect, not about what it holds",
     "restore": "an agent that deletes can update instead; people undo",
     "unlink": "likewise",
+    "learn": "a hook sends turns; an agent that knows what it learned stores it",
+    "brief": "a resource: what an agent begins with it does not ask for",
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
 #: Arguments that a server needs not be told, and why.

@@ -8,15 +8,17 @@ from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, Unpack
 
 from recollect import ids, requests
-from recollect.app import wiring
+from recollect.app import companions, wiring
 from recollect.app.accounts import AccountVerbs
+from recollect.app.curation import CurationVerbs
 from recollect.app.graph import GraphVerbs
+from recollect.app.learning import LearningVerbs
 from recollect.app.secrets import SecretVerbs
 from recollect.app.sharing import SharingVerbs
+from recollect.app.syncing import SyncVerbs
 from recollect.app.working import WorkVerbs
 from recollect.capture import QueryLog
 from recollect.config import Configuration, Settings, cache_folder
@@ -69,7 +71,16 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
+class Recollect(
+    SharingVerbs,
+    WorkVerbs,
+    SecretVerbs,
+    AccountVerbs,
+    GraphVerbs,
+    SyncVerbs,
+    CurationVerbs,
+    LearningVerbs,
+):
     """A memory: store what was learned, recall what matters.
 
     Ids may be given by any unambiguous beginning. Every verb raises a `RecollectError` with a code
@@ -98,6 +109,7 @@ class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
         self.settings = settings = settings or Settings()
         self.scope = Scope(user=UserId(settings.user))
         self._key = None
+        self._companions: Sequence[companions.Companion] = ()
         self._is_lent = False
         self._store = store
         self._clock = clock
@@ -126,6 +138,7 @@ class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
             boundary=Boundary(vault=self.vault, detects=settings.detect_secrets),
             reveal=self._reveal,
         )
+        self._turn_reader = wiring.reader_of(settings)
         self._reranker = wiring.reranker_of(settings)
         self._recall = wiring.recall_of(
             settings, store.for_recall(), self.active_space, self._reranker, self._executor
@@ -158,7 +171,10 @@ class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
         store = wiring.store_of(settings, create=create)
         beside, user = settings.beside, settings.user
         capture = QueryLog.beside(beside, user) if settings.capture_queries else None
-        return cls(store, settings, capture=capture, background=background, borrow=borrow)
+        app = cls(store, settings, capture=capture, background=background, borrow=borrow)
+        if background:
+            app._companions = companions.begin(app)
+        return app
 
     def for_user(self, user: str, key: str | None = None) -> Self:
         """The same memory as another user sees it, asked for by a key; cheap, and never closed.
@@ -183,10 +199,13 @@ class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
         """Release the store; what waits to be done in the background stays in its queue."""
         if self._is_lent:
             return
+        for companion in self._companions:
+            companion.close()
         self._background.close()
         self._executor.shutdown()
         self._embedders.close()
         self._extractor.close()
+        self._turn_reader.close()
         if self._reranker:
             self._reranker.close()
         self._store.close()
@@ -194,12 +213,7 @@ class Recollect(SharingVerbs, WorkVerbs, SecretVerbs, AccountVerbs, GraphVerbs):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # ---- the write path ------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from recollect.embed.choose import Options, remake
 from recollect.embed.choose import choose as choose_embedder
 from recollect.embed.embedders import ActiveSpace, Embedders
 from recollect.graph.configured import ConfiguredExtractor
+from recollect.learn.configured import ConfiguredReader, ModelOptions
 from recollect.protocols import Extractor, Following, Fusion, Leg, Store
 from recollect.recall.adjust import Adjustments
 from recollect.recall.dense import DenseLeg
@@ -105,6 +106,25 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
         return choose_extractor(settings.extractor, llm)
 
     return ConfiguredExtractor(choose)
+
+
+def reader_of(settings: Settings) -> ConfiguredReader:
+    """The model that reads turns, if one is to; it is made when it is first asked for."""
+
+    def options() -> ModelOptions | None:
+        if settings.learn != "model":
+            return None
+        own = settings.learn_url is not None  # a key goes to no server but its own
+        return ModelOptions(
+            url=settings.learn_url if own else settings.llm_url,
+            key=settings.learn_key if own else settings.llm_key,
+            model=settings.learn_model or settings.llm_model,
+            dialect=settings.learn_dialect if own else settings.llm_dialect,
+            cache=cache_folder(),
+            daily_tokens=settings.learn_daily_tokens,
+        )
+
+    return ConfiguredReader(options)
 
 
 def handlers_of(

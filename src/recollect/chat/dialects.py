@@ -26,6 +26,11 @@ class Question(NamedTuple):
     bounded: bool = False
 
 
+def prompt_tokens(asked: Question) -> int:
+    """About how many tokens a question is; the form counts, as a server may put it into words."""
+    return tokens_of(asked.system) + tokens_of(asked.text) + tokens_of(json.dumps(asked.schema))
+
+
 class Said(NamedTuple):
     """What a model answered."""
 

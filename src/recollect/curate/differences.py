@@ -2,8 +2,9 @@
 
 Nothing is merged that differs in a number, a date, a negation, a name or anything else that this
 module can see. Two texts say the same only when they are the same words in the same order, but for
-idle words, endings and words that stand for each other. One may say more than the other: whole
-sentences behind, or a reason, with nothing in them that tells. When in doubt, they differ.
+idle words, the plural, words that stand for each other, and a phrase such as "in CI" that may stand
+first or last. One may say more than the other: whole sentences behind, or a reason, with nothing in
+them that tells. When in doubt, they differ.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import NamedTuple
 from recollect.curate import vocabulary
 from recollect.curate.reading import Kind, Token, read
 
-Tokens = tuple[Token, ...]
+__all__ = ["Comparison", "Difference", "Kind", "Tokens", "compare", "compare_read", "key", "read"]
 
-__all__ = ["Comparison", "Difference", "Kind", "Tokens", "compare", "compare_read", "read"]
+Tokens = tuple[Token, ...]
+_JOINS = frozenset({"or", "but"})  # a phrase that moves over one of these may belong elsewhere
 
 
 class Difference(NamedTuple):
@@ -29,8 +31,8 @@ class Difference(NamedTuple):
 
     def __str__(self) -> str:
         if not self.one or not self.other:
-            return f"{self.kind}: {self.one or self.other!r} in one alone"
-        return f"{self.kind}: {self.one!r} and {self.other!r}"
+            return f"{self.kind} ({self.one or self.other!r} in one alone)"
+        return f"{self.kind} ({self.one!r} and {self.other!r})"
 
 
 class Comparison(NamedTuple):
@@ -58,24 +60,82 @@ def compare(one: str, other: str) -> Comparison:
 
 def compare_read(one: Tokens, other: Tokens) -> Comparison:
     """The same for texts that were read already."""
-    shorter, longer = sorted((one, other), key=len)
-    shared = _shared(one, other)
-    if not shorter:  # nothing can be said to be the same as nothing
-        found = (Difference(Kind.WORD, _written(one), _written(other)),) if longer else ()
-        return Comparison(found, 0, shared)
+    if not one or not other:  # nothing can be said to be the same as nothing
+        found = Difference(Kind.WORD, _written(one), _written(other))
+        return Comparison((found,) if one or other else (), 0, float(not one and not other))
+    one, other = _unnamed(one, other), _unnamed(other, one)
+    turned = _turned(one, other)
+    shorter, longer = sorted((one, turned), key=len)
     if _said(longer[: len(shorter)]) == _said(shorter):
         rest = longer[len(shorter) :]
         if not rest:
-            return Comparison((), 0, shared)
+            return Comparison((), 0, 1.0)
         if _adds_only(rest):
-            return Comparison((), 1 if longer is one else -1, shared)
-    return Comparison(tuple(_differences(one, other)), 0, shared)
+            return Comparison((), 1 if longer is one else -1, _shared(one, turned))
+    return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
+
+
+def key(tokens: Tokens) -> tuple[str, ...]:
+    """Equal for any two texts that say the same: the words of the first sentence, sorted."""
+    first: list[str] = []
+    for token in tokens:
+        if first and (token.begins or _is_reason(token)):
+            break
+        first.append(token.plain)
+    return tuple(sorted(first))
+
+
+def _unnamed(tokens: Tokens, beside: Tokens) -> Tokens:
+    """The tokens, where a capital at a beginning means nothing: the other text has the word small.
+
+    Without that a word at a beginning may be a name, and is taken for one.
+    """
+    small = {token.said for token in beside if token.written.islower()}
+    return tuple(
+        token._replace(said=token.plain) if token.may_be_plain and token.plain in small else token
+        for token in tokens
+    )
+
+
+def _turned(one: Tokens, other: Tokens) -> Tokens:
+    """The other text with its phrases of place and time where the one has them."""
+    mine, others = _by_sentence(one), _by_sentence(other)
+    turned: list[Token] = []
+    for place, sentence in enumerate(others):
+        model = mine[place] if place < len(mine) else sentence
+        turned += model if _is_rotated(model, sentence) else sentence
+    return tuple(turned)
+
+
+def _is_rotated(one: Tokens, other: Tokens) -> bool:
+    """Whether a phrase that stands first in one of two sentences stands last in the other."""
+    if len(one) != len(other):
+        return False
+    for first, last in ((one, other), (other, one)):
+        begin = first[0].said
+        if begin not in vocabulary.MOVABLE:
+            continue
+        for cut in range(1, len(first)):
+            phrase, rest = _said(first[:cut]), _said(first[cut:])
+            is_alone = begin not in rest and _JOINS.isdisjoint(rest)
+            if is_alone and rest + phrase == _said(last):
+                return True
+    return False
+
+
+def _by_sentence(tokens: Tokens) -> list[Tokens]:
+    starts = [place for place, token in enumerate(tokens) if token.begins] or [0]
+    return [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
 
 
 def _adds_only(rest: Tokens) -> bool:
     """Whether what stands behind a text leaves untouched what the text says."""
-    is_apart = rest[0].begins or rest[0].said in vocabulary.REASONS
+    is_apart = rest[0].begins or _is_reason(rest[0])
     return is_apart and all(token.kind is Kind.WORD for token in rest)
+
+
+def _is_reason(token: Token) -> bool:
+    return token.written in vocabulary.REASONS
 
 
 def _differences(one: Tokens, other: Tokens) -> Iterator[Difference]:
@@ -97,10 +157,9 @@ def _difference(one: Tokens, other: Tokens) -> Difference:
 
 
 def _shared(one: Tokens, other: Tokens) -> float:
-    total = len(one) + len(other)
     matcher = SequenceMatcher(None, _said(one), _said(other), autojunk=False)
     common = sum(block.size for block in matcher.get_matching_blocks())
-    return 2 * common / total if total else 1.0
+    return 2 * common / (len(one) + len(other))
 
 
 def _said(tokens: Sequence[Token]) -> list[str]:

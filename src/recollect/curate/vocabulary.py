@@ -15,7 +15,7 @@ def _words(text: str) -> frozenset[str]:
 IDLE = _words(
     """
     a an the is are am be been being do does this our we please kindly also actually basically
-    really simply currently already now there
+    really simply currently already now there and
     """
 )
 #: How a note may begin without saying anything; only at the very beginning.
@@ -54,22 +54,33 @@ OPPOSITES = _words(
     """
 )
 #: Whether it is so, was so, or will be.
-TENSES = _words("was were had did previously formerly former ago soon still yet used")
+TENSES = _words(
+    "was were had did previously formerly former ago soon still yet used began kept made"
+)
+#: What a number is of.
+UNITS = _words(
+    """
+    millisecond second minute hour day week month quarter year ms sec min hr byte kb mb gb tb kib
+    mib gib bit percent euro eur usd dollar cent metre meter mile gram pound degree celsius
+    fahrenheit pixel px line row request
+    """
+)
 #: What limits or takes back what is said around it.
 CONDITIONS = _words(
     """
     if when whenever unless until till while otherwise however but though although instead rather
-    than besides deprecated obsolete outdated replaced superseded wrong incorrect ? provided assuming
-    whether or else during
+    than besides deprecated obsolete outdated replaced superseded wrong incorrect ? provided
+    assuming whether or else during
     """
 )
 #: A reason that follows may be left out.
-REASONS = _words("because since")
+REASONS = _words("because")
 
 _DIGITS = "two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 
 _GROUPS = """
-    use uses used using utilise utilize utilises utilizes employ employs
+    use uses using utilise utilize utilises utilizes employ employs
+    used utilised utilized employed
     run runs running
     database db databases dbs
     repository repo repositories repos
@@ -82,53 +93,50 @@ _GROUPS = """
     administrator admin administrators admins
     production prod
     development dev
-    kubernetes k8s
-    postgres postgresql
-    javascript js
-    typescript ts
-    environment-variable env-var
     parameter param parameters params
     argument arg arguments args
-    function func functions funcs
     message msg messages msgs
     specification spec specifications specs
     temporary temp
     maximum max
     minimum min
     approximately roughly around about
-    begin begins begun start starts started starting beginning
+    begin begins start starts
+    began started
     end ends finish finishes
     live lives reside resides located
-    keep keeps kept store stores stored
-    make makes create creates created made
-    fix fixes fixed repair repairs repaired
-    delete deletes deleted remove removes removed
+    keep keeps store stores
+    kept stored
+    make makes create creates
+    made created
+    fix fixes repair repairs
+    fixed repaired
+    delete deletes remove removes
+    deleted removed
     show shows display displays
     need needs require requires
     want wants wish wishes
     help helps assist assists
     and & plus
+    that which
     via through
     often frequently
-    quick fast quickly
+    quick fast
     large big
     error errors failure failures
     bug bugs defect defects
     picture image pictures images
-    function method functions methods
-    person individual
     every each
     within inside
     in on at
-    task job tasks jobs
     ticket issue tickets issues
     colour color colours colors
     behaviour behavior behaviours behaviors
     licence license
     organisation organization
     email e-mail emails mail
-    web-site website site
-    log logs logging
+    website web-site
+    cache caches
     ok okay fine
 """
 
@@ -139,5 +147,13 @@ STANDS_FOR = {
     for word in group.split()
 } | {word: str(number) for number, word in enumerate(_DIGITS, start=2)}
 
-#: Prepositions with which a place, a time or a condition may stand first or last.
-MOVABLE = _words("in on at for when if during within")
+#: Names of one thing, in whatever case they are written.
+NAMES = {
+    "postgresql": "postgres",
+    "k8s": "kubernetes",
+    "js": "javascript",
+    "ts": "typescript",
+}
+
+#: With what a place, a time or a condition begins that may stand first or last.
+MOVABLE = _words("in for when if during within before after until by")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from recollect.app import Recollect
 from recollect.config import Configuration, Settings
 from recollect.errors import FileMissing, RecollectError
-from recollect.interfaces import examine_vault, examine_work
+from recollect.interfaces import examine_sync, examine_vault, examine_work
 from recollect.interfaces.checks import Check
 
 _MOVE_ON = (
@@ -81,6 +81,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield Check(name="memories", good=True, detail=detail)
         yield from examine_work.work(app)
         yield examine_vault.vault(app)
+        yield from examine_sync.sync(app)
         yield from _ranking(app)
 
 

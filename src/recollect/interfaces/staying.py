@@ -12,6 +12,7 @@ from types import FrameType
 from recollect.app import Recollect
 from recollect.embed.sharing import Lender, lending
 from recollect.errors import RecollectError
+from recollect.interfaces.syncing.background import in_step
 from recollect.protocols import Current, Embedder
 from recollect.work.done import WorkDone
 from recollect.work.loop import Progress, Worker
@@ -34,7 +35,7 @@ def stay(
         if progress:
             progress(more)
 
-    with stopping_on_signals(worker), _lending(app, loans, worker):
+    with stopping_on_signals(worker), _lending(app, loans, worker), in_step(app):
         loans.warm()
         return worker.watch(done, idle=idle)
 

@@ -26,15 +26,15 @@ _SUPPOSES = re.compile(
       |would\s+be|could\s+be|would\s+have|could\s+have|should\s+have|wish|if\s+only|if\s+we\s+(?:had|were|ever)
       |i\s+think\s+we\s+(?:should|could)|we\s+(?:could|might|should\s+probably)|thinking\s+(?:about|of)
       |considering|leaning\s+towards?|haven't\s+decided|not\s+decided|undecided|wouldn't|couldn't
-      |don't\s+know|unclear|tempted|as\s+if|pretend|joke|joking|kidding|lol|typo)\b
+      |don't\s+know|unclear|tempted|as\s+if|pretend|joke|joking|kidding|lol|haha|typo)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _REPORTS = re.compile(
     r"""
-    \b(?:(?:says?|said|states?|stated|claims?|claimed|wrote|writes|reads|suggests?|suggested|recommends?
+    \b(?<!\byou\s)(?<!\bI\s)(?:(?:says?|said|states|stated|claims?|claimed|wrote|writes|reads|suggests?|suggested|recommends?
       |recommended|insists?|complains?|complained|told|tells|warns?|mentions?|mentioned|asked\s+(?:me|us)\s+to)
-      |according\s+to|quote|quoting|apparently|supposedly|allegedly|i\s+(?:read|heard|saw)|heard\s+that)\b
+      |according\s+to|quoting|apparently|supposedly|allegedly|i\s+(?:read|heard|saw)|heard\s+that)\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -46,24 +46,28 @@ _THIS_TASK = re.compile(
       |(?:in|for|on|to|from|of|with|by)\s+(?:this|that|the\s+current|the\s+last|the\s+next|your\s+last)\s+
         (?:pr|pull\s+request|commit|branch|file|test|function|class|method|module|task|change|session|conversation|message
           |step|ticket|issue|one|case|patch|diff|feature|bug|line|variable|loop|endpoint|component|part|bit)
-      |as\s+(?:i|we)\s+(?:said|mentioned)|again\s+please|next\s+step|while\s+you're\s+at\s+it|still|anymore\s+now|go\s+ahead)\b
+      |as\s+(?:i|we)\s+(?:said|mentioned)|again\s+please|next\s+step|while\s+you're\s+at\s+it|still|anymore\s+now|go\s+ahead
+      |(?:in|on|at)\s+lines?\s+\d+|(?:so|too)\s+(?:many|much)|any\s+more|another|when\s+(?:you're|you\s+are)\s+done|without\s+me
+      |this\s+(?:migration|release|refactoring|prototype|demo|bug|error|problem))\b
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 _SCOPES = (
     "project|repo|repository|codebase|code\\s+base|package|service|app|application|team|company|organi[sz]ation"
-    "|workspace|monorepo|machine|laptop|computer|product|library|site|cluster|account"
+    "|tool|workspace|monorepo|machine|laptop|computer|product|library|site|cluster|account"
 )
 _POINTS = re.compile(
     rf"""
     \b(?:
         this(?!\s+(?:{_SCOPES})\b) | these | those | here | there(?!\s+(?:is|are|must|should)\b)
-      | (?:the\s+)?(?:above|below|former|latter) | same\s+(?:way|thing|here) | such | option\s+\w+ | both
+      | the\s+(?:above|below|former|latter) | (?:above|below)(?=\s*(?:$|[.,;!])) | same\s+(?:way|thing|here) | such | option\s+\w+ | both
       | that(?=\s*(?:$|[.,;:!)]|instead\b|again\b|one\b|way\b|approach\b|version\b|file\b|function\b|name\b|is\b|was\b|thing\b|part\b))
       | (?:the|that|your)\s+(?:first|second|third|last|other|new|old|previous|current)\s+(?:one|option|approach|version|way|idea|suggestion|plan)
-      | (?:the|a|an|your|my)\s+(?:other|same|different|new|right|correct|wrong)\s+(?:one|ones|thing|way|file|name|approach|branch|function)
-      | one(?=\s*(?:$|[.,;!]|instead\b)) | stuff | things | whatever | something | so(?=\s*[.!]?$)
-      | like\s+(?:that|this|before)
+      | (?:the|your|my)\s+(?:other|same|different|new|right|correct|wrong)\s+(?:one|ones|thing|way|file|name|approach|branch|function)
+      | (?:your|my|his|her|their)\s+(?:suggestion|proposal|plan|idea|approach|recommendation|version|fix|way)
+      | (?<!new\s)one(?=\s*(?:$|[.,;!]|instead\b)) | stuff | (?:the|other|some|all|two|three|few)\s+things | whatever | something | so(?=\s*[.!]?$)
+      | like\s+(?:that|this|before) | plan\s+\w | step\s+(?:\d+|one|two|three)
+      | (?:need|use|using|in|on|with|for|of|to|skip|do|have|want|like|keep|add|import|from|about|by)\s+that
     )\b
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -84,18 +88,19 @@ def asks(sentence: str) -> bool:
     return bool(_ASKS.search(sentence))
 
 
-def refusal_of(sentence: str, statement: str) -> Refusal | None:
+def refusal_of(sentence: str, statement: str, *, own: bool = True) -> Refusal | None:
     """Why what a sentence states is not kept; None when nothing speaks against it.
 
-    `statement` is the part of the sentence that would be kept.
+    `statement` is the part of the sentence that would be kept. When it is not the user's `own`, the
+    user has said yes to it: then it may be a proposal.
     """
     if len(sentence) > LONGEST:
         return Refusal.LONG
-    if asks(sentence):
+    if own and asks(sentence):
         return Refusal.QUESTION
     if _SUPPOSES.search(sentence):
         return Refusal.SUPPOSED
-    if _REPORTS.search(sentence):
+    if own and _REPORTS.search(sentence):
         return Refusal.REPORTED
     if _THIS_TASK.search(sentence):
         return Refusal.ONE_OFF

@@ -32,7 +32,7 @@ _MACHINE = re.compile(
     | ^\s*\[?\d\d:\d\d:\d\d
     | ^\s*\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|CRITICAL|TRACE)\b\]?[:\s]
     | ^(?:\+\+\+|---|@@|diff\ --git|index\ [0-9a-f]{7}|[+-](?=\S)(?!\d*\s))
-    | ^\s*[$%#]\s\S                                      # a shell, or a heading
+    | ^\s*[$%]\s\S                                       # a shell
     | ^\s*\|.*\|\s*$
     | ^\s*[\w.-]+\s*[:=]\s*[\["'{]                       # configuration
     | [;{}]\s*$
@@ -48,7 +48,13 @@ _FOREIGN = re.compile(
       ^\s*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
     | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*(?:previous|prior|above|earlier)
       \s+(?:instructions?|messages?|prompts?|rules?)
-    | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+now\s+(?:a|an|in)\b
+    | ^\#{1,6}\s\S | ^(?:---+|===+|\*\*\*+)\s*$        # a document
+    | ^(?:hi|hello|dear|hey|good\s+morning)\b[^\n]{0,30},?\s*\n.*\n    # a letter
+    | ^(?:best|regards|cheers|sincerely|kind\s+regards|thanks|yours)[^\n]{0,20},?\s*\n?\s*(?:[A-Z]\w+\s*)?\Z
+    | ^\s*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:           # a chat
+    | ^[a-z]{2,15}:\s[^\n]+\n[a-z]{2,15}:\s
+    | \bQ:\s.*\bA:\s
+    | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+(?:now\s+)?(?:an?|in)\s
     | \b(?:ai|language)\s+(?:assistants?|models?|agents?)\s+(?:reading|processing|must|should)\b
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
@@ -58,10 +64,17 @@ _ANNOUNCED = re.compile(
     r"""
     (?:\b(?:this|these|following|here(?:'s|\s+is|\s+are)?|below|output|logs?|error|errors|trace|page|article
       |e-?mail|ticket|issue|message|snippet|response|reply|review|comment|thread|slack|readme|docs?|file|files
-      |diff|patch|transcript|notes?|text|content|contents|paste|pasted|says|said|reads|wrote|got|get|sees?|returns?|prints?)
-    [^.:?!\n]{0,60}):(?:\s+|$)
+      |diff|patch|prompt|transcript|notes?|text|content|contents|paste|pasted|says|said|reads|wrote|got|get|sees?|returns?|prints?)
+    (?:[^.:?!\n]|[.:](?=\S)){0,60}):(?:\s+|$)
     """,
     re.VERBOSE | re.IGNORECASE,
+)
+# A line that names what stands below it.
+_HEADING = re.compile(
+    r"^[^.?!\n]{0,50}\b(?:e-?mail|mail|message|ticket|issue|page|article|letter|review|comment|post|slack|chat"
+    r"|thread|transcript|log|logs|output|text|wiki|site|blog|minutes|proofread|translate|summari[sz]e|changelog)"
+    r"\b[^.?!\n]{0,40}$",
+    re.IGNORECASE,
 )
 _OWN_COLON = re.compile(
     r"\b(?:remember|note|keep in mind|decision|decided|preference|from now on|rule|convention)"
@@ -119,6 +132,8 @@ def _parted(text: str) -> tuple[str, str]:
         else:
             said, rest = _before_announced(line)
             own.append(said)
+            if rest is None and at + 1 < len(lines) and _HEADING.match(line):
+                rest = ""
             if rest is not None:
                 return "\n".join(own), "\n".join([*shown, rest, *lines[at + 1 :]])
     return "\n".join(own), "\n".join(shown)
@@ -130,6 +145,9 @@ def _before_announced(line: str) -> tuple[str, str | None]:
         before = line[: found.end()].rstrip().rstrip(":")
         if not _OWN_COLON.search(before):
             return before + ":", line[found.end() :]
+    said = line.rstrip()
+    if said.endswith(":") and not _OWN_COLON.search(said[:-1]):
+        return line, ""
     return line, None
 
 

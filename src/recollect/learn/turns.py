@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from recollect.types import Trust
+from recollect.types import MemoryId, Trust
 
 
 class Mode(StrEnum):
@@ -94,3 +95,29 @@ class Reading:
 
     candidates: tuple[Candidate, ...] = ()
     refused: tuple[Refused, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What became of one thing that a turn taught."""
+
+    text: str
+    lesson: Lesson
+    category: str
+    #: Of the memory, or of the proposal; None when nothing was done because it was only tried.
+    id: MemoryId | str | None = None
+    reason: str = ""  #: why it was not simply stored
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What a turn taught, and what became of it."""
+
+    mode: Mode
+    read_by: str  #: rules, or rules and a model
+    dry_run: bool = False  #: nothing was kept: this is what would be
+    stored: Sequence[Taken] = ()
+    proposed: Sequence[Taken] = ()
+    known: Sequence[Taken] = ()
+    refused: Sequence[Refused] = ()
+    notes: Sequence[str] = ()  #: what went otherwise than the settings ask for

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_POLITE = re.compile(r"^(?:please|pls|you (?:should|must|can)|i want you to|i'd like you to|let's)\s+(?=\S)", re.I)
+_POLITE = re.compile(
+    r"^(?:please|pls|you (?:should|must|can)|i want you to|i'd like you to|let's)\s+(?=\S)", re.I
+)
 _SELF = (
     (re.compile(r"\bI'm\b"), "the user is"),
     (re.compile(r"\bI am\b"), "the user is"),
@@ -14,9 +16,20 @@ _SELF = (
     (re.compile(r"\bme\b"), "the user"),
     (re.compile(r"\bmy\b", re.I), "the user's"),
 )
-_I = re.compile(r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never) )?)(do )?(don't )?([a-z]+|can't stand)\b", re.I)
+_I = re.compile(
+    r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never|only) )?)(do )?(don't )?([a-z]+|can't stand)\b",
+    re.I,
+)
 _VERB = {"have": "has", "do": "does", "go": "goes", "am": "is"}
-_INFINITIVES = (("using ", "use "), ("going ", "go "), ("adopting ", "adopt "), ("switching ", "switch "), ("storing ", "store "))
+_INFINITIVES = (
+    ("using ", "use "),
+    ("going ", "go "),
+    ("adopting ", "adopt "),
+    ("switching ", "switch "),
+    ("storing ", "store "),
+)
+_PLEASE = re.compile(r",?\s+(?:please|pls|thanks|ok|okay|btw)$", re.IGNORECASE)
+_MARKS = " .!,;:-"
 _STOP = re.compile(r"^(?:stop|quit) (\w+ing) ", re.I)
 
 
@@ -55,7 +68,19 @@ def _third(found: re.Match[str]) -> str:
     """ "I prefer" becomes "the user prefers"."""
     how, _, negated, verb = found.groups()
     verb = verb.lower()
-    if verb in {"am", "was", "can", "can't", "could", "will", "would", "should", "must", "can't stand", "had"}:
+    if verb in {
+        "am",
+        "was",
+        "can",
+        "can't",
+        "could",
+        "will",
+        "would",
+        "should",
+        "must",
+        "can't stand",
+        "had",
+    }:
         return f"the user {how}{'is' if verb == 'am' else verb}"
     if negated:
         return f"the user {how}does not {verb}"
@@ -71,9 +96,8 @@ def _with_s(verb: str) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = " ".join(text.split()).rstrip(" .!,;:-")
-    # A name such as `make` or iOS keeps its case.
-    first = text.split(" ", 1)[0]
-    if first.isalpha() and first.islower() or first in {"the", "don't", "user's"}:
+    text = _PLEASE.sub("", " ".join(text.split()).rstrip(_MARKS)).rstrip(_MARKS)
+    first = text.split(" ", 1)[0].replace("'", "")
+    if first.isalpha() and first.islower():  # iOS and `make` keep their case
         text = text[:1].upper() + text[1:]
     return f"{text}."

@@ -10,7 +10,10 @@ from recollect.types import Scope
 
 
 class Inbox(Protocol):
-    """Keeps proposals. None is ever removed: what was decided is the log of operations."""
+    """Keeps proposals. None is ever removed: what was decided is the log of operations.
+
+    But a purge takes what proposals say that name the purged memory; open ones are dismissed.
+    """
 
     def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
         """Keep those that are new; one whose digest was proposed before, in any state, is not."""

@@ -124,6 +124,12 @@ class Memories(MemoryReads, Protocol):
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
 
+    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+        """The oldest other memory with the same content that is neither deleted nor superseded.
+
+        Of a sensitive one nobody can say.
+        """
+
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
 

@@ -34,7 +34,7 @@ class Once:
         Raises:
             IdempotencyKeyReused: another draft was kept under this key.
         """
-        id_ = _id_of(scope.user, key)
+        id_ = id_of(scope.user, key)
         before = self._kept(scope, draft, id_)
         if before is not None:
             return before
@@ -82,7 +82,7 @@ class Once:
         return record.fingerprint == self.vault.fingerprint(scope.user, content)
 
 
-def _id_of(owner: UserId, key: str) -> MemoryId:
+def id_of(owner: UserId, key: str) -> MemoryId:
     """The id that an owner's idempotency key stands for."""
     if not key or len(key) > KEY_LIMIT:
         raise errors.InvalidRequest(

@@ -2,8 +2,23 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from recollect.settings.group import SettingsGroup
 
 
 class CurationSettings(SettingsGroup):
     """What curation may do, and when."""
+
+    curate_cosine: float = Field(
+        default=0.95,
+        ge=0.5,
+        le=1,
+        description="How near in meaning two memories must be for `curate` to hold them together.",
+    )
+    curate_temporary_days: int = Field(
+        default=30,
+        ge=1,
+        le=36_500,
+        description="After how many days `curate` asks about what says that it is temporary.",
+    )

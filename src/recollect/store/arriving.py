@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from recollect import analysis
@@ -23,7 +23,7 @@ class Arrivals:
     """Histories that arrive together: what is asked and what is kept goes for all at once."""
 
     def __init__(
-        self, database: Database, transaction: Owned, siblings: Container[MemoryId]
+        self, database: Database, transaction: Owned, siblings: Container[MemoryId] = ()
     ) -> None:
         self._database = database
         self._transaction = transaction
@@ -33,7 +33,7 @@ class Arrivals:
 
     def admit(self, histories: Sequence[History]) -> list[Outcome | None]:
         """Which of them are new; None where that id is stored already, in any state."""
-        arrivals = [_Arrival(each, self._hashes(each)) for each in histories]
+        arrivals = [_Arrival(each, hashes_of(each)) for each in histories]
         asked = [
             {"id": each.history.versions[-1].id, "content_hash": each.hashes[-1]}
             for each in arrivals
@@ -45,15 +45,6 @@ class Arrivals:
             None if id_ in stored else self._outcome(each, [rows.to_memory(row) for row in same])
             for each, id_, same in zip(arrivals, ids, known, strict=True)
         ]
-
-    def _hashes(self, history: History) -> tuple[bytes, ...]:
-        """By which hash each version is known; a sensitive one may say what the one before does."""
-        hashes: list[bytes] = []
-        for memory in history.versions:
-            known_by = secrets.given_hash(memory, history.sealed)
-            before = hashes[-1] if hashes else analysis.fingerprint(memory.content)
-            hashes.append(known_by or before)
-        return tuple(hashes)
 
     def _outcome(self, arrival: _Arrival, known: list[Memory]) -> Outcome | None:
         present, hash_ = arrival.history.versions[-1], arrival.hashes[-1]
@@ -67,6 +58,16 @@ class Arrivals:
             self._live[hash_] = min([present, *same], key=_age)
         self._kept[present.id] = arrival
         return Stored(memory=present)
+
+    def take(self, histories: Iterable[History]) -> None:
+        """Take all of these for new, whatever they say; none of their ids is stored."""
+        for history in histories:
+            self._kept[history.versions[-1].id] = _Arrival(history, hashes_of(history))
+
+    @property
+    def kept(self) -> list[MemoryId]:
+        """The ids of the new ones."""
+        return [*self._kept]
 
     def keep(self) -> None:
         """Keep the new ones, each version with all that belongs to it."""
@@ -104,6 +105,16 @@ class Arrivals:
             self._transaction.insert("insert_memory", numbered)
             return given
         return [row for [[row]] in self._transaction.rows_of_each("insert_memory", numbered)]
+
+
+def hashes_of(history: History) -> tuple[bytes, ...]:
+    """By which hash each version is known; a sensitive one may say what the one before does."""
+    hashes: list[bytes] = []
+    for memory in history.versions:
+        known_by = secrets.given_hash(memory, history.sealed)
+        before = hashes[-1] if hashes else analysis.fingerprint(memory.content)
+        hashes.append(known_by or before)
+    return tuple(hashes)
 
 
 def _age(memory: Memory) -> tuple[object, MemoryId]:

@@ -66,10 +66,20 @@ def joined(blobs: Sequence[bytes], size: int) -> bytes:
     return data
 
 
+def directions_of(halves: Halves) -> Singles:
+    """Kept vectors as an embedder gives them: of length 1."""
+    return unit(halves.astype(np.float32))
+
+
 def exact_cosines(vectors: Sequence[bytes], query: Doubles) -> list[float]:
     """The cosines of a few kept vectors; equal ones have equal cosines."""
-    halves = np.frombuffer(joined(vectors, len(query) * HALF.itemsize), HALF)
-    return cosines_of(halves.reshape(len(vectors), len(query)), query)
+    return cosines_of(halves_in(vectors, len(query)), query)
+
+
+def halves_in(vectors: Sequence[bytes], dimensions: int) -> Halves:
+    """Kept vectors from their bytes, a row for each."""
+    halves = np.frombuffer(joined(vectors, dimensions * HALF.itemsize), HALF)
+    return halves.reshape(len(vectors), dimensions)
 
 
 def cosines_of(halves: Halves, query: Doubles) -> list[float]:

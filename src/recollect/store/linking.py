@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from recollect import errors
-from recollect.store import rows
+from recollect.store import feeds, rows
 from recollect.store.database import OnDatabase, Owned
 from recollect.types import Link, LinkKind, MemoryId, Scope
 
@@ -18,11 +18,15 @@ class LinksInDatabase(OnDatabase):
         """Keep a link; duplicates and supersede cycles are refused."""
         with self._writing(scope) as transaction:
             insert(transaction, link)
+            feeds.note_written(transaction, links=[link])
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """Close a link at `link.removed_at`; False when there is none to close."""
         with self._writing(scope) as transaction:
-            return bool(transaction.change("remove_link", rows.from_link(link)))
+            removed = bool(transaction.change("remove_link", rows.from_link(link)))
+            if removed:
+                feeds.note_written(transaction, links=[link])
+        return removed
 
     def has_links(self, scope: Scope) -> bool:
         """Whether a scope has any link, past or present."""
@@ -55,12 +59,20 @@ class LinksInDatabase(OnDatabase):
 
 def insert(transaction: Owned, link: Link) -> None:
     """Keep a link, inside a transaction of the caller."""
-    parameters = rows.from_link(link)
+    refuse_circle(transaction, link)
+    if not transaction.change("insert_link", rows.from_link(link)):
+        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
+
+
+def refuse_circle(transaction: Owned, link: Link) -> None:
+    """Make sure that a link makes no memory supersede itself.
+
+    Raises:
+        SupersedeCycle: it would.
+    """
     if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
-        reverse = parameters | {"source": link.target, "target": link.source}
+        reverse = rows.from_link(link) | {"source": link.target, "target": link.source}
         if transaction.row("supersedes_already", reverse):
             raise errors.SupersedeCycle(
                 f"{link.target} already supersedes {link.source}, directly or by way of others"
             )
-    if not transaction.change("insert_link", parameters):
-        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")

@@ -6,10 +6,10 @@ from collections.abc import Container, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from recollect import errors
+from recollect import analysis, errors
 from recollect.filters import says_more
 from recollect.protocols import History, Page, Sealed, Statistics
-from recollect.store import indexing, linking, mentions, rows, secrets, sharing, spaces
+from recollect.store import feeds, indexing, linking, rows, secrets, sharing, versions
 from recollect.store.arriving import Arrivals
 from recollect.store.database import OnDatabase, Owned
 from recollect.types import (
@@ -45,10 +45,11 @@ class MemoriesInDatabase(OnDatabase):
                 return AlreadyKnown(memory=known)
             if transaction.row("present_version", {"id": memory.id}):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            self._insert(transaction, memory, known_by)
+            versions.insert(self._database, transaction, memory, known_by)
             secrets.keep(transaction, sealed)
             for link in links:
                 linking.insert(transaction, link)
+            feeds.note_written(transaction, [memory.id], links)
         return Stored(memory=memory)
 
     def put_many(
@@ -59,6 +60,7 @@ class MemoriesInDatabase(OnDatabase):
             arrivals = Arrivals(self._database, transaction, siblings)
             outcomes = arrivals.admit(histories)
             arrivals.keep()
+            feeds.note_written(transaction, arrivals.kept)
         return outcomes
 
     def replace(
@@ -76,12 +78,13 @@ class MemoriesInDatabase(OnDatabase):
                 raise errors.DuplicateContent(
                     f"memory {following.known.id} already says exactly this"
                 )
-            _close(transaction, following.present, memory.updated_at)
+            versions.close(transaction, following.present, memory.updated_at)
             secrets.conceal(self._database, transaction, concealed, sealed)
-            self._insert(transaction, memory, following.known_by)
+            versions.insert(self._database, transaction, memory, following.known_by)
             secrets.keep(transaction, sealed)
             for link in links:
                 linking.insert(transaction, link)
+            feeds.note_written(transaction, [memory.id], links)
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
@@ -94,30 +97,17 @@ class MemoriesInDatabase(OnDatabase):
             known = following.known
             if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            _close(transaction, following.present, memory.updated_at)
-            self._insert(transaction, memory, following.known_by)
-
-    def _insert(self, transaction: Owned, memory: Memory, known_by: bytes) -> None:
-        """Add the present version of a memory, with all that belongs to it."""
-        [number] = transaction.numbers(1)
-        version = rows.from_memory(memory, None) | {"row": number, "content_hash": known_by}
-        [[row]] = transaction.rows("insert_memory", version)
-        if memory.deleted_at is None:
-            indexing.insert(self._database, transaction, {row: memory})
-            spaces.belong(self._database, transaction, row, memory)
-            mentions.belong(transaction, row, memory)
+            versions.close(transaction, following.present, memory.updated_at)
+            versions.insert(self._database, transaction, memory, following.known_by)
+            feeds.note_written(transaction, [memory.id])
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
-        parameters = {"ids": [*ids]}
         with self._writing(scope) as transaction:
-            spaces.forget(transaction, ids)
-            mentions.forget(transaction, ids)
-            secrets.forget(transaction, ids)
-            transaction.change("forget_shares", parameters)
-            for statement in ("delete_links", "delete_indexed", "delete_memories"):
-                transaction.change(statement, parameters)
+            gone = feeds.about_to_go(transaction, ids)
+            versions.purge(transaction, ids)
             indexing.forgotten(self._database, transaction)
+            feeds.note(transaction, gone)
         return self.scrub()
 
     def scrub(self) -> bool:
@@ -146,6 +136,14 @@ class MemoriesInDatabase(OnDatabase):
         """Every version of a memory, oldest first."""
         found = self._database.read("versions", {"owner": scope.user, "id": id})
         return [*map(rows.to_memory, found)]
+
+    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+        """The oldest other memory with the same content that is neither deleted nor superseded."""
+        if memory.sensitive:
+            return None
+        said = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
+        found = self._database.read("known", said | {"owner": scope.user})
+        return rows.to_memory(found[0]) if found else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
@@ -216,9 +214,3 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
     """The live memory with the same content, other than itself."""
     row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
     return rows.to_memory(row) if row else None
-
-
-def _close(transaction: Owned, present: Memory, at: datetime) -> None:
-    """End the present version of a memory."""
-    place = {"id": present.id, "version": present.version}
-    transaction.change("close_version", place | {"replaced_at": rows.from_time(at)})

@@ -10,7 +10,15 @@ from recollect.statements import statements_of
 
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
 FILES = {
-    "sqlite": ("queries.sql", "graph.sql", "sharing.sql", "accounts.sql", "moving.sql"),
+    "sqlite": (
+        "queries.sql",
+        "graph.sql",
+        "sharing.sql",
+        "accounts.sql",
+        "syncing.sql",
+        "inbox.sql",
+        "moving.sql",
+    ),
     "postgres": (
         "queries.sql",
         "graph.sql",
@@ -18,6 +26,8 @@ FILES = {
         "vectors.sql",
         "sharing.sql",
         "accounts.sql",
+        "syncing.sql",
+        "inbox.sql",
         "migrate.sql",
         "status.sql",
         "distribute.sql",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.protocols import Job, WorkCount, WorkState
 from recollect.store import rows
-from recollect.store.database import OnDatabase
+from recollect.store.database import Database, OnDatabase, Parameters, Transaction
 from recollect.types import Space
 
 if TYPE_CHECKING:
@@ -41,18 +41,8 @@ class WorkInDatabase(OnDatabase):
         """Keep the vectors and remove the jobs, in one transaction; how many were new."""
         encoded = self._database.vector_parameters(space, vectors, len(jobs))
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
-            number = transaction.row("space_number", {"key": space.key})
-            if number is None:  # the space was dropped meanwhile, and its jobs with it
-                return 0
-            place = {"space": number[0], "key": space.key}
-            keeping = [
-                {**place, "owner": job.owner, "number": job.number, **vector}
-                for job, vector in zip(jobs, encoded, strict=True)
-            ]
-            statements = self._database.steps.keep_vector
-            kept, *_ = [transaction.change_each(each, keeping) for each in statements]
-            transaction.change_each("finish_job", keeping)
-        return kept
+            places = [{"owner": job.owner, "number": job.number} for job in jobs]
+            return keep_vectors(self._database, transaction, space, places, encoded)
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
@@ -91,6 +81,28 @@ class WorkInDatabase(OnDatabase):
         asked = {"kinds": None if kinds is None else [*kinds]}
         [[due]] = self._database.read("next_due", asked)
         return None if due is None else max(now, rows.to_time(due))
+
+
+def keep_vectors(
+    database: Database,
+    transaction: Transaction,
+    space: Space,
+    jobs: Sequence[Parameters],
+    vectors: Sequence[Parameters],
+) -> int:
+    """Keep the vectors of jobs, which name their owners, and remove these; how many were new.
+
+    Inside a transaction of the caller.
+    """
+    number = transaction.row("space_number", {"key": space.key})
+    if number is None:  # the space was dropped meanwhile, and its jobs with it
+        return 0
+    place = {"space": number[0], "key": space.key}
+    keeping = [{**place, **job, **vector} for job, vector in zip(jobs, vectors, strict=True)]
+    statements = database.steps.keep_vector
+    kept, *_ = [transaction.change_each(each, keeping) for each in statements]
+    transaction.change_each("finish_job", keeping)
+    return kept
 
 
 def _to_job(row: tuple[object, ...]) -> Job:

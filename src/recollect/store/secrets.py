@@ -10,7 +10,7 @@ from typing import Any
 from recollect import analysis
 from recollect.errors import KeyRetired
 from recollect.protocols import AuditEntry, Sealed
-from recollect.store import indexing, mentions, rows
+from recollect.store import forgetting, indexing, rows
 from recollect.store.database import Database, OnDatabase, Owned
 from recollect.types import Memory, MemoryId, Scope, UserId
 
@@ -82,11 +82,16 @@ def keep(transaction: Owned, sealed: Sequence[Sealed]) -> None:
     """Keep records; those under a key that was rotated away are refused."""
     if not sealed:
         return
-    retired = {row[0] for row in transaction.rows("retired_keys")}
+    gone = retired(transaction)
     for record in sealed:
-        if record.key_id in retired:
+        if record.key_id in gone:
             raise KeyRetired(f"the key {record.key_id} was rotated away")
         transaction.change("keep_secret", asdict(record))
+
+
+def retired(transaction: Owned) -> frozenset[str]:
+    """The keys under which no more records are taken."""
+    return frozenset(row[0] for row in transaction.rows("retired_keys"))
 
 
 def content_hash(transaction: Owned, memory: Memory, sealed: Sequence[Sealed]) -> bytes:
@@ -125,9 +130,7 @@ def conceal(
             "content_hash": fingerprints[memory.version],
         }
         for [row] in transaction.rows("conceal_version", overwritten):
-            for statement in ("forget_indexed_row", "forget_vectors_of_row", "forget_jobs_of_row"):
-                transaction.change(statement, {"row": row})
-            mentions.forget_rows(transaction, [row])
+            forgetting.forget_rows(transaction, [row])
             if memory.deleted_at is None:
                 indexing.insert(database, transaction, {row: memory})
     if concealed:

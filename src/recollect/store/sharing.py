@@ -8,7 +8,7 @@ from typing import Any
 from recollect import errors
 from recollect.concepts import Concept, ConceptName
 from recollect.protocols import LexicalStatistics
-from recollect.store import rows, seen_concepts
+from recollect.store import feeds, rows, seen_concepts
 from recollect.store.database import Database, OnDatabase, Owned, Parameters, Row
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
 
@@ -37,13 +37,17 @@ class SharingInDatabase(OnDatabase):
                 transaction.change("end_share", parameters | ended)
             [number] = transaction.numbers(1)
             transaction.change("insert_share", parameters | {"number": number})
+            feeds.note_share(transaction, share)
         return share
 
     def end_share(self, scope: Scope, share: Share) -> bool:
         """End the share of the same thing with the same reader; False when there is none."""
         with self._writing(scope) as transaction:
             ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
-            return bool(transaction.change("end_share", rows.from_share(share) | ended))
+            has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
+            if has_ended:
+                feeds.note_share(transaction, share)
+        return has_ended
 
     def shares(self, scope: Scope) -> list[Share]:
         """What the scope's owner shares, oldest first; ended ones are left out."""

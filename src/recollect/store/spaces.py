@@ -9,7 +9,7 @@ from recollect.embedded_text import embedded_text
 from recollect.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
 from recollect.store import rows
 from recollect.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
-from recollect.types import Filter, Memory, MemoryId, Space
+from recollect.types import Filter, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
     from recollect.protocols import Vector
@@ -25,6 +25,11 @@ class VectorSearch(Protocol):
         self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
         """How near these memories are to a query, as far as they are admitted and embedded."""
+
+    def present(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Vector]:
+        """The vectors of the present versions of these memories, if the space is the active one."""
 
 
 class SpacesInDatabase(OnDatabase):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from recollect.proposals import Proposal, ProposalState
-from recollect.types import Scope, UserId
+from recollect.proposals import REDACTED, Proposal, ProposalState
+from recollect.types import MemoryId, Scope, UserId
 
 
 class InboxInMemory:
@@ -72,6 +72,24 @@ class InboxInMemory:
         """How many there are in each state."""
         with self._lock:
             return dict(Counter(x.state for x in self._proposals[scope.user].values()))
+
+    def _redact(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
+        """Remove what proposals say that name one of these memories."""
+        gone = [json.dumps(id_) for id_ in ids]
+        kept = self._proposals[scope.user]
+        for proposal in [*kept.values()]:
+            parts = (proposal.memories, proposal.evidence, proposal.change, proposal.undo)
+            said = json.dumps(parts)
+            if any(id_ in said for id_ in gone):
+                was_open = proposal.state is ProposalState.OPEN
+                kept[proposal.id] = replace(
+                    proposal,
+                    reason=REDACTED,
+                    evidence={},
+                    change={},
+                    undo={},
+                    state=ProposalState.DISMISSED if was_open else proposal.state,
+                )
 
 
 def _as_kept(proposal: Proposal) -> Proposal:

@@ -14,6 +14,7 @@ from recollect.protocols import Gone, History, Received, SpaceState
 from recollect.receipts import Receipts, flaw_of, versions_kept
 from recollect.testing.feeds import digests, subject_of
 from recollect.testing.holdings import Holdings, Row
+from recollect.testing.inbox import InboxInMemory
 from recollect.testing.queue import is_readable
 from recollect.testing.sharing import shared
 from recollect.testing.syncing import FeedInMemory
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from recollect.protocols import Vector
 
 
-class SyncingInMemory(FeedInMemory):
+class SyncingInMemory(InboxInMemory, FeedInMemory):
     """Satisfies `recollect.protocols.Syncing`."""
 
     _retired: dict[str, datetime]
@@ -88,33 +89,31 @@ class SyncingInMemory(FeedInMemory):
         gone = [*dict.fromkeys([*state.digests, *digests(owned.rows, id)])]
         links = {subject_of(link) for link in owned.links if id in (link.source, link.target)}
         owned.forget(frozenset([id]))
+        self._redact(scope, [id])
         return gone, [*sorted(links), *self._forget_shares(scope, frozenset([id]))]
 
     def _take_history(
         self, scope: Scope, owned: Holdings, subject: Subject, state: History
     ) -> None:
-        for record in state.sealed:
-            if record.key_id in self._retired:
-                raise KeyRetired(f"the key {record.key_id} was rotated away")
         present = owned.history(subject)
         kept = versions_kept(present, state)
+        records = [record for record in state.sealed if record.version > kept]
+        for record in records:
+            if record.key_id in self._retired:
+                raise KeyRetired(f"the key {record.key_id} was rotated away")
         owned.forget_behind(subject, kept)
         ends = [later.updated_at for later in state.versions[1:]]
         if 0 < kept == len(present.versions) < len(state.versions):
             owned.close(owned.at(None)[state.versions[0].id], ends[kept - 1])
         for memory, end in [*zip(state.versions, [*ends, None], strict=True)][kept:]:
             owned.insert(replace(memory, owner=scope.user), end)
-        owned.sealed.extend(record for record in state.sealed if record.version > kept)
+        owned.sealed.extend(records)
 
     def _take_share(self, scope: Scope, subject: Subject, state: ShareState) -> None:
-        known = next((x for x in self.shares(scope) if shared(x) == subject), None)
-        given = state.share and replace(state.share, owner=scope.user)
-        if known == given:
-            return
-        if known is not None:
-            self._shares.remove(known)
-        if given is not None:
-            self._shares.append(given)
+        held = [share for share in self.shares(scope) if shared(share) == subject]
+        self._shares = [share for share in self._shares if share not in held]
+        if state.share is not None:
+            self._shares.append(replace(state.share, owner=scope.user))
 
     # ---- vectors -------------------------------------------------------------------------------
 

@@ -36,7 +36,6 @@ from recollect.testing.holdings import (
     statistics,
     when_made,
 )
-from recollect.testing.inbox import InboxInMemory
 from recollect.testing.receiving import SyncingInMemory
 from recollect.testing.secrets import SecretsInMemory
 from recollect.types import (
@@ -56,7 +55,6 @@ class MemoryStore(
     AccountsInMemory,
     SecretsInMemory,
     SyncingInMemory,
-    InboxInMemory,
     GraphInMemory,
 ):
     """A store that lives and dies with the process; satisfies `recollect.protocols.Store`."""
@@ -170,6 +168,7 @@ class MemoryStore(
             with self._write(scope) as owned:
                 owned.forget(gone)
             self._note(scope, dict.fromkeys(self._forget_shares(scope, gone), ()))
+            self._redact(scope, ids)
         return True
 
     # ---- reading -------------------------------------------------------------------------------
@@ -193,6 +192,10 @@ class MemoryStore(
         """Every version of a memory, oldest first."""
         versions = [row.memory for row in self._read(scope).rows if row.memory.id == id]
         return sorted(versions, key=lambda memory: memory.version)
+
+    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+        """The oldest other memory with the same content that is neither deleted nor superseded."""
+        return None if memory.sensitive else self._read(scope).known(memory)
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError
@@ -101,12 +100,7 @@ class Chat:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def ask(self, system: str, text: str, shape: type[Shape]) -> Answered[Shape] | Unusable:

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.calls import CallFailed, Patience
+from recollect.chat.budget import DailyTokens
 from recollect.chat.client import NotAChat
-from recollect.chat.dialects import DIALECTS
+from recollect.chat.dialects import DIALECTS, prompt_tokens
+from recollect.chat.metered import PATIENCE, Address, MeteredChat
 from recollect.concepts import Extraction
 from recollect.errors import ExtractorFailure, InvalidSetting
 from recollect.graph.llm import prompt
 from recollect.graph.llm.answers import Flaw, read
-from recollect.graph.llm.asking import PATIENCE, Address, MeteredChat
-from recollect.graph.llm.budget import DailyTokens
 from recollect.graph.llm.cache import ExtractionCache
 from recollect.types import Memory
 
@@ -157,9 +157,9 @@ class LlmExtractor:
             for part in prompt.packed(missing):
                 asked = prompt.question(prompt.tagged(part))
                 requests += 1
-                prompted += prompt.prompt_tokens(asked)
+                prompted += prompt_tokens(asked)
                 answered += sum(map(prompt.likely_tokens, part))
-                most += prompt.prompt_tokens(asked) + asked.most_tokens
+                most += prompt_tokens(asked) + asked.most_tokens
         cost = (prompted * prices.prompt + answered * prices.answer) / 1e6 if prices else None
         return Estimate(total, cached, requests, prompted, answered, most, cost)
 

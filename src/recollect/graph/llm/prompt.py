@@ -126,11 +126,6 @@ def question(by_tag: Mapping[str, str]) -> Question:
     )
 
 
-def prompt_tokens(asked: Question) -> int:
-    """About how many tokens a question is; the form counts, as a server may put it into words."""
-    return tokens_of(asked.system) + tokens_of(asked.text) + tokens_of(json.dumps(asked.schema))
-
-
 def likely_tokens(text: str) -> int:
     """About how long the answer for a text is."""
     return _ANSWER_FRAME + round(_ANSWER_PER_TEXT * tokens_of(text[:MOST_CHARACTERS]))

@@ -29,11 +29,9 @@ def audit(
         return
     with found as memories:
         entries = memories.audit_log(limit, everybody=everybody)
-    run.reply(
+    run.reply_rows(
         {"entries": [lazy.machine_accounts.entry(entry) for entry in entries]},
-        lambda: [
-            lazy.render_accounts.audit(entries)
-            if entries
-            else lazy.render.data("Nothing was done that is to be accounted for.")
-        ],
+        entries,
+        lambda: lazy.render_accounts.audit(entries),
+        "Nothing was done that is to be accounted for.",
     )

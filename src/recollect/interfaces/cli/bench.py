@@ -148,10 +148,7 @@ def report(
     """Draw results as one HTML page that needs nothing else."""
     session = Session.of(ctx, as_json=as_json)
     written = lazy.bench.report(results, out)
-    session.reply(
-        {"file": str(out), "bytes": written},
-        lambda: [lazy.render.data(f"Wrote {out}")],
-    )
+    session.say({"file": str(out), "bytes": written}, f"Wrote {out}")
 
 
 @app.command("check")
@@ -210,7 +207,7 @@ def fingerprint(ctx: typer.Context, folder: Folder, as_json: options.Json = Fals
     """Print what identifies the content of a set."""
     session = Session.of(ctx, as_json=as_json)
     found = lazy.bench.fingerprint(folder)
-    session.reply({"fingerprint": found}, lambda: [lazy.render.data(found)])
+    session.say({"fingerprint": found}, found)
 
 
 @data_app.command("stats")

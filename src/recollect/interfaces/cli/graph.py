@@ -167,9 +167,9 @@ def export_graph(
             write(piece)
         counts = memories.graph_counts()
     if output != lazy.lines.STANDARD:  # else it would mix with what was written
-        run.reply(
+        run.say(
             {"file": output, "format": to, "concepts": counts.concepts},
-            lambda: [lazy.render.data(f"Exported the graph to {output}")],
+            f"Exported the graph to {output}",
         )
 
 

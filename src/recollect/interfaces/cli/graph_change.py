@@ -77,9 +77,7 @@ def retract(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
         memories.graph_retract(number)
-    run.reply(
-        {"retracted": number}, lambda: [lazy.render.data(f"Relation {number} is believed no more.")]
-    )
+    run.say({"retracted": number}, f"Relation {number} is believed no more.")
 
 
 def merge(
@@ -100,10 +98,7 @@ def merge(
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
         merged = memories.graph_merge(alias, into, reason=reason)
-    run.reply(
-        dataclasses.asdict(merged),
-        lambda: [lazy.render.data(f"{merged.alias} now means {merged.into}.")],
-    )
+    run.say(dataclasses.asdict(merged), f"{merged.alias} now means {merged.into}.")
 
 
 def unmerge(
@@ -120,9 +115,7 @@ def unmerge(
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
         name = memories.graph_unmerge(alias)
-    run.reply(
-        {"unmerged": name}, lambda: [lazy.render.data(f"{name} is a concept of its own again.")]
-    )
+    run.say({"unmerged": name}, f"{name} is a concept of its own again.")
 
 
 def merges(

@@ -81,13 +81,11 @@ def list_keys(
         return
     with found as memories:
         keys = memories.keys(user)
-    run.reply(
+    run.reply_rows(
         {"keys": [lazy.machine_accounts.key(key) for key in keys]},
-        lambda: [
-            lazy.render_accounts.keys(keys, _now())
-            if keys
-            else lazy.render.data("There are no keys: `recollect key create USER` makes one.")
-        ],
+        keys,
+        lambda: lazy.render_accounts.keys(keys, _now()),
+        "There are no keys: `recollect key create USER` makes one.",
     )
 
 
@@ -116,10 +114,7 @@ def revoke(ctx: typer.Context, key: _KeyId, as_json: options.Json = False) -> No
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
         revoked = memories.revoke_key(key)
-    run.reply(
-        lazy.machine_accounts.key(revoked),
-        lambda: [lazy.render.data(f"The key {revoked.id} opens nothing any more.")],
-    )
+    run.say(lazy.machine_accounts.key(revoked), f"The key {revoked.id} opens nothing any more.")
 
 
 def _show(run: Session, made: NewKey) -> None:

@@ -14,9 +14,12 @@ from recollect.interfaces.cli import (
     audit,
     bench,
     change,
+    curate,
     db,
     graph,
+    hooks,
     key,
+    learn,
     mcp,
     move,
     moving,
@@ -24,6 +27,7 @@ from recollect.interfaces.cli import (
     secret,
     serve,
     share,
+    sync,
     upkeep,
     user,
     work,
@@ -88,6 +92,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "why": read.why,
     "timeline": read.timeline,
     "stats": read.stats,
+    "learn": learn.learn,
+    "brief": learn.brief,
     "import": move.import_memories,
     "export": move.export_memories,
     "migrate-store": moving.migrate_store,
@@ -104,11 +110,14 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for _name, _command in COMMANDS.items():
     app.command(_name)(guarded(_command))
 app.add_typer(graph.app, name="graph")
+app.add_typer(curate.app, name="curate")
 app.add_typer(secret.app, name="secret")
 app.add_typer(share.app, name="share")
+app.add_typer(sync.app, name="sync")
 app.add_typer(user.app, name="user")
 app.add_typer(key.app, name="key")
 app.add_typer(db.app, name="db")
+app.add_typer(hooks.app, name="hooks")
 app.add_typer(bench.app, name="bench")
 
 

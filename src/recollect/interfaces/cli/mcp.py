@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from recollect.app import Recollect
+from recollect.errors import InvalidSetting
 from recollect.interfaces.cli import options
 from recollect.interfaces.cli.session import Session
 
@@ -27,6 +29,9 @@ def mcp(
         str | None,
         typer.Option("--key", help="The key for it; RECOLLECT_SERVER_KEY hides it from others."),
     ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="A file that holds the key for it.")
+    ] = None,
     describe: Annotated[
         bool, typer.Option("--describe", help="Show what an agent is told, and end.")
     ] = False,
@@ -41,7 +46,7 @@ def mcp(
     if where is None:
         _serve_store(run)
     else:
-        _serve_server(run, where, key)
+        _serve_server(run, where, key or (None if key_file is None else _key_in(key_file)))
 
 
 def _serve_store(run: Session) -> None:
@@ -62,6 +67,13 @@ def _serve_server(run: Session, where: str, key: str | None) -> None:
 
     with Client(where, key or run.settings.server_key) as client:
         stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
+
+
+def _key_in(file: Path) -> str:
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidSetting(f"--key-file {str(file)!r} holds no key that can be read") from exc
 
 
 def _describe(run: Session) -> None:

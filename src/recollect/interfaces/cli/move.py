@@ -77,10 +77,7 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
     if file != lazy.lines.STANDARD:
         many = lazy.render.many
         counted = f"{many(done.memories, 'memory', 'memories')} and {many(done.links, 'link')}"
-        run.reply(
-            {"file": file, **dataclasses.asdict(done)},
-            lambda: [lazy.render.data(f"Exported {counted} to {file}")],
-        )
+        run.say({"file": file, **dataclasses.asdict(done)}, f"Exported {counted} to {file}")
 
 
 def _summary(done: Imported) -> str:

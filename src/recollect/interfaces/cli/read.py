@@ -138,11 +138,11 @@ def list_memories(
     with app_or_none as app:
         found = app.list(limit=limit, after=after, newest_first=not oldest_first, **fields)
         states = app.states(found)
-    run.reply(
+    run.reply_rows(
         {"memories": lazy.machine.memories(found, states)},
-        lambda: [
-            lazy.render.memories(found, states) if found else lazy.render.data(_NOTHING_LISTED)
-        ],
+        found,
+        lambda: lazy.render.memories(found, states),
+        _NOTHING_LISTED,
     )
 
 

@@ -45,9 +45,8 @@ def get(
         memory = memories.get(id)
         content = memories.secret_get(memory.id, version=version, agent=agent or _HERE)
     if as_json or sys.stdout.isatty():
-        run.reply(
-            {"id": memory.id, "version": version or memory.version, "content": content},
-            lambda: [lazy.render.data(content)],
+        run.say(
+            {"id": memory.id, "version": version or memory.version, "content": content}, content
         )
     else:
         typer.echo(content)  # as it is: something else reads it
@@ -65,13 +64,11 @@ def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
     with found as memories:
         sensitive = memories.sensitive()
         states = memories.states(sensitive)
-    run.reply(
+    run.reply_rows(
         {"memories": lazy.machine.memories(sensitive, states)},
-        lambda: [
-            lazy.render.memories(sensitive, states)
-            if sensitive
-            else lazy.render.data("No memory is sensitive.")
-        ],
+        sensitive,
+        lambda: lazy.render.memories(sensitive, states),
+        "No memory is sensitive.",
     )
 
 
@@ -86,13 +83,11 @@ def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Js
         return
     with found as memories:
         entries = memories.secret_audit(limit)
-    run.reply(
+    run.reply_rows(
         {"entries": [entry._asdict() for entry in entries]},
-        lambda: [
-            lazy.render_secret.audit(entries)
-            if entries
-            else lazy.render.data("Nobody has asked for a secret.")
-        ],
+        entries,
+        lambda: lazy.render_secret.audit(entries),
+        "Nobody has asked for a secret.",
     )
 
 
@@ -132,7 +127,7 @@ def key(
     run = Session.of(ctx, as_json=as_json)
     if new:
         made = Key.new()
-        run.reply({"key": made.text, "id": made.id}, lambda: [lazy.render.data(made.text)])
+        run.say({"key": made.text, "id": made.id}, made.text)
         return
     found = run.find()
     if found is None:  # a key may be there before the first memory

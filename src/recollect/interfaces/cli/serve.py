@@ -39,6 +39,12 @@ def serve(
             help="Serve a coding agent's memories, from a file that goes away, with a first key.",
         ),
     ] = False,
+    idle_exit: Annotated[
+        float | None,
+        typer.Option(
+            "--idle-exit", metavar="SECONDS", min=1, help="End when nobody asked for so long."
+        ),
+    ] = None,
     as_json: options.Json = False,
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
@@ -50,7 +56,7 @@ def serve(
     with _memories(run.settings.model_copy(update=said), demo=demo) as app:
         settings = app.settings
         made = app.first_key() if first_key or demo else None
-        server = serving.prepare(app, settings)
+        server = serving.prepare(app, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if as_json:
             write_json(places, sys.stdout)

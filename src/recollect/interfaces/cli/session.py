@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +66,11 @@ class Session:
         return self.settings.store
 
     @property
+    def named_config(self) -> Path | None:
+        """The configuration file that was named before the command, if one was."""
+        return self._options.config
+
+    @property
     def config_file(self) -> Path:
         """Where the configuration file is looked for."""
         return self.configuration.file
@@ -120,6 +125,20 @@ class Session:
             write_json(data, sys.stdout)
         else:
             self.show(human())
+
+    def say(self, data: object, sentence: str) -> None:
+        """Print the answer, which is one sentence for a person."""
+        self.reply(data, lambda: [lazy.render.data(sentence)])
+
+    def reply_rows(
+        self,
+        data: object,
+        rows: Sized,
+        table: Callable[[], RenderableType],
+        without: str,
+    ) -> None:
+        """Print rows; for a person as a table, or a sentence when there are none."""
+        self.reply(data, lambda: [table() if rows else lazy.render.data(without)])
 
     def reply_empty(self, data: object) -> None:
         """Print that there is nothing yet."""

@@ -24,10 +24,7 @@ def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
     run = Session.of(ctx, as_json=as_json)
     with run.open() as memories:
         user = memories.add_user(name)
-    run.reply(
-        lazy.machine_accounts.user(user),
-        lambda: [lazy.render.data(f"{user.name} is known from now on.")],
-    )
+    run.say(lazy.machine_accounts.user(user), f"{user.name} is known from now on.")
 
 
 @app.command("list")
@@ -41,13 +38,11 @@ def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
         return
     with found as memories:
         users = memories.users()
-    run.reply(
+    run.reply_rows(
         {"users": [lazy.machine_accounts.user(user) for user in users]},
-        lambda: [
-            lazy.render_accounts.users(users)
-            if users
-            else lazy.render.data("There are no users: `recollect user add NAME` adds the first.")
-        ],
+        users,
+        lambda: lazy.render_accounts.users(users),
+        "There are no users: `recollect user add NAME` adds the first.",
     )
 
 
@@ -58,10 +53,7 @@ def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> N
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
         user = memories.disable_user(name)
-    run.reply(
-        lazy.machine_accounts.user(user),
-        lambda: [lazy.render.data(f"No key of {user.name} opens anything from now on.")],
-    )
+    run.say(lazy.machine_accounts.user(user), f"No key of {user.name} opens anything from now on.")
 
 
 @app.command("enable")
@@ -71,7 +63,4 @@ def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> No
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
         user = memories.enable_user(name)
-    run.reply(
-        lazy.machine_accounts.user(user),
-        lambda: [lazy.render.data(f"The keys of {user.name} are good again.")],
-    )
+    run.say(lazy.machine_accounts.user(user), f"The keys of {user.name} are good again.")

@@ -6,7 +6,6 @@ import asyncio
 import functools
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from types import TracebackType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVar, Unpack
 
 import httpx
@@ -133,6 +132,8 @@ class Client(_AnyClient[httpx.Client]):
     unshare_tag = _blocking(ServerVerbs.unshare_tag)
     shared_with_me = _blocking(ServerVerbs.shared_with_me)
     my_shares = _blocking(ServerVerbs.my_shares)
+    learn = _blocking(ServerVerbs.learn)
+    brief = _blocking(ServerVerbs.brief)
     users = _blocking(ServerVerbs.users)
     add_user = _blocking(ServerVerbs.add_user)
     disable_user = _blocking(ServerVerbs.disable_user)
@@ -162,12 +163,7 @@ class Client(_AnyClient[httpx.Client]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _run(self, steps: Steps[Result]) -> Result:
@@ -228,6 +224,8 @@ class AsyncClient(_AnyClient[httpx.AsyncClient]):
     unshare_tag = _awaited(ServerVerbs.unshare_tag)
     shared_with_me = _awaited(ServerVerbs.shared_with_me)
     my_shares = _awaited(ServerVerbs.my_shares)
+    learn = _awaited(ServerVerbs.learn)
+    brief = _awaited(ServerVerbs.brief)
     users = _awaited(ServerVerbs.users)
     add_user = _awaited(ServerVerbs.add_user)
     disable_user = _awaited(ServerVerbs.disable_user)
@@ -258,12 +256,7 @@ class AsyncClient(_AnyClient[httpx.AsyncClient]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def _run(self, steps: Steps[Result]) -> Result:

@@ -14,9 +14,9 @@ from recollect import errors, ids
 from recollect.app.recollect import Place
 from recollect.interfaces import cursors
 from recollect.interfaces.client import nouns, recalled
-from recollect.interfaces.client.accounts import AccountVerbs
 from recollect.interfaces.client.asking import BY_NAME, request
 from recollect.interfaces.client.calling import Steps
+from recollect.interfaces.client.learning import LearningVerbs
 from recollect.interfaces.client.problems import unreadable
 from recollect.interfaces.verbs import answers as a
 from recollect.interfaces.verbs import requests as r
@@ -50,7 +50,7 @@ class ListPage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerVerbs(AccountVerbs):
+class ServerVerbs(LearningVerbs):
     """What can be asked of a server."""
 
     # ---- the write path ------------------------------------------------------------------------

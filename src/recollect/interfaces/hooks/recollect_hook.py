@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, __file__.rpartition("recollect_hook.py")[0] or ".")
 
-from importlib import import_module  # noqa: E402  the path comes first
+from importlib import import_module
 
 if __name__ == "__main__":
     import_module("standalone.main").main(sys.argv[1:])

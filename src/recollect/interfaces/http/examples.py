@@ -101,6 +101,11 @@ REQUESTS: dict[str, Data] = {
     "link": {"source": _OTHER["id"], "kind": "supersedes", "target": _MEMORY["id"]},
     "unlink": {"source": _OTHER["id"], "kind": "supersedes", "target": _MEMORY["id"]},
     "secret_get": {"version": 1},
+    "learn": {
+        "messages": [{"role": "user", "text": "From now on use pnpm. Why does the test fail?"}],
+        "project": "shop",
+        "session": "s-17",
+    },
     "share": {"right": "read"},
     "share_tag": {"right": "write"},
     "add_user": {"name": "grace"},
@@ -114,6 +119,25 @@ REQUESTS: dict[str, Data] = {
 
 #: By verb: its answer.
 ANSWERS: dict[str, Data] = {
+    "learn": {
+        "mode": "rules",
+        "read_by": "rules",
+        "dry_run": False,
+        "stored": [
+            {
+                "text": "Use pnpm.",
+                "lesson": "preference",
+                "category": "preferences",
+                "id": "q2m8xt0vd5ja",
+                "reason": "",
+            }
+        ],
+        "proposed": [],
+        "known": [],
+        "refused": [],
+        "notes": [],
+    },
+    "brief": {"memories": [_MEMORY]},
     "store": {"outcome": "stored", "memory": _MEMORY},
     "recall": {
         "query": "where is the staging database",

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from time import monotonic
 from types import FrameType
 
 import uvicorn
@@ -30,9 +31,12 @@ class Serving(uvicorn.Server):
     It has its port from the start, so that others can be told where it will be.
     """
 
-    def __init__(self, app: FastAPI, settings: Settings) -> None:
+    def __init__(self, app: FastAPI, settings: Settings, *, idle_exit: float | None = None) -> None:
         self.app = app
         self._socket = _listening(settings)
+        self._idle_exit = idle_exit  # seconds without a request after which it ends by itself
+        self._asked = 0  # requests so far
+        self._idle_since = monotonic()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -62,6 +66,16 @@ class Serving(uvicorn.Server):
         """Have it stop, from another thread."""
         self.should_exit = True
 
+    async def on_tick(self, counter: int) -> bool:
+        """Look several times a second whether it is time to end."""
+        asked = self.server_state.total_requests
+        if asked != self._asked or self.server_state.tasks:
+            self._asked, self._idle_since = asked, monotonic()
+        idle = monotonic() - self._idle_since
+        return await super().on_tick(counter) or (
+            self._idle_exit is not None and idle > self._idle_exit
+        )
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Stop on a signal. Unlike uvicorn's own, it does not die of it afterwards."""
@@ -84,14 +98,14 @@ class Serving(uvicorn.Server):
         self.should_exit = True
 
 
-def prepare(recollect: Recollect, settings: Settings) -> Serving:
+def prepare(recollect: Recollect, settings: Settings, *, idle_exit: float | None = None) -> Serving:
     """A server of a memory, ready to run.
 
     Raises:
         InvalidSetting: it must not, or it cannot listen there.
     """
     auth.check_start(recollect, settings)
-    return Serving(build(recollect, settings), settings)
+    return Serving(build(recollect, settings), settings, idle_exit=idle_exit)
 
 
 def _listening(settings: Settings) -> socket.socket:

@@ -10,7 +10,7 @@ import mcp_types as types
 from recollect.errors import MemoryNotFound
 from recollect.interfaces.mcp import texts
 from recollect.interfaces.mcp.asking import Asking, Context, request
-from recollect.interfaces.verbs import answers as a
+from recollect.interfaces.verbs.learning import BriefAnswer
 from recollect.remember.secrets import masked
 
 MEMORY = "recollect://memory/{id}"
@@ -18,9 +18,6 @@ BRIEF = "recollect://brief"
 
 _MEMORY = re.compile(r"recollect://memory/([^/?#]+)")
 _TEXT = "text/plain"
-_NEWEST = 5  # memories in a brief
-_IMPORTANT = 5
-_LOOKED_AT = 200  # the newest memories, among which the most important are looked for
 
 
 class Resources:
@@ -39,7 +36,7 @@ class Resources:
             uri=BRIEF,
             name="brief",
             title="Session brief",
-            description="How much is remembered, the newest and the most important of it.",
+            description="How much is remembered, and the most important and newest of it.",
             mime_type=_TEXT,
         )
         return types.ListResourcesResult(resources=[brief])
@@ -85,14 +82,10 @@ class Resources:
 
     async def _brief(self, context: Context) -> str:
         counts = await self._asking(context, *request("stats"))
-        page = await self._asking(context, *request("list", limit=_LOOKED_AT))
-        if not isinstance(page, a.ListAnswer):
-            raise TypeError(type(page).__name__)
-        newest = page.memories[:_NEWEST]
-        others = sorted(page.memories[_NEWEST:], key=lambda each: -each.importance)[:_IMPORTANT]
+        brief = await self._asking(context, *request("brief"))
+        if not isinstance(brief, BriefAnswer):
+            raise TypeError(type(brief).__name__)
         parts = [texts.of_answer(counts)]
-        if newest:
-            parts += ["Newest:", texts.of_memories(newest)]
-        if others:
-            parts += [f"Most important of the newest {_LOOKED_AT}:", texts.of_memories(others)]
+        if brief.memories:
+            parts += ["Most important and newest:", texts.of_memories(brief.memories)]
         return "\n\n".join(parts)

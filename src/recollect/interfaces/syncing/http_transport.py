@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Self, TypeVar
 
 import pydantic_core
@@ -51,6 +50,11 @@ class HttpSyncServer:
 
     def __repr__(self) -> str:
         return f"HttpSyncServer({self._calls.where!r})"
+
+    @property
+    def url(self) -> str:
+        """Where it is, without anything secret."""
+        return self._calls.where
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
         """The changes behind a number.
@@ -101,12 +105,7 @@ class HttpSyncServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _check(self, user: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, BeforeValidator, Field
 
 from recollect import ids
 from recollect.interfaces.verbs.answers import Answer
@@ -18,16 +18,22 @@ from recollect.types import LinkKind, Right, Trust
 MOST_CHANGES = 1_000  # of one answer
 MOST_OPERATIONS = 1_000  # of one request
 
-_LARGEST = 2**63 - 1  # a number that every store can hold
-_MOST_VERSIONS = 2**31 - 1  # likewise
+_LARGEST = 2**53 - 1  # a number that every reader of JSON can hold
+_MOST_VERSIONS = 2**31 - 1  # a number that every store can hold
 _ID = rf"^[{ids.ALPHABET}]{{{ids.LENGTH}}}$"
 _BASE64 = r"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+
+def _whole(value: object) -> object:
+    """A whole number as such: to JSON, 3.0 and 3 are the same."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 #: Bytes in base64; they are decoded where they are read, which says what is wrong with them.
 Base64 = Annotated[str, Field(json_schema_extra={"pattern": _BASE64})]
 Id = Annotated[str, Field(json_schema_extra={"pattern": _ID})]
-Number = Annotated[int, Field(ge=0, le=_LARGEST)]
-Version = Annotated[int, Field(ge=1, le=_MOST_VERSIONS)]
+Number = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
+Version = Annotated[int, Field(ge=1, le=_MOST_VERSIONS), BeforeValidator(_whole)]
 Digest = Annotated[str, Field(max_length=64)]
 Moment = AwareDatetime
 

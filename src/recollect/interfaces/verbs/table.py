@@ -9,8 +9,8 @@ from typing import Any
 
 from recollect.app import Recollect
 from recollect.interfaces.verbs import answers as a
+from recollect.interfaces.verbs import learning, running
 from recollect.interfaces.verbs import requests as r
-from recollect.interfaces.verbs import running
 from recollect.types import Access
 
 
@@ -278,6 +278,30 @@ VERBS: tuple[Verb, ...] = (
         path="/shares",
         tool="memory_my_shares",
         command="share list",
+    ),
+    Verb(
+        name="learn",
+        says="Learn preferences, decisions and corrections from what was said in a turn.",
+        request=learning.LearnRequest,
+        answer=learning.LearnAnswer,
+        run=learning.learn,
+        access=Access.WRITE,
+        method="POST",
+        path="/learn",
+        tool=None,  # a hook sends turns; an agent that knows what it learned stores it
+        command="learn",
+    ),
+    Verb(
+        name="brief",
+        says="What a session should begin with, for a project or at all.",
+        request=learning.BriefRequest,
+        answer=learning.BriefAnswer,
+        run=learning.brief,
+        access=Access.READ,
+        method="GET",
+        path="/brief",
+        tool=None,  # a resource: what an agent begins with it does not ask for
+        command="brief",
     ),
 )
 

@@ -136,5 +136,24 @@ TABLES = (
         key="id",
     ),
     _table("uses", "key_id day writes", key="key_id day"),
+    _table("feeds", "owner epoch head", key="owner"),
+    _table("changes", "owner kind name number gone refused", key="owner kind name"),
+    _table(
+        "peers",
+        "owner url user_name epoch cursor pulled_at pushed_at pull_error push_error",
+        key="owner",
+    ),
+    _table("peer_numbers", "owner kind name number", key="owner kind name"),
+    _table(
+        "conflicts",
+        "owner number kind subject_kind subject_name served other detail at resolved_at",
+        key="owner number",
+    ),
+    _table(
+        "proposals",
+        "owner id kind origin memories reason evidence change digest created_at"
+        " state decided_at undo",
+        key="owner id",
+    ),
     Table("index_facts", ("versions", "terms"), derived=True),
 )

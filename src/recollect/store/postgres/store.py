@@ -19,18 +19,22 @@ from recollect.protocols import (
 )
 from recollect.store import checking, indexing, rows
 from recollect.store.accounts import AccountsInDatabase
+from recollect.store.carrying import CarryingInDatabase
 from recollect.store.database import Owned
+from recollect.store.feeds import FeedsInDatabase
 from recollect.store.graph import GraphInDatabase
+from recollect.store.inbox import InboxInDatabase
 from recollect.store.linking import LinksInDatabase
 from recollect.store.memories import MemoriesInDatabase
+from recollect.store.peers import PeersInDatabase
 from recollect.store.postgres import migrate
 from recollect.store.postgres.facts import look, why_meaning_is_off
 from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.pool import Pool
 from recollect.store.queue import WorkInDatabase
+from recollect.store.receiving import ReceivingInDatabase
 from recollect.store.secrets import SecretsInDatabase
 from recollect.store.sharing import SharingInDatabase
-from recollect.store.spaces import SpacesInDatabase
 from recollect.types import Filter, Scope
 
 if TYPE_CHECKING:
@@ -44,12 +48,16 @@ _KINDS = (_EMBED, "extract")  # of work
 class PostgresStore(
     MemoriesInDatabase,
     LinksInDatabase,
-    SpacesInDatabase,
+    CarryingInDatabase,
     WorkInDatabase,
     SecretsInDatabase,
     AccountsInDatabase,
     GraphInDatabase,
     SharingInDatabase,
+    FeedsInDatabase,
+    PeersInDatabase,
+    ReceivingInDatabase,
+    InboxInDatabase,
 ):
     """Memories in a database: writers of one user take turns, others do not wait for them."""
 

@@ -13,9 +13,17 @@ import numpy as np
 
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
-from recollect.store.halves import HALF, PLACES, Doubles, Singles, direction_of, unit
+from recollect.store.halves import (
+    HALF,
+    PLACES,
+    Doubles,
+    Singles,
+    direction_of,
+    directions_of,
+    unit,
+)
 from recollect.store.postgres.costs import COSTS, Costs
-from recollect.store.postgres.halfvec import reals, written
+from recollect.store.postgres.halfvec import reals, received, written
 from recollect.store.postgres.samples import Samples
 from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
 from recollect.types import Filter, MemoryId, Scope, Space, UserId
@@ -138,6 +146,15 @@ class VectorSearch:
         wanted = {"key": space.key, "ids": [*dict.fromkeys(ids)], "query": reals(direction)}
         found = self._pool.read("cosines_of", rows.from_filter(filter) | wanted)
         return {id_: round(cosine, PLACES) for id_, cosine in found}
+
+    def present(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Singles]:
+        """The vectors of the present versions of these memories, if the space is the active one."""
+        asked = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
+        found = self._pool.read("present_vectors", asked)
+        halves = received([vector for _, vector in found], space.dimensions)
+        return dict(zip((id_ for id_, _ in found), directions_of(halves), strict=True))
 
     def _facts(self, scope: Scope, space: Space) -> Facts | None:
         """None when an owner has no vectors in a space."""

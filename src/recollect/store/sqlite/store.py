@@ -11,14 +11,18 @@ from recollect import analysis
 from recollect.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from recollect.store import indexing, rows
 from recollect.store.accounts import AccountsInDatabase
+from recollect.store.carrying import CarryingInDatabase
 from recollect.store.database import Owned
+from recollect.store.feeds import FeedsInDatabase
 from recollect.store.graph import GraphInDatabase
+from recollect.store.inbox import InboxInDatabase
 from recollect.store.linking import LinksInDatabase
 from recollect.store.memories import MemoriesInDatabase
+from recollect.store.peers import PeersInDatabase
 from recollect.store.queue import WorkInDatabase
+from recollect.store.receiving import ReceivingInDatabase
 from recollect.store.secrets import SecretsInDatabase
 from recollect.store.sharing import SharingInDatabase
-from recollect.store.spaces import SpacesInDatabase
 from recollect.store.sqlite import checking, migrate
 from recollect.store.sqlite.connections import translated
 from recollect.store.sqlite.file import SqliteFile
@@ -34,12 +38,16 @@ _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
 class SqliteStore(
     MemoriesInDatabase,
     LinksInDatabase,
-    SpacesInDatabase,
+    CarryingInDatabase,
     WorkInDatabase,
     SecretsInDatabase,
     AccountsInDatabase,
     GraphInDatabase,
     SharingInDatabase,
+    FeedsInDatabase,
+    PeersInDatabase,
+    ReceivingInDatabase,
+    InboxInDatabase,
 ):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 

@@ -15,7 +15,14 @@ import numpy as np
 from recollect.protocols import DenseAnswer, Nearby
 from recollect.store import rows
 from recollect.store.database import Database
-from recollect.store.halves import Doubles, Singles, direction_of, exact_cosines
+from recollect.store.halves import (
+    Doubles,
+    Singles,
+    direction_of,
+    directions_of,
+    exact_cosines,
+    halves_in,
+)
 from recollect.store.sqlite.matrix import (
     BLOCK,
     Matrix,
@@ -24,7 +31,7 @@ from recollect.store.sqlite.matrix import (
     best,
     spread,
 )
-from recollect.types import Filter, MemoryId, Space, UserId
+from recollect.types import Filter, MemoryId, Scope, Space, UserId
 
 _HELD_BYTES = 512 * 2**20  # of vectors in memory; the owners not asked for the longest make room
 _FILTERS_REMEMBERED = 16
@@ -70,6 +77,15 @@ class VectorSearch:
             return {}
         near, vectors = zip(*found, strict=True)
         return dict(zip(near, exact_cosines(vectors, direction), strict=True))
+
+    def present(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Singles]:
+        """The vectors of the present versions of these memories, if the space is the active one."""
+        asked = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
+        found = self._database.read("present_vectors", asked)
+        halves = halves_in([vector for _, vector in found], space.dimensions)
+        return dict(zip((id_ for id_, _ in found), directions_of(halves), strict=True))
 
     def _number(self, space: Space) -> int | None:
         """Under which number the file has a space."""

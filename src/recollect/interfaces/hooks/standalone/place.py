@@ -19,6 +19,8 @@ BRIEF_BYTES = 4_000
 LEAST_CONFIDENCE = 0.5  #: chosen on development queries: see the hooks in `benchmarks`
 
 _NAME = "recollect"
+# Nothing was installed but the plugin: the store of the user, served where servers are.
+_UNTOLD: dict[str, Any] = {"serve": [_NAME, "serve", "--idle-exit", "3600"]}
 _SECONDS = (0.05, 10.0)
 
 
@@ -30,7 +32,7 @@ class Place:
 
     def __init__(self, file: str) -> None:
         self.folder = os.path.dirname(file)
-        told = _read(file)
+        told = _read(file) if os.path.exists(file) else _UNTOLD
         self.url = _text(told, "url") or URL
         self.key_file = _text(told, "key_file")
         self.deadline = min(
@@ -91,5 +93,6 @@ def _text(told: dict[str, Any], name: str) -> str:
 
 def _number(told: dict[str, Any], name: str, default: float) -> float:
     value = told.get(name)
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0
-    return value if good else default
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return default
+    return value if 0 <= value < float("inf") else default

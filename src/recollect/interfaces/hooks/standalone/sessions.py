@@ -1,4 +1,4 @@
-"""What is known of a session of an agent: what it was given, what it stored, what it needs again."""
+"""What is known of an agent's session: what it was given, what it stored, what it needs again."""
 
 from __future__ import annotations
 

@@ -44,7 +44,16 @@ UNION ALL SELECT 'users', count(*), concat_ws(
 UNION ALL SELECT 'keys', count(*), concat_ws(
     ' ', max(created_at), count(*) FILTER (WHERE revoked_at < 9223372036854775807)
 ) FROM keys
-UNION ALL SELECT 'uses', count(*), sum(writes)::text FROM uses;
+UNION ALL SELECT 'uses', count(*), sum(writes)::text FROM uses
+UNION ALL SELECT 'feeds', count(*), sum(head)::text FROM feeds
+UNION ALL SELECT 'changes', count(*), concat_ws(' ', sum(number), count(refused)) FROM changes
+UNION ALL SELECT 'peers', count(*), concat_ws(' ', sum(cursor), max(pushed_at)) FROM peers
+UNION ALL SELECT 'peer_numbers', count(*), sum(number)::text FROM peer_numbers
+UNION ALL SELECT 'conflicts', count(*),
+(count(*) FILTER (WHERE resolved_at < 9223372036854775807))::text FROM conflicts
+UNION ALL SELECT 'proposals', count(*), concat_ws(
+    ' ', max(created_at), count(*) FILTER (WHERE state = 'open'), max(decided_at)
+) FROM proposals;
 
 -- fragment numbered
 SELECT owner, row AS number FROM memories
@@ -59,7 +68,9 @@ SELECT owner, min(number), max(number) FROM (/*numbered*/) AS used GROUP BY owne
 -- holds_anything: whether there is anything in the store that somebody could miss
 SELECT EXISTS (SELECT 1 FROM memories) OR EXISTS (SELECT 1 FROM concepts)
 OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys)
-OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users);
+OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users)
+OR EXISTS (SELECT 1 FROM feeds) OR EXISTS (SELECT 1 FROM peers)
+OR EXISTS (SELECT 1 FROM proposals);
 
 -- begin_snapshot: see the database as it is now until the transaction ends
 BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
@@ -92,7 +103,7 @@ DROP TABLE moving;
 -- clear: forget all that a store holds
 TRUNCATE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, retired_keys,
 audit, extractors, readings, concepts, mentions, relations, evidence, merges, shares, users, keys,
-uses RESTART IDENTITY;
+uses, feeds, changes, peers, peer_numbers, conflicts, proposals RESTART IDENTITY;
 
 -- settle_tenants: the owners, the last number of each and how much of theirs is in the index
 INSERT INTO tenants (owner, numbers, versions, terms)
@@ -122,7 +133,8 @@ SELECT setval(pg_get_serial_sequence('work', 'number'), max(number)) FROM work;
 
 -- analyse: let the planner know what has come
 ANALYZE tenants, memories, links, indexed, spaces, vectors, embedded, work, secrets, audit, readings,
-concepts, mentions, relations, evidence, merges, shares, users, keys, uses;
+concepts, mentions, relations, evidence, merges, shares, users, keys, uses,
+feeds, changes, peers, peer_numbers, conflicts, proposals;
 
 -- give_spaces: every space, with how many vectors it has
 SELECT s.number, s.key, s.description, s.state,
@@ -211,6 +223,31 @@ FROM keys WHERE id > :id ORDER BY id;
 -- give_uses: how often every key was used on each day
 SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
 
+-- give_feeds: whose changes are numbered
+SELECT owner, epoch, head FROM feeds
+WHERE owner > :owner ORDER BY owner;
+
+-- give_changes: every change
+SELECT owner, kind, name, number, gone, refused FROM changes
+WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
+
+-- give_peers: every server of a replica
+SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error FROM peers
+WHERE owner > :owner ORDER BY owner;
+
+-- give_peer_numbers: every number that a server gave
+SELECT owner, kind, name, number FROM peer_numbers
+WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
+
+-- give_conflicts: every conflict, resolved ones too
+SELECT owner, number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at FROM conflicts
+WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
+
+-- give_proposals: every proposal, decided ones too
+SELECT owner, id, kind, origin, memories, reason, evidence, change, digest, created_at, state,
+decided_at, undo
+FROM proposals WHERE (owner, id) > (:owner, :id) ORDER BY owner, id;
+
 -- take_spaces: keep a space; its vectors are counted when all are there
 INSERT INTO spaces (number, key, description, state) VALUES (:number, :key, :description, :state);
 
@@ -298,3 +335,39 @@ INSERT INTO keys (
 
 -- take_uses: keep how often a key was used on a day
 INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);
+
+-- take_feeds: keep a feed
+INSERT INTO feeds (owner, epoch, head)
+VALUES (:owner, :epoch, :head);
+
+-- take_changes: keep a change
+INSERT INTO changes (owner, kind, name, number, gone, refused)
+VALUES (:owner, :kind, :name, :number, :gone, :refused);
+
+-- take_peers: keep the server of a replica
+INSERT INTO peers (
+    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
+) VALUES (
+    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error
+);
+
+-- take_peer_numbers: keep a number that a server gave
+INSERT INTO peer_numbers (owner, kind, name, number)
+VALUES (:owner, :kind, :name, :number);
+
+-- take_conflicts: keep a conflict
+INSERT INTO conflicts (
+    owner, number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at
+) VALUES (
+    :owner, :number, :kind, :subject_kind, :subject_name, :served, :other, :detail, :at,
+    :resolved_at
+);
+
+-- take_proposals: keep a proposal
+INSERT INTO proposals (
+    owner, id, kind, origin, memories, reason, evidence, change, digest, created_at, state,
+    decided_at, undo
+) VALUES (
+    :owner, :id, :kind, :origin, :memories, :reason, :evidence, :change, :digest, :created_at,
+    :state, :decided_at, :undo
+);

@@ -34,7 +34,14 @@ UNION ALL SELECT 'users', count(*), coalesce(max(created_at), 0) || ' '
 || total(disabled_at < 9223372036854775807) FROM users
 UNION ALL SELECT 'keys', count(*), coalesce(max(created_at), 0) || ' '
 || total(revoked_at < 9223372036854775807) FROM keys
-UNION ALL SELECT 'uses', count(*), total(writes) FROM uses;
+UNION ALL SELECT 'uses', count(*), total(writes) FROM uses
+UNION ALL SELECT 'feeds', count(*), total(head) FROM feeds
+UNION ALL SELECT 'changes', count(*), total(number) || ' ' || count(refused) FROM changes
+UNION ALL SELECT 'peers', count(*), total(cursor) || ' ' || coalesce(max(pushed_at), 0) FROM peers
+UNION ALL SELECT 'peer_numbers', count(*), total(number) FROM peer_numbers
+UNION ALL SELECT 'conflicts', count(*), total(resolved_at < 9223372036854775807) FROM conflicts
+UNION ALL SELECT 'proposals', count(*), coalesce(max(created_at), 0) || ' ' || total(state = 'open')
+|| ' ' || coalesce(max(decided_at), 0) FROM proposals;
 
 -- number_ranges: from where to where the numbers of each owner go
 SELECT owner, min(number), max(number) FROM (
@@ -48,7 +55,9 @@ SELECT owner, min(number), max(number) FROM (
 -- holds_anything: whether there is anything in the store that somebody could miss
 SELECT EXISTS (SELECT 1 FROM memories) OR EXISTS (SELECT 1 FROM concepts)
 OR EXISTS (SELECT 1 FROM audit) OR EXISTS (SELECT 1 FROM retired_keys)
-OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users);
+OR EXISTS (SELECT 1 FROM shares) OR EXISTS (SELECT 1 FROM users)
+OR EXISTS (SELECT 1 FROM feeds) OR EXISTS (SELECT 1 FROM peers)
+OR EXISTS (SELECT 1 FROM proposals);
 
 -- is_unfinished: whether the store is one that is being moved into
 SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'moving');
@@ -181,6 +190,31 @@ FROM keys WHERE id > :id ORDER BY id;
 -- give_uses: how often every key was used on each day
 SELECT key_id, day, writes FROM uses WHERE (key_id, day) > (:key_id, :day) ORDER BY key_id, day;
 
+-- give_feeds: whose changes are numbered
+SELECT owner, epoch, head FROM feeds
+WHERE owner > :owner ORDER BY owner;
+
+-- give_changes: every change
+SELECT owner, kind, name, number, gone, refused FROM changes
+WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
+
+-- give_peers: every server of a replica
+SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error FROM peers
+WHERE owner > :owner ORDER BY owner;
+
+-- give_peer_numbers: every number that a server gave
+SELECT owner, kind, name, number FROM peer_numbers
+WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
+
+-- give_conflicts: every conflict, resolved ones too
+SELECT owner, number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at FROM conflicts
+WHERE (owner, number) > (:owner, :number) ORDER BY owner, number;
+
+-- give_proposals: every proposal, decided ones too
+SELECT owner, id, kind, origin, memories, reason, evidence, change, digest, created_at, state,
+decided_at, undo
+FROM proposals WHERE (owner, id) > (:owner, :id) ORDER BY owner, id;
+
 -- take_spaces: keep a space; its vectors are counted when they come
 INSERT INTO spaces (number, key, description, state) VALUES (:number, :key, :description, :state);
 
@@ -270,3 +304,39 @@ INSERT INTO keys (
 
 -- take_uses: keep how often a key was used on a day
 INSERT INTO uses (key_id, day, writes) VALUES (:key_id, :day, :writes);
+
+-- take_feeds: keep a feed
+INSERT INTO feeds (owner, epoch, head)
+VALUES (:owner, :epoch, :head);
+
+-- take_changes: keep a change
+INSERT INTO changes (owner, kind, name, number, gone, refused)
+VALUES (:owner, :kind, :name, :number, :gone, :refused);
+
+-- take_peers: keep the server of a replica
+INSERT INTO peers (
+    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
+) VALUES (
+    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error
+);
+
+-- take_peer_numbers: keep a number that a server gave
+INSERT INTO peer_numbers (owner, kind, name, number)
+VALUES (:owner, :kind, :name, :number);
+
+-- take_conflicts: keep a conflict
+INSERT INTO conflicts (
+    owner, number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at
+) VALUES (
+    :owner, :number, :kind, :subject_kind, :subject_name, :served, :other, :detail, :at,
+    :resolved_at
+);
+
+-- take_proposals: keep a proposal
+INSERT INTO proposals (
+    owner, id, kind, origin, memories, reason, evidence, change, digest, created_at, state,
+    decided_at, undo
+) VALUES (
+    :owner, :id, :kind, :origin, :memories, :reason, :evidence, :change, :digest, :created_at,
+    :state, :decided_at, :undo
+);

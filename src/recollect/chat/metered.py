@@ -9,11 +9,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.calls import CallFailed, Patience
+from recollect.chat.budget import DailyTokens, Taken
 from recollect.chat.client import ChatClient
-from recollect.chat.dialects import Dialect, Question, Said
+from recollect.chat.dialects import Dialect, Question, Said, prompt_tokens
 from recollect.chat.tokens import tokens_of
-from recollect.graph.llm.budget import DailyTokens, Taken
-from recollect.graph.llm.prompt import prompt_tokens
 
 if TYPE_CHECKING:
     from recollect.calls import Key
@@ -39,6 +38,7 @@ class MeteredChat:
         dialect: Dialect,
         tokens: Callable[[str], DailyTokens],
         *,
+        setting: str = "llm",
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -48,6 +48,7 @@ class MeteredChat:
             address: of the model.
             dialect: that its server speaks.
             tokens: the day's tokens of an account, by its name.
+            setting: how the settings of the address begin, for messages.
             patience: how long to wait for answers.
             sleep: how pauses between two tries are made.
         """
@@ -56,6 +57,7 @@ class MeteredChat:
             address.url,
             address.model,
             key=address.key,
+            setting=setting,
             patience=patience,
             sleep=sleep,
             before_each=self._take,
@@ -75,7 +77,7 @@ class MeteredChat:
         """What the model answers.
 
         Raises:
-            ExtractorFailure: no tokens are left for it.
+            WorkFailure: no tokens are left for it.
             CallFailed: the server does not answer, or refuses.
             NotAChat: it answers something else than a chat server does.
         """

@@ -15,10 +15,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from recollect.errors import ExtractorFailure
+from recollect.errors import ExtractorFailure, WorkFailure
 from recollect.statements import statements_of
 
-_SQL = statements_of(files("recollect.graph.llm").joinpath("sql", "tokens.sql").read_text("utf-8"))
+_SQL = statements_of(files("recollect.chat").joinpath("sql", "tokens.sql").read_text("utf-8"))
 _BUSY_SECONDS = 30.0  # others write for milliseconds, and nobody waits for us
 _KEPT_DAYS = 31
 
@@ -31,7 +31,10 @@ class Taken(NamedTuple):
 
 
 class DailyTokens:
-    """The tokens of one model at one address. Threads and processes may share the file."""
+    """The tokens of one model at one address. Threads and processes may share the file.
+
+    `setting` names the limit in messages, and `failure` is what is raised when it is reached.
+    """
 
     def __init__(
         self,
@@ -39,8 +42,13 @@ class DailyTokens:
         account: str,
         limit: int,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        *,
+        setting: str = "llm_daily_tokens",
+        failure: type[WorkFailure] = ExtractorFailure,
     ) -> None:
         self.limit = limit
+        self._setting = setting
+        self._failure = failure
         self._file = file
         self._account = account
         self._now = now
@@ -49,7 +57,7 @@ class DailyTokens:
         """How many were used today, or are taken.
 
         Raises:
-            ExtractorFailure: they cannot be counted.
+            WorkFailure: they cannot be counted.
         """
         if not self._file.exists():
             return 0
@@ -60,7 +68,7 @@ class DailyTokens:
         """Take as many as a request could use.
 
         Raises:
-            ExtractorFailure: there are not so many left today, or they cannot be counted.
+            WorkFailure: there are not so many left today, or they cannot be counted.
         """
         today = self._today()
         with self._writing() as connection:
@@ -102,21 +110,21 @@ class DailyTokens:
                 connection.execute(_SQL["create"])
                 yield connection
         except (OSError, sqlite3.Error) as exc:
-            raise ExtractorFailure(
+            raise self._failure(
                 f"the tokens of {self._account} cannot be counted in {str(self._file)!r}: {exc}",
                 hint="Nothing is asked uncounted. Make the file writable; if it is damaged, delete "
                 "it: today's count then begins anew.",
             ) from exc
 
-    def _used_up(self, spent: int, wanted: int) -> ExtractorFailure:
+    def _used_up(self, spent: int, wanted: int) -> WorkFailure:
         now = self._now().astimezone(UTC)
         tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
         never = wanted > self.limit
-        hint = "It goes on tomorrow (UTC); raise `llm_daily_tokens` to go on now."
-        return ExtractorFailure(
-            f"{self._account} may use {self.limit:,} tokens a day (llm_daily_tokens): "
+        hint = f"It goes on tomorrow (UTC); raise `{self._setting}` to go on now."
+        return self._failure(
+            f"{self._account} may use {self.limit:,} tokens a day ({self._setting}): "
             f"{spent:,} are spent, and the next request may take {wanted:,}",
-            hint=f"Raise `llm_daily_tokens` to {wanted:,} at least." if never else hint,
+            hint=f"Raise `{self._setting}` to {wanted:,} at least." if never else hint,
             retry_after=(tomorrow - now).total_seconds(),
             untried=True,
         )

@@ -1,0 +1,72 @@
+"""How a replica gets to its server: checked when it is connected, opened for every round."""
+
+from __future__ import annotations
+
+from pydantic import SecretStr
+
+from recollect.addresses import is_loopback, split
+from recollect.app import Recollect
+from recollect.changes import Peer
+from recollect.errors import InvalidSetting, PeerNotFound
+from recollect.interfaces.syncing import keys
+from recollect.interfaces.syncing.http_transport import HttpSyncServer
+from recollect.types import UserId
+
+_ASKED = 10  # changes are enough to see who we are
+
+
+def connect(app: Recollect, url: str, key: SecretStr | None, *, insecure: bool = False) -> Peer:
+    """Have these memories synced with a server, after a look at it. Nothing is synced yet.
+
+    Raises:
+        InvalidSetting: the address is none, or the key would cross a network in clear.
+        InvalidUser: the key is of a user with another name.
+        NotAllowed: the key may not write.
+        OtherPeer: they are synced with another server.
+        RecollectError: the server does not answer, or refuses.
+    """
+    if key is not None and not insecure:
+        _check_private(url)
+    settings = app.settings
+    with _opened(url, key, app.scope.user, settings.sync_timeout) as server:
+        server.check_writing(server.pull("", 0, _ASKED).epoch)
+        peer = app.connect_peer(server.url, app.scope.user)
+    if key is not None and key != settings.sync_key:
+        keys.keep(settings, key)
+    return peer
+
+
+def disconnect(app: Recollect) -> Peer:
+    """Have these memories synced no more; they stay, here and there.
+
+    Raises:
+        PeerNotFound: they are not synced.
+    """
+    peer = app.disconnect_peer()
+    keys.forget(app.settings)
+    return peer
+
+
+def server_of(app: Recollect) -> HttpSyncServer:
+    """The server that memories are synced with.
+
+    Raises:
+        PeerNotFound: there is none.
+    """
+    peer = app.peer()
+    if peer is None:
+        raise PeerNotFound
+    return _opened(peer.url, keys.key_of(app.settings), peer.user, app.settings.sync_timeout)
+
+
+def _opened(url: str, key: SecretStr | None, user: UserId, timeout: float) -> HttpSyncServer:
+    return HttpSyncServer(url, key, user, timeout=timeout)
+
+
+def _check_private(url: str) -> None:
+    address = split(url)  # one that is none is refused where it is used
+    if address and address.scheme == "http" and not is_loopback(address.hostname or ""):
+        raise InvalidSetting(
+            f"the key would go to {address.hostname!r} in clear",
+            hint="Use https://, or say --insecure if nobody can listen in between.",
+        )

@@ -1,0 +1,101 @@
+"""Which versions of two histories are the same, wherever each of them was written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from recollect.changes import digest
+from recollect.protocols import History, Sealed
+from recollect.types import Memory
+
+
+class Told(NamedTuple):
+    """A version as it stands in a history."""
+
+    memory: Memory
+    record: Sealed | None  #: what it says, if it is sensitive
+    digest: str
+
+    @property
+    def own_record(self) -> tuple[Sealed, ...]:
+        """The record that was made with this version, if one was."""
+        made = self.record is not None and self.record.version == self.memory.version
+        return (self.record,) if self.record is not None and made else ()
+
+
+def told(history: History) -> list[Told]:
+    """The versions of a history, each with what it says."""
+    records = {record.version: record for record in history.sealed}
+    found: list[Told] = []
+    record: Sealed | None = None
+    for memory in history.versions:
+        record = records.get(memory.version, record)
+        found.append(Told(memory, record if memory.sensitive else None, digest(memory)))
+    return found
+
+
+def history_of(versions: Sequence[Told]) -> History:
+    """The versions as one history."""
+    return History(
+        versions=tuple(each.memory for each in versions),
+        sealed=tuple(record for each in versions for record in each.own_record),
+    )
+
+
+def shared(ours: Sequence[Told], theirs: Sequence[Told]) -> int:
+    """How many versions both begin with."""
+    count = 0
+    for our, their in zip(ours, theirs, strict=False):
+        if not (is_same(our, their) or conceals(our, their) or conceals(their, our)):
+            break
+        count += 1
+    return count
+
+
+def is_same(one: Told, other: Told) -> bool:
+    """Whether two versions are the same.
+
+    Two placeholders look alike, so the sealed texts are compared as well, as far as that can be
+    done: a text that was sealed anew under another key has another fingerprint.
+    """
+    if one.digest != other.digest:
+        return False
+    if one.record is None or other.record is None or one.record.key_id != other.record.key_id:
+        return True
+    return one.record.fingerprint == other.record.fingerprint
+
+
+def conceals(hidden: Told, clear: Told) -> bool:
+    """Whether one is what the other became when its text was sealed afterwards."""
+    if clear.memory.sensitive or not hidden.memory.sensitive:
+        return False
+    sealed = replace(clear.memory, content=hidden.memory.content, sensitive=True)
+    return digest(sealed) == hidden.digest
+
+
+def continues(longer: History, shorter: History) -> bool:
+    """Whether a history goes on where another one ends; what was in clear may be sealed by now."""
+    ours, theirs = told(longer), told(shorter)
+    if len(ours) < len(theirs) or shared(ours, theirs) < len(theirs):
+        return False
+    return not any(conceals(their, our) for our, their in zip(ours, theirs, strict=False))
+
+
+def says(version: Told) -> tuple[object, ...]:
+    """All that a version says, but for when it was written."""
+    memory = version.memory
+    text = version.record.fingerprint if version.record else memory.content
+    return (
+        text,
+        memory.sensitive,
+        memory.category,
+        memory.tags,
+        memory.keywords,
+        memory.importance,
+        memory.valid_from,
+        memory.valid_to,
+        memory.provenance,
+        memory.deleted_at is None,
+    )

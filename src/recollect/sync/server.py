@@ -1,0 +1,191 @@
+"""The side of the server: tells what changed, and takes changes one by one.
+
+The history of a memory only ever grows here. A change is taken only from a replica that has seen
+the last one of the same thing, so it does not matter how often, how late or in which order messages
+arrive: one that was made on older knowledge is stale, and its replica merges and asks again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from recollect.changes import (
+    Change,
+    Feed,
+    Refused,
+    Stale,
+    Subject,
+    SubjectKind,
+    Verdict,
+    digest,
+)
+from recollect.errors import FeedRestarted, InvalidChange, RecollectError
+from recollect.protocols import (
+    Gone,
+    History,
+    KnownSpace,
+    Received,
+    SpaceState,
+    Store,
+    SubjectState,
+)
+from recollect.sync.lineage import continues
+from recollect.sync.transport import Arrived, Operation, Pulled
+from recollect.types import MemoryId, Scope
+
+if TYPE_CHECKING:  # numpy
+    from recollect.protocols import Vector
+
+PAGE = 200  # changes at a time, at most
+PAGE_BYTES = 500_000  # of what they say: an answer that any proxy lets through
+_AT_ONCE = 25  # states that are read together: no more than that too many are ever in memory
+_BESIDE_CONTENT = 500  # bytes of a version that are not its content, about
+
+
+def new_epoch() -> str:
+    """A name for a numbering that no other one has."""
+    return secrets.token_hex(8)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSide:
+    """Satisfies `recollect.sync.transport.SyncServer` for one user of a store."""
+
+    store: Store
+    scope: Scope
+    #: What may be kept: the same, or what it would have to be; raises a `RecollectError` otherwise.
+    admit: Callable[[SubjectState], SubjectState]
+
+    def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
+        """The changes behind a number; with a space key also vectors, if it is the server's too."""
+        feed = self._feed(epoch, after)
+        start = after if epoch == feed.epoch else 0
+        changes = self.store.changes(self.scope, start, min(limit, PAGE) + 1)
+        told = [*self._told(changes[: min(limit, PAGE)])]
+        return Pulled(
+            epoch=feed.epoch,
+            changes=tuple(told),
+            cursor=told[-1].number if told else start,
+            more=len(told) < len(changes),
+            vectors=self._vectors(told, space) if space else {},
+        )
+
+    def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
+        """Take changes; a verdict for each, in order."""
+        feed = self._feed(epoch, max((each.base for each in operations), default=0))
+        if epoch != feed.epoch:
+            raise FeedRestarted
+        subjects = [each.subject for each in operations]
+        numbers = self.store.numbers(self.scope, subjects)
+        present = self.store.states(self.scope, subjects)
+        judged = [
+            self._judged(each, numbers.get(each.subject, 0), present[each.subject])
+            for each in operations
+        ]
+        taken = [each for each in judged if isinstance(each, Received)]
+        verdicts = iter(self.store.receive(self.scope, taken) if taken else ())
+        return [next(verdicts) if isinstance(each, Received) else each for each in judged]
+
+    def _feed(self, epoch: str, seen: int) -> Feed:
+        """The feed. One that has fewer changes than a replica has seen is not the one it saw.
+
+        That is so when the store was restored from a backup: the same numbers would soon mean other
+        changes. So the numbering begins anew, and every replica tells what is missing here.
+        """
+        feed = self.store.feed(self.scope)
+        if feed is not None and epoch == feed.epoch and seen > feed.head:
+            self.store.close_feed(self.scope)
+            feed = None
+        return feed or self.store.open_feed(self.scope, new_epoch())
+
+    def _told(self, changes: Sequence[Change]) -> Iterator[Arrived]:
+        """Changes with their states, as many as may be told at once, and one at least."""
+        size = 0
+        for start in range(0, len(changes), _AT_ONCE):
+            some = changes[start : start + _AT_ONCE]
+            states = self.store.states(self.scope, [change.subject for change in some])
+            for change in some:
+                state = states[change.subject]
+                if size and size + size_of(state) > PAGE_BYTES:
+                    return
+                size += size_of(state)
+                yield Arrived(change.subject, change.number, state)
+
+    def _vectors(
+        self, changes: Sequence[Arrived], key: str
+    ) -> Mapping[MemoryId, tuple[str, Vector]]:
+        """The vectors of what is told, if they are of the space that was asked for."""
+        space = active_space(self.store.spaces(), key)
+        present = {
+            each.state.versions[-1].id: each.state.versions[-1]
+            for each in changes
+            if isinstance(each.state, History)
+        }
+        if space is None or not present:
+            return {}
+        found = self.store.vectors_of(self.scope, space.space, [*present])
+        return {id_: (digest(present[id_]), vector) for id_, vector in found.items()}
+
+    def _judged(
+        self, asked: Operation, number: int, present: SubjectState
+    ) -> Received | Stale | Refused:
+        if asked.base != number:
+            return Stale(number)
+        try:
+            self._check(asked, present)
+        except RecollectError as error:
+            return Refused(error)
+        return Received(asked.subject, asked.state, expected=asked.base)
+
+    def _check(self, asked: Operation, present: SubjectState) -> None:
+        """Make sure that a change may be taken as it is.
+
+        Raises:
+            InvalidChange: it may not, or only if it were changed: both sides must have the same.
+        """
+        is_memory = asked.subject.kind is SubjectKind.MEMORY
+        if is_memory != isinstance(asked.state, History | Gone):
+            raise InvalidChange(f"{asked.subject} is given a {type(asked.state).__name__}")
+        if isinstance(asked.state, History):
+            if isinstance(present, History) and not continues(asked.state, present):
+                raise InvalidChange(
+                    f"{_named(asked.subject)} would lose versions that the server has",
+                    hint="Sync again: what the server has is merged first.",
+                )
+            _check_order(asked.subject, asked.state)
+        if self.admit(asked.state) != asked.state:
+            raise InvalidChange(
+                f"{_named(asked.subject)} would have to be changed to be kept on the server",
+                hint="The server has other categories or limits, or another release: give both "
+                "sides the same ones, or update the memory.",
+            )
+
+
+def active_space(spaces: Sequence[KnownSpace], key: str | None = None) -> KnownSpace | None:
+    """The space that answers semantic recall, perhaps only if it is a certain one."""
+    found = [each for each in spaces if each.state is SpaceState.ACTIVE]
+    return next((each for each in found if key is None or each.space.key == key), None)
+
+
+def size_of(state: SubjectState) -> int:
+    """About how many bytes it takes to tell a state."""
+    if not isinstance(state, History):
+        return _BESIDE_CONTENT
+    texts = sum(len(memory.content.encode()) for memory in state.versions)
+    sealed = sum(len(record.ciphertext) for record in state.sealed)
+    return texts + sealed * 2 + _BESIDE_CONTENT * (len(state.versions) + len(state.sealed))
+
+
+def _check_order(subject: Subject, state: History) -> None:
+    for place, memory in enumerate(state.versions, start=1):
+        if memory.version != place:
+            raise InvalidChange(
+                f"{_named(subject)} has the version {memory.version} in the place {place}"
+            )
+
+
+def _named(subject: Subject) -> str:
+    return f"{subject.kind} {' '.join(subject.parts)}"

@@ -1,0 +1,52 @@
+"""What a server might answer a client, about one memory."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+KEY = "rk-very-secret-123"
+ID = "k7f29qmxt4hd"
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MEMORIES = "/api/v1/memories"
+MEMORY: dict[str, Any] = {
+    "id": ID,
+    "owner": "ada",
+    "content": "The key is under the mat.",
+    "category": "facts",
+    "tags": ["home"],
+    "keywords": [],
+    "importance": 0.5,
+    "sensitive": False,
+    "created_at": "2026-03-01T12:00:00Z",
+    "updated_at": "2026-03-01T12:00:00Z",
+    "deleted_at": None,
+    "valid_from": None,
+    "valid_to": None,
+    "agent": None,
+    "session": "monday",
+    "project": None,
+    "source": None,
+    "trust": "user",
+    "version": 1,
+    "state": "live",
+    "is_data": False,
+}
+SHARE: dict[str, Any] = {
+    "owner": "ada",
+    "reader": "bob",
+    "right": "read",
+    "memory": ID,
+    "tag": None,
+    "created_at": "2026-03-01T12:00:00Z",
+    "ended_at": None,
+}
+LINK: dict[str, Any] = {
+    "source": ID,
+    "target": "k2",
+    "kind": "causes",
+    "created_at": "2026-03-01T12:00:00Z",
+    "removed_at": None,
+}
+WHOLE = MEMORY | {"earlier": [], "links": [LINK]}
+NOWHERE = "http://127.0.0.1:9"  # the port of `discard`: nobody listens

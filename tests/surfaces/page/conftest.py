@@ -1,0 +1,28 @@
+"""A browser, and a server with memories for it, made once: what a test adds disturbs no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from http_server import serving
+from page_views import LEGS, Filled, fill
+from recollect.types import Access
+from webdriver import Browser, browser
+
+
+@pytest.fixture(scope="session")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    folder = tmp_path_factory.mktemp("filled")
+    with serving(folder / "memories.db", vault_key_file=folder / "vault.keys", **LEGS) as server:
+        for user in ("ada", "bob"):
+            server.key(user, Access.READ)
+        ada, bob = (server.recollect.for_user(user) for user in ("ada", "bob"))
+        yield Filled(server=server, ids=fill(ada, bob))

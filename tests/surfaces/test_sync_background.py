@@ -1,0 +1,206 @@
+"""Memories that stay in step by themselves, and are as good without a server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faulty_server import faulty, hangs_up
+from http_server import Serving, serving, wait_until
+from recollect import Recollect
+from recollect.interfaces.syncing import connecting
+from recollect.interfaces.syncing.background import held, lock_of
+
+OFTEN = 0.05  # seconds
+
+
+@pytest.fixture(autouse=True)
+def state(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(at_home / "state"))
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Serving]:
+    with serving(tmp_path / "served.db") as running:
+        running.key("ada")
+        yield running
+
+
+def machine(store: Path, server: Serving, **settings: Any) -> Recollect:
+    """A machine that is connected, as a program has it open."""
+    return connected(store, server.url, server.key("ada"), **settings)
+
+
+def connected(store: Path, url: str, key: str, **settings: Any) -> Recollect:
+    chosen = {"user": "ada", "embedder": "none", "worker": "auto", "sync_seconds": OFTEN}
+    opened = Recollect.open(store, **chosen | {"sync_key": key} | settings)
+    connecting.connect(opened, url, opened.settings.sync_key)
+    return opened
+
+
+def threads() -> set[threading.Thread]:
+    return {each for each in threading.enumerate() if each.name == "recollect-sync"}
+
+
+def test_what_one_machine_stores_the_other_one_has_soon(server: Serving, tmp_path: Path) -> None:
+    with (
+        machine(tmp_path / "laptop.db", server) as laptop,
+        machine(tmp_path / "desktop.db", server) as desktop,
+    ):
+        laptop.store("the walrus eats fish")
+        wait_until(lambda: desktop.stats().live == 1)
+        [hit] = desktop.recall("walrus").hits
+        desktop.update(hit.memory.id, content="the walrus eats squid")
+        wait_until(lambda: laptop.get(hit.memory.id).version == 2)
+
+
+def test_a_server_that_is_away_holds_nothing_up_and_gets_everything_later(
+    server: Serving, tmp_path: Path
+) -> None:
+    with (
+        faulty(server.url) as between,
+        connected(tmp_path / "laptop.db", between.url, server.key("ada")) as laptop,
+    ):
+        between.always = hangs_up
+        seen = len(between.seen)
+        laptop.store("the walrus eats fish")
+        wait_until(lambda: len(between.seen) > seen and laptop.sync_status().peer.pull_error)
+        assert [hit.memory.content for hit in laptop.recall("walrus").hits] == [
+            "the walrus eats fish"
+        ]
+        assert laptop.sync_status().waits == 1
+        between.always = None
+        wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
+        wait_until(lambda: laptop.sync_status().peer.pull_error is None)
+
+
+def test_one_process_syncs_at_a_time(server: Serving, tmp_path: Path) -> None:
+    store = tmp_path / "laptop.db"
+    with held(lock_of(store)) as taken:
+        assert taken
+        with machine(store, server) as laptop:
+            laptop.store("the walrus eats fish")
+            looks = laptop.sync_status()
+            with pytest.raises(AssertionError):
+                _wait_briefly(lambda: laptop.sync_status() != looks)
+    with machine(store, server) as laptop:
+        wait_until(lambda: laptop.sync_status().waits == 0)
+
+
+def _wait_briefly(true: Any) -> None:
+    stop = threading.Event()
+    for _ in range(20):
+        if true():
+            return
+        stop.wait(OFTEN)
+    raise AssertionError
+
+
+def test_a_memory_that_is_closed_leaves_no_thread_behind(server: Serving, tmp_path: Path) -> None:
+    before = threads()
+    with machine(tmp_path / "laptop.db", server):
+        assert threads() - before
+    assert threads() == before
+
+
+def test_nothing_is_synced_by_itself_when_that_is_turned_off(
+    server: Serving, tmp_path: Path
+) -> None:
+    before = threads()
+    with machine(tmp_path / "laptop.db", server, sync_seconds=0) as laptop:
+        assert threads() == before
+        laptop.store("the walrus eats fish")
+        assert laptop.sync_status().waits == 1
+
+
+def test_a_worker_that_stays_keeps_its_store_in_step(server: Serving, tmp_path: Path) -> None:
+    store = tmp_path / "laptop.db"
+    with machine(store, server, sync_seconds=0) as laptop:
+        laptop.store("the walrus eats fish")
+    environment = {
+        "RECOLLECT_EMBEDDER": "none",
+        "RECOLLECT_SYNC_SECONDS": str(OFTEN),
+        "RECOLLECT_SYNC_KEY": server.key("ada"),
+    }
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "recollect", "--store", store, "--user", "ada", "work", "--watch"],
+        env={**os.environ, **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
+    finally:
+        worker.terminate()
+        assert worker.wait(60) == 130  # interrupted, as it was told
+
+
+def test_a_replica_recalls_with_every_leg_while_its_server_is_down(tmp_path: Path) -> None:
+    said = {"embedder": "hash", "extractor": "rules"}
+    contents = (
+        "Rita Okafor owns the billing service.",
+        "The billing service runs on db-stage-3.",
+        "The release is cut on Thursdays.",
+    )
+    with serving(tmp_path / "served.db", **said) as server:
+        with machine(tmp_path / "laptop.db", server, sync_seconds=0, **said) as laptop:
+            for content in contents:
+                laptop.store(content, wait=True)
+            _sync(laptop)
+        with machine(tmp_path / "desktop.db", server, sync_seconds=0, **said) as desktop:
+            _sync(desktop)
+            key, url = server.key("ada"), server.url
+    del server
+    with Recollect.open(
+        tmp_path / "desktop.db", user="ada", worker="off", sync_key=key, **said
+    ) as desktop:
+        desktop.wait_for_work()
+        assert "cannot be reached" in _failed(desktop, url)
+        answer = desktop.recall("who owns the billing service?")
+
+    assert {leg.leg for leg in answer.trace.legs} == {"lexical", "dense", "graph"}
+    assert not answer.trace.degraded
+    assert answer.hits[0].memory.content == contents[0]
+    assert {*answer.hits[0].placings} >= {"lexical", "dense"}
+
+
+def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> None:
+    said = {"embedder": "hash", "extractor": "none", "sync_seconds": 0, "worker": "off"}
+    with (
+        serving(tmp_path / "served.db", embedder="hash", extractor="none") as server,
+        machine(tmp_path / "laptop.db", server, **said) as laptop,
+        machine(tmp_path / "desktop.db", server, **said) as desktop,
+    ):
+        walrus = laptop.store("the walrus eats fish").memory.id
+        _sync(laptop)
+        server.recollect.wait_for_work()
+        desktop.store("the seal eats squid", wait=True)
+        _sync(desktop)
+        status = desktop.work_status()
+
+        assert status.active is not None
+        assert (status.active.embedded, status.to_embed) == (2, 0)  # nothing was embedded since
+        [first, *_] = desktop.recall("the walrus eats fish").hits
+        assert first.memory.id == walrus
+        assert "dense" in first.placings
+
+
+def _sync(app: Recollect) -> None:
+    with connecting.server_of(app) as server:
+        report = app.sync_with(server)
+    assert not report.failed
+
+
+def _failed(app: Recollect, url: str) -> str:
+    with connecting.server_of(app) as server:
+        assert server.url == url
+        error = app.sync_with(server).pull_error
+    assert error is not None
+    return error.message

@@ -1,0 +1,265 @@
+"""What a replica asks of a server over HTTP, and what it makes of the answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
+from http_server import Serving, serving
+from recollect import ids
+from recollect.changes import Refused, Stale, Taken, memory_subject
+from recollect.errors import (
+    ContentTooLong,
+    FeedRestarted,
+    InvalidChange,
+    InvalidUser,
+    NotAllowed,
+    NotAuthenticated,
+    RequestTooLarge,
+    ServerFailure,
+    ServerUnreachable,
+)
+from recollect.interfaces.http import examples
+from recollect.interfaces.syncing import telling
+from recollect.interfaces.syncing.asked import SYNC_VERBS
+from recollect.interfaces.syncing.http_transport import HttpSyncServer
+from recollect.interfaces.verbs.table import Verb
+from recollect.protocols import Gone, History
+from recollect.sync.transport import Operation, Pulled
+from recollect.types import Memory, Provenance, UserId
+
+ADA = UserId("ada")
+PATH = "/api/v1/sync/changes"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Serving]:
+    with serving(tmp_path / "served.db", request_bytes=20_000) as running:
+        running.key("ada")
+        yield running
+
+
+@pytest.fixture
+def ada(server: Serving) -> Iterator[HttpSyncServer]:
+    with replica(server.url, server.key("ada")) as found:
+        yield found
+
+
+def replica(url: str, key: str | None, owner: UserId = ADA) -> HttpSyncServer:
+    return HttpSyncServer(url, key, owner, timeout=20)
+
+
+def operation(content: str = "the walrus eats fish") -> Operation:
+    """A memory of another machine, which the server does not know yet."""
+    id_ = ids.new_id()
+    made = datetime(2026, 11, 14, 9, 30, 0, 123_456, tzinfo=UTC)
+    memory = Memory(
+        id=id_,
+        owner=ADA,
+        content=content,
+        category="facts",
+        tags=("sea",),
+        keywords=(),
+        importance=0.1 + 0.2,
+        sensitive=False,
+        created_at=made,
+        updated_at=made,
+        deleted_at=None,
+        valid_from=None,
+        valid_to=None,
+        provenance=Provenance(agent="laptop"),
+        version=1,
+    )
+    return Operation(memory_subject(id_), 0, History(versions=(memory,)))
+
+
+def test_what_is_pushed_is_pulled_as_it_was(ada: HttpSyncServer) -> None:
+    asked = operation()
+    epoch = ada.pull("", 0, 10).epoch
+
+    [verdict] = ada.push(epoch, [asked])
+    assert isinstance(verdict, Taken)
+    pulled = ada.pull(epoch, verdict.number - 1, 10)
+
+    [change] = pulled.changes
+    assert (change.subject, change.state) == (asked.subject, asked.state)
+    assert (pulled.cursor, pulled.more) == (verdict.number, False)
+
+
+def test_what_is_pushed_twice_happens_once(server: Serving, ada: HttpSyncServer) -> None:
+    epoch = ada.pull("", 0, 10).epoch
+    asked = operation()
+
+    [first] = ada.push(epoch, [asked])
+    [again] = ada.push(epoch, [asked])
+
+    assert isinstance(first, Taken)
+    assert again == Stale(first.number)
+    id_ = asked.subject.parts[0]
+    assert len(server.recollect.for_user("ada").versions(id_)) == 1
+
+
+def test_what_a_server_refuses_comes_with_its_error(server: Serving, ada: HttpSyncServer) -> None:
+    epoch = ada.pull("", 0, 10).epoch
+    good = operation()
+
+    refused, taken = ada.push(epoch, [operation("x" * 2_000), good])
+
+    assert isinstance(refused, Refused)
+    assert isinstance(refused.error, ContentTooLong)
+    assert "1,400" in refused.error.message
+    assert isinstance(taken, Taken)
+    kept = server.recollect.for_user("ada").get(good.subject.parts[0])
+    assert isinstance(good.state, History)
+    assert kept == good.state.versions[0]
+
+
+def test_numbers_of_another_time_are_a_conflict(server: Serving, ada: HttpSyncServer) -> None:
+    ada.pull("", 0, 10)
+    with pytest.raises(FeedRestarted):
+        ada.push("another", [operation()])
+    answered = server.client("ada").post(PATH, json={"epoch": "another", "operations": []})
+    assert (answered.status_code, answered.json()["code"]) == (409, "feed_restarted")
+
+
+def test_more_than_a_request_may_hold_is_sent_in_several(
+    server: Serving, ada: HttpSyncServer
+) -> None:
+    epoch = ada.pull("", 0, 10).epoch
+    asked = [operation(f"walrus {n}: {'fish ' * 200}".strip()) for n in range(30)]
+
+    verdicts = ada.push(epoch, asked)
+
+    assert [type(each) for each in verdicts] == [Taken] * 30
+    assert server.recollect.for_user("ada").stats().live == 30
+
+
+def test_an_operation_that_is_too_large_is_refused_and_the_others_go_on(
+    ada: HttpSyncServer,
+) -> None:
+    epoch = ada.pull("", 0, 10).epoch
+    huge = Operation(memory_subject(ids.new_id()), 0, Gone(("f" * 60,) * 1_000))
+
+    taken, refused = ada.push(epoch, [operation(), huge])
+
+    assert isinstance(taken, Taken)
+    assert isinstance(refused, Refused)
+    assert isinstance(refused.error, RequestTooLarge)
+
+
+def test_a_key_of_somebody_else_sends_and_takes_nothing(server: Serving) -> None:
+    before = server.recollect.for_user("grace").stats()
+    with replica(server.url, server.key("grace")) as grace:
+        with pytest.raises(InvalidUser, match=r"'grace'.*'ada'") as raised:
+            grace.pull("", 0, 10)
+        with pytest.raises(InvalidUser):
+            grace.push("", [operation()])
+    assert "recollect --user grace import -" in raised.value.hint
+    assert server.recollect.for_user("grace").stats() == before
+
+
+def test_a_key_that_may_only_read_may_not_push(server: Serving) -> None:
+    with replica(server.url, server.key("ada", "read")) as reader:
+        epoch = reader.pull("", 0, 10).epoch
+        with pytest.raises(NotAllowed):
+            reader.push(epoch, [operation()])
+        with pytest.raises(NotAllowed):
+            reader.check_writing(epoch)
+
+
+def test_who_has_no_key_is_told_so(server: Serving) -> None:
+    with replica(server.url, None) as nobody, pytest.raises(NotAuthenticated):
+        nobody.pull("", 0, 10)
+
+
+def test_every_operation_counts_for_the_writes_of_a_key(server: Serving) -> None:
+    asked = [operation(f"walrus {n}") for n in range(3)]
+    key = server.key("ada", per_day=3)
+    told = [json.loads(telling.operation(each).model_dump_json()) for each in asked]
+    body = {"epoch": "e", "operations": told}
+
+    first, second = (server.bearing(key).post(PATH, json=body) for _ in range(2))
+
+    assert first.json()["code"] == "feed_restarted"  # it got in
+    assert (second.status_code, second.json()["code"]) == (429, "quota_used_up")
+
+
+def test_a_server_that_is_not_there_is_unreachable() -> None:
+    with (
+        HttpSyncServer("http://127.0.0.1:9", None, ADA, timeout=1) as gone,
+        pytest.raises(ServerUnreachable),
+    ):
+        gone.pull("", 0, 10)
+
+
+# ---- a newer server ----------------------------------------------------------------------------
+
+
+MEMORY, LINK = examples.ANSWERS["sync_pull"]["changes"]
+UNKNOWN = {"subject": {"kind": "dream", "name": ["x"]}, "number": 50, "state": {"what": "dream"}}
+
+
+def pulled(*changes: dict[str, Any]) -> Pulled:
+    """What a replica takes from a server that tells it this."""
+    answer = examples.ANSWERS["sync_pull"] | {"changes": [*changes], "cursor": 99}
+    with faulty() as told, HttpSyncServer(told.url, None, ADA, timeout=20) as server:
+        told.answers["GET", PATH] = answer
+        return server.pull("", 0, 10)
+
+
+def test_what_comes_before_something_unknown_is_taken() -> None:
+    found = pulled(MEMORY, LINK, UNKNOWN, MEMORY)
+
+    assert [each.number for each in found.changes] == [41, 42]
+    assert (found.cursor, found.more) == (42, True)
+
+
+def test_something_unknown_says_to_upgrade() -> None:
+    with pytest.raises(InvalidChange, match=r"changes\.0\.subject\.kind") as raised:
+        pulled(UNKNOWN, MEMORY)
+    assert "upgrade" in raised.value.hint.lower()
+
+
+def test_a_field_that_is_not_known_here_says_to_upgrade() -> None:
+    with pytest.raises(InvalidChange, match="colour") as raised:
+        pulled(MEMORY | {"colour": "green"})
+    assert "upgrade" in raised.value.hint.lower()
+
+
+@pytest.mark.parametrize("behaviour", [hangs_up, loses_answer, breaks_off])
+def test_a_push_whose_answer_is_lost_is_sent_again_and_happens_once(
+    server: Serving, behaviour: Behaviour
+) -> None:
+    asked = operation()
+    with faulty(server.url) as between, replica(between.url, server.key("ada")) as ada:
+        epoch = ada.pull("", 0, 10).epoch
+        between.script = [behaviour]
+        [verdict] = ada.push(epoch, [asked])
+
+    assert isinstance(verdict, Taken if behaviour is hangs_up else Stale)
+    assert len(server.recollect.for_user("ada").versions(asked.subject.parts[0])) == 1
+
+
+def test_neither_an_error_nor_a_repr_tells_the_key(server: Serving) -> None:
+    key = server.key("ada")
+    with faulty() as told, replica(told.url, key) as ada:
+        told.always = says(f"who are you, {key}?", 500)
+        with pytest.raises(ServerFailure) as raised:
+            ada.pull("", 0, 10)
+        assert key not in f"{ada!r} {raised.value.message} {raised.value.hint}"
+
+
+@pytest.mark.parametrize("verb", SYNC_VERBS, ids=lambda verb: verb.name)
+def test_every_example_is_what_a_replica_sends_and_gets(verb: Verb) -> None:
+    shown = json.dumps(examples.ANSWERS[verb.name])
+    answer: BaseModel = verb.answer.model_validate_json(shown)
+    assert json.loads(answer.model_dump_json()) == json.loads(shown)
+    if verb.name in examples.REQUESTS:
+        verb.request.model_validate_json(json.dumps(examples.REQUESTS[verb.name]), strict=True)

@@ -1,0 +1,156 @@
+"""The last retrievable copy of a fact never disappears, whatever is done in whatever order."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recollect.app import Recollect
+from recollect.config import Settings
+from recollect.curate.differences import compare
+from recollect.errors import RecollectError
+from recollect.proposals import ProposalKind, ProposalState
+from recollect.store.sqlite import SqliteStore
+from recollect.testing import FixedClock, MemoryStore, counting_ids
+from recollect.types import LinkKind, Memory, MemoryId, State
+
+#: Near-duplicates and near-misses of each other: most pairs of them say the same, or nearly.
+TEXTS = (
+    "The staging database listens on port 5433.",
+    "Staging DB listens on port 5433",
+    "Note that the staging database listens on port 5433.",
+    "The staging database listens on port 5433. It is small.",
+    "The staging database listens on port 5432.",
+    "The staging database does not listen on port 5433.",
+    "Tokens expire at noon",
+    "The token expires at noon",
+    "Token expires at noon",
+    "Token expires at noon, because it must",
+)
+TEXT = st.sampled_from(TEXTS)
+MEMORY = st.tuples(TEXT, st.sampled_from([(), ("ops",)]), st.sampled_from(["facts", "projects"]))
+ACT = st.sampled_from(
+    ["apply", "apply", "apply", "undo", "dismiss", "delete", "restore", "update", "store", "curate"]
+)
+ACTS = st.lists(st.tuples(ACT, st.integers(0, 50), TEXT), max_size=14)
+
+
+@contextmanager
+def _opened(kind: str) -> Iterator[Recollect]:
+    with tempfile.TemporaryDirectory() as folder:
+        store = MemoryStore() if kind == "memory" else SqliteStore(Path(folder) / "memories.db")
+        plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
+        with Recollect(store, plain, clock=FixedClock(), new_id=counting_ids()) as memory:
+            yield memory
+
+
+class _Life:
+    """A store to which random things happen."""
+
+    def __init__(self, memory: Recollect) -> None:
+        self.memory = memory
+        # By proposal: what a user changed after it was applied. A user may say something else.
+        self.touched: defaultdict[str, set[MemoryId]] = defaultdict(set)
+
+    def act(self, name: str, number: int, text: str) -> None:
+        with _refusals():
+            match name:
+                case "curate":
+                    self.memory.curate(propose=True)
+                case "store":
+                    self.memory.store(text)
+                case "apply" | "undo" | "dismiss":
+                    self._decide(name, number)
+                case _:
+                    self._touch(name, number, text)
+
+    def _decide(self, name: str, number: int) -> None:
+        applied = name == "undo"
+        found = self.memory.proposals([ProposalState.APPLIED if applied else ProposalState.OPEN])
+        if found:
+            getattr(self.memory, f"{name}_proposal")(found[number % len(found)].id)
+            self.touched.pop(found[number % len(found)].id, None)
+
+    def _touch(self, name: str, number: int, text: str) -> None:
+        every = self._all()
+        chosen = every[number % len(every)]
+        changes = {"content": text} if name == "update" else {}
+        getattr(self.memory, name)(chosen.id, **changes)
+        for proposal in self.memory.proposals([ProposalState.APPLIED]):
+            self.touched[proposal.id].add(chosen.id)
+
+    def _all(self) -> list[Memory]:
+        return [*self.memory.list(limit=100, states=[*State])]
+
+    def check(self) -> None:
+        """Each memory that curation hid is said by one that is live, unless a user changed it."""
+        live = {memory.id: memory for memory in self.memory.list(limit=100)}
+        for proposal in self.memory.proposals([ProposalState.APPLIED]):
+            for _, kind, target in proposal.undo.get("links", []):
+                hidden = self.memory.get(target)
+                above = {step.id for step in self.memory.why(target).superseded_by}
+                if kind != LinkKind.SUPERSEDES or hidden.deleted_at or target in live:
+                    continue
+                if self.touched[proposal.id] & {target, *above}:
+                    continue
+                assert any(_says(each, hidden) for each in live.values()), (hidden, proposal)
+
+
+def _says(one: Memory, other: Memory) -> bool:
+    comparison = compare(one.content, other.content)
+    covers = one.category == other.category and {*other.tags} <= {*one.tags}
+    return covers and comparison.is_same and comparison.more >= 0
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What is refused is refused in words; that is allowed, and nothing else is."""
+    try:
+        yield
+    except RecollectError as error:
+        assert error.message
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact(kind: str) -> None:
+    @settings(max_examples=80 if kind == "memory" else 15)
+    @given(st.lists(MEMORY, min_size=2, max_size=8), ACTS)
+    def live_through(memories: list[tuple[str, tuple[str, ...], str]], acts: list[object]) -> None:
+        with _opened(kind) as memory:
+            life = _Life(memory)
+            for content, tags, category in memories:
+                memory.store(content, tags=tags, category=category)
+            memory.curate(propose=True)
+            for act in acts:
+                life.act(*act)  # type: ignore[misc]
+                life.check()
+
+    live_through()
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_applying_everything_leaves_every_fact_and_undoing_it_leaves_every_memory(
+    kind: str,
+) -> None:
+    with _opened(kind) as memory:
+        before = {memory.store(text).memory.id: text for text in TEXTS}
+        memory.curate(propose=True)
+        for proposal in memory.proposals():
+            if proposal.kind is not ProposalKind.REVIEW:
+                with _refusals():
+                    memory.apply_proposal(proposal.id)
+        live = memory.list(limit=100)
+        assert len(live) < len(before)
+        for text in TEXTS:
+            assert any(compare(each.content, text).is_same for each in live)
+        for proposal in memory.proposals([ProposalState.APPLIED]):
+            memory.undo_proposal(proposal.id)
+        assert {each.id: each.content for each in memory.list(limit=100)} == before
+        assert all(link.removed_at for link in memory.all_links())
