@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PYTEST = $(BIN)/pytest -n 2 --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
@@ -11,12 +12,13 @@ ENCODER = $(shell find encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 PERMISSION_LIVES ?= 4000
+RECOLLECT_SYNC_SCHEDULES ?= 20000
 
 # Modules stay compiled from one process to the next: the tests start thousands.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server gate lock clean
+.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -33,19 +35,23 @@ encoder: $(READY) ## Build the wheel of recollect-encoder into .encoder, unless 
 run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
 	@$(BIN)/recollect serve --demo
 
-check: $(READY) ## The fast part of the tests: format, lint, types, import contracts, unit tests
+check: static ## The fast part of the tests: format, lint, types, import contracts, unit tests, docs
+	$(PYTEST) tests/unit tests/docs
+
+test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync static bare-install
+	@scripts/need-chromium
+	@scripts/need-postgres-tools
+	@scripts/need-inspector
+	$(PYTEST) tests
+
+static: $(READY) ## What is checked without running it: format, lint, types, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/cog --check -P $(PAGES)
-	$(BIN)/pytest -n 2 tests/unit
 
-test: check ## Everything: also contracts, migrations, surfaces, crashes, a bare install
-	@scripts/need-chromium
-	@scripts/need-postgres-tools
-	@scripts/need-inspector
-	$(BIN)/pytest -n 2 tests/contract tests/migration tests/poisoned tests/surfaces tests/acceptance tests/docs
+bare-install: $(READY) ## The package with its declared dependencies alone
 	@scripts/check-install "$(PYTHON)"
 
 fix: $(READY) ## Format the code and mend what can be mended
@@ -55,7 +61,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -78,6 +84,9 @@ bench-neighbours: $(READY) ## Whether the neighbours of a memory in its session 
 
 bench-canonical: $(READY) ## Which names are one concept: rules and embedder on labelled pairs
 	$(BIN)/python benchmarks/canonical.py
+
+bench-curation: $(READY) ## What consolidation merges of planted near-duplicates and near-misses; fails when a near-miss is merged
+	$(BIN)/python benchmarks/curation.py
 
 bench-graph: $(READY) ## What the graph is worth: shapes, extractors and weights on development queries, then with and without on test queries (hours)
 	$(BIN)/python benchmarks/graph.py shapes --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
@@ -110,7 +119,7 @@ bench-writes: $(READY) ## Storing and importing against bare SQLite
 
 bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
 	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
-	  $(BIN)/pytest tests/acceptance -k kill
+	  $(BIN)/pytest tests/acceptance tests/surfaces/test_graph_building.py -k kill
 
 bench-postgres: bench-postgres-vectors bench-postgres-lexical bench-postgres-quality bench-postgres-scale ## Everything about the store on Postgres
 
@@ -126,10 +135,18 @@ bench-postgres-vectors: $(READY) ## Exact search and HNSW: recall and speed at 1
 bench-postgres-scale: $(READY) ## A thousand tenants with up to a million memories, 1 to 32 clients, import
 	$(BIN)/python benchmarks/postgres/scale.py $(KEEP)
 
+bench-hooks: $(READY) ## The hook before a prompt: how certain a memory must be, what a run costs, 1,000 runs against servers that are broken
+	$(BIN)/python benchmarks/hooks.py floors
+	$(BIN)/python benchmarks/hooks.py speed $(KEEP)
+	RECOLLECT_HOOK_RUNS=1000 $(BIN)/pytest tests/surfaces/test_hooks_trouble.py
+
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)
 	RECOLLECT_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
 	$(BIN)/python benchmarks/server/schema.py
+
+bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work and trouble; nothing lost, nothing twice
+	$(BIN)/python benchmarks/sync/simulate.py --schedules $(RECOLLECT_SYNC_SCHEDULES)
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
 	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz

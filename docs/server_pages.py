@@ -10,7 +10,8 @@ from recollect.interfaces.failures import MEANINGS
 from recollect.interfaces.http import describing, examples
 from recollect.interfaces.http.asking import Reader
 from recollect.interfaces.http.routes import ROOT
-from recollect.interfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
+from recollect.interfaces.syncing.asked import SERVED
+from recollect.interfaces.verbs.admin_table import ADMIN_VERBS
 from recollect.interfaces.verbs.table import VERBS, Verb
 
 
@@ -51,7 +52,7 @@ def statuses() -> None:
 
 def routes() -> None:
     """Print every route with what it takes, and an example."""
-    for verb in EVERY_VERB:
+    for verb in SERVED:
         reader = Reader(verb)
         print(f"### `{verb.method} {ROOT}{verb.path}`\n")
         print(f"{verb.says} Needs {verb.access} access.\n")

@@ -33,6 +33,12 @@ settings.register_profile(
 settings.load_profile("recollect")
 
 
+@pytest.hookimpl(trylast=True)  # after the tests are shuffled
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that no process is left alone with it at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes what belongs to whoever runs it."""

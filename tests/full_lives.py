@@ -35,6 +35,7 @@ from recollect.types import (
     Trust,
     UserId,
 )
+from synced_lives import propose, sync, synced
 
 OWNERS = [Scope(user=UserId(name)) for name in ("ada", "eve", "Ørsted", "zoë 💾")]
 FIRST = Space(model="first", revision="1", dimensions=24, query_prompt="query: ", text="content")
@@ -77,9 +78,14 @@ class Life:
         self._keep(self.memories // 3)
         self._rotate()
         self._leave_work()
+        for scope in OWNERS[:2]:
+            store.open_feed(scope, f"epoch of {scope.user}")
         self._purge()
         self._share()
         self._let_in()
+        for scope in OWNERS[:2]:
+            sync(store, scope, self.now)
+            propose(store, scope, self.now)
 
     # ---- memories ------------------------------------------------------------------------------
 
@@ -355,6 +361,7 @@ def _of(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "terms", store.lexical_statistics(scope, ["walru", "now"])
     yield "shares", store.shares(scope)
     yield "shared", store.shared_with(scope.user)
+    yield from synced(store, scope)
     for owner in store.sharers(scope.user):
         seen = replace(admitted, scope=Scope(user=owner), reader=scope.user)
         yield f"seen of {owner}", (store.browse(seen, Page(limit=999)), store.rights(seen, ids))

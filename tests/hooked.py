@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from claude_code import PATIENCE, ClaudeCode
+from recollect.config import state_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,24 +43,23 @@ class Hooked:
 
     def logged(self, event: str) -> dict[str, Any]:
         """What a run wrote down that goes on behind; waits for it."""
-        return wait_for(lambda: next((e for e in self.log if e["event"] == event), None))
+        found: dict[str, Any] = wait_for(
+            lambda: next((each for each in self.log if each["event"] == event), None)
+        )
+        return found
 
 
-def hooked(home: Path, project: Path, url: str | None, **said: Any) -> Hooked:
-    """Install the hooks into a home by the real command; `said` is changed in what they are told."""
+def hooked(
+    run: Callable[..., Any], home: Path, project: Path, *options: object, **said: Any
+) -> Hooked:
+    """Install the hooks into a home by the command; `said` is changed in what they are told."""
     (project / ".git").mkdir(parents=True, exist_ok=True)
-    options = ["--url", url] if url else []
-    subprocess.run(
-        [sys.executable, "-m", "recollect", "hooks", "install", "--yes", *options],
-        check=True,
-        capture_output=True,
-        cwd=project,
-        env=os.environ | {"XDG_STATE_HOME": str(home / "state")},
-    )
+    ran = run("hooks", "install", "--yes", *options)
+    assert ran.code == 0, ran.err
     made = Hooked(
         settings=home / ".claude" / "settings.json",
         project=project,
-        folder=home / "state" / "recollect" / "hooks",
+        folder=state_folder() / "hooks",
     )
     made.configure(**said)
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 import socket
@@ -26,6 +27,8 @@ from recollect.store.postgres.binaries import (
 
 #: No data folder, whose owner would decide which account runs a server.
 _NOWHERE = Path("/nowhere")
+#: Below those that the system gives to whoever asks for any; each process begins at its own.
+_PORTS = itertools.count(20_000 + os.getpid() % 100 * 100)
 
 
 def as_account(
@@ -84,14 +87,14 @@ def needed(program: str) -> str:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
+    """Ports that nobody listens on, and that no connection to elsewhere is given meanwhile."""
+    found: list[int] = []
+    while len(found) < count:
+        port = next(_PORTS)
+        with suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            found.append(port)
+    return found
 
 
 def children(parent: int) -> list[int]:

@@ -38,6 +38,22 @@ class Subject(NamedTuple):
         """What the name is made of."""
         return tuple(json.loads(self.name))
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether such a thing can have this name, and it is spelled as we spell it."""
+        try:
+            parts = json.loads(self.name)
+        except ValueError:
+            return False
+        if not isinstance(parts, list) or not all(x and isinstance(x, str) for x in parts):
+            return False
+        if self.kind is SubjectKind.MEMORY:
+            fits = len(parts) == 1
+        else:
+            middle = [*LinkKind] if self.kind is SubjectKind.LINK else ["memory", "tag"]
+            fits = len(parts) == 3 and parts[1] in middle  # noqa: PLR2004 (as they are made below)
+        return fits and _subject(self.kind, *parts) == self
+
 
 def memory_subject(id: MemoryId) -> Subject:
     """A memory: every version of it."""

@@ -123,7 +123,9 @@ def _told(history: History) -> list[tuple[object, ...]]:
 def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
     """Why a state cannot be that of its subject, if it cannot."""
     kind, state = received.subject.kind, received.state
-    if kind is SubjectKind.MEMORY and isinstance(state, History):
+    if not received.subject.is_sound:
+        flaw: str | None = "cannot have that name"
+    elif kind is SubjectKind.MEMORY and isinstance(state, History):
         flaw = _flaw_of_history(owner, received.subject, state)
     elif kind is SubjectKind.MEMORY and isinstance(state, Gone):
         flaw = None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import psycopg
+import pytest
 
 from cluster import Cluster, Node, cluster
 from recollect.app import Recollect
@@ -108,6 +109,7 @@ def _finish_the_work(url: str) -> int:
         return status.active.embedded
 
 
+@pytest.mark.long
 def test_what_was_acknowledged_survives_the_death_of_the_leader() -> None:
     with cluster(3) as database, ExitStack() as opened:
         ana, ben, working = (

@@ -9,10 +9,11 @@ import pytest
 from http_permissions import Life
 from http_server import serving
 
-LIVES = int(os.environ.get("RECOLLECT_PERMISSION_LIVES", "60"))  # `make bench-server` has thousands
+LIVES = int(os.environ.get("RECOLLECT_PERMISSION_LIVES", "24"))  # `make bench-server` has thousands
 STEPS = 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("half", range(2))
 def test_nobody_sees_or_changes_what_was_not_shared_with_them(new_place: str, half: int) -> None:
     with (

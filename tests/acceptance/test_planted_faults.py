@@ -36,6 +36,7 @@ from recollect.bench.compare import compare
 from recollect.bench.inference import Verdict
 from recollect.bench.results import Result
 from recollect.config import Settings
+from recollect.embed import choose
 from recollect.embed.embedders import ActiveSpace
 from recollect.interfaces.cli import app
 from recollect.protocols import Leg, Page, Store
@@ -50,6 +51,12 @@ from recollect.settings import recall as recall_settings
 from recollect.testing import MemoryStore
 from recollect.trace import Dropped, Judged, LegReport
 from recollect.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
+
+
+@pytest.fixture(autouse=True)
+def _quick_to_embed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every leg takes part, and the faults are the same with an embedder that needs no model."""
+    monkeypatch.setattr(choose, "DEFAULT", "hash")
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from recollect.bench.inference import Verdict
 from recollect.bench.results import Result
 from recollect.bench.runner import Plan, run, run_arms
 
+pytestmark = pytest.mark.long
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 GATED = ("ndcg@10", "recall@10")
 ARMS: dict[str, dict[str, object]] = {

@@ -376,6 +376,7 @@ def found(house: House) -> list[tuple[str, str, str]]:
     ]
 
 
+@pytest.mark.long
 def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
     put_in(house)
     use_every_verb(house)

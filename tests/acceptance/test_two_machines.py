@@ -4,48 +4,49 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
-from http_server import Served, served, wait_until
+from http_server import served, wait_until
 from recollect.app import Recollect
-from recollect.config import Settings
+from recollect.config import Configuration, Settings
+from recollect.interfaces import transfer
 from recollect.store_name import StoreFile
 from servers import free_ports
 
-COUNT = 600  # memories of each machine: several requests
-SECRET = "the safe opens with 73910284"
+COUNT = 300  # memories of each machine: several requests
+COMBINATION = "the safe opens with 73910284"
 
 
 class Machine:
-    """A home of its own: a store, a state folder and the same key of secrets."""
+    """A home of its own: a store and a state folder; the key of secrets is the same on both."""
 
     def __init__(self, home: Path, key: str) -> None:
         home.mkdir()
-        self.store = home / "memories.db"
+        self.name = home.name
+        self._settings = {
+            "store": str(home / "memories.db"),
+            "user": "ada",
+            "embedder": "none",
+            "worker": "off",
+            "vault_key_file": str(home.parent / "vault.keys"),
+            "sync_key": key,
+        }
         self._environment = {
             **{name: value for name, value in os.environ.items() if name[:10] != "RECOLLECT_"},
+            **{f"RECOLLECT_{name.upper()}": said for name, said in self._settings.items()},
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
-            "RECOLLECT_STORE": str(self.store),
-            "RECOLLECT_USER": "ada",
-            "RECOLLECT_EMBEDDER": "none",
-            "RECOLLECT_WORKER": "off",
-            "RECOLLECT_VAULT_KEY_FILE": str(home.parent / "vault.keys"),
-            "RECOLLECT_SYNC_KEY": key,
         }
 
-    def start(self, *args: object) -> subprocess.Popen[str]:
+    def start(self, *args: str) -> subprocess.Popen[str]:
         """A command as a process of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "recollect", *map(str, args)],
+            [sys.executable, "-m", "recollect", *args],
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -53,41 +54,42 @@ class Machine:
             text=True,
         )
 
-    def run(self, *args: object, code: int = 0) -> str:
-        """What a command answers."""
+    def run(self, *args: str) -> None:
+        """A command that is to succeed."""
         process = self.start(*args)
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == code, err
-        return out
+        _, told = process.communicate(timeout=120)
+        assert process.returncode == 0, told
 
-    def fill(self, name: str) -> None:
+    def open(self) -> Recollect:
+        """The store of the machine, to look into it."""
+        return Recollect.build(Configuration.load(self._settings, environment={}).settings)
+
+    def fill(self) -> None:
         """Store memories, and a secret."""
-        lines = [
-            json.dumps({"content": f"{name} keeps item {n}: {'and so on ' * 60}"})
+        records = [
+            json.dumps({"content": f"{self.name} keeps item {n}: {'and so on ' * 60}"}).encode()
             for n in range(COUNT)
         ]
-        file = self.store.with_name("many.jsonl")
-        file.write_text("\n".join(lines))
-        self.run("import", file)
-        self.run("store", f"{SECRET} on the {name}", "--sensitive", "--tag", name)
+        with self.open() as memories:
+            taken = transfer.Import(memories, most_problems=1, advance=lambda _: None)(
+                enumerate(records, start=1)
+            )
+            assert taken.stored == COUNT
+            memories.store(f"{COMBINATION} on the {self.name}", sensitive=True, tags=[self.name])
 
-    def export(self) -> list[Any]:
-        """Everything that it holds, but for the line that says when."""
-        lines = self.run("export", "-").splitlines()
+    def held(self) -> list[bytes]:
+        """Everything that it holds, as an export has it but for the line that says when."""
+        lines: list[bytes] = []
+        with self.open() as memories:
+            transfer.export(memories, lines.append, "1", lambda _: None)
         return sorted(lines[1:])
 
 
 def _arrived(store: Path) -> int:
-    """How many memories a file holds; its owner is at work on it."""
+    """How many memories a file holds while a server is at work on it."""
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as connection:
         [count] = connection.execute("SELECT count(DISTINCT id) FROM memories").fetchone()
         return int(count)
-
-
-@contextmanager
-def _server(folder: Path, port: int) -> Iterator[Served]:
-    with served(folder / "served.db", folder / f"{port}.log", server_port=port) as running:
-        yield running
 
 
 def _key(store: Path) -> str:
@@ -97,36 +99,37 @@ def _key(store: Path) -> str:
 
 
 def test_a_server_killed_in_the_middle_of_a_sync_loses_and_doubles_nothing(tmp_path: Path) -> None:
-    store = tmp_path / "served.db"
+    store, log = tmp_path / "served.db", tmp_path / "server.log"
     key = _key(store)
     [port] = free_ports(1)
     laptop, desktop = (Machine(tmp_path / name, key) for name in ("laptop", "desktop"))
-    laptop.fill("laptop")
-    desktop.fill("desktop")
+    laptop.fill()
+    desktop.fill()
 
-    with _server(tmp_path, port) as server:
+    with served(store, log, server_port=port) as server:
         laptop.run("sync", "connect", server.url)
         desktop.run("sync", "connect", server.url)
         syncing = laptop.start("sync")
         wait_until(lambda: _arrived(store) > 0)
-        server.process.send_signal(signal.SIGKILL)
+        server.process.kill()
         _, told = syncing.communicate(timeout=120)
     assert syncing.returncode == 7, told
     assert 0 < _arrived(store) < COUNT, "it was not the middle"
 
-    with _server(tmp_path, port):
+    with served(store, log, server_port=port):
         laptop.run("sync")
         desktop.run("sync")
         laptop.run("sync")
 
-    held = laptop.export()
-    assert held == desktop.export()
-    assert len([line for line in held if '"memory"' in line]) == 2 * COUNT + 2
+    assert laptop.held() == desktop.held()
     assert _arrived(store) == 2 * COUNT + 2
-    for machine, name in ((laptop, "desktop"), (desktop, "laptop")):
-        status = json.loads(machine.run("sync", "status", "--json"))
-        assert (status["pending"], status["conflicts"]) == ({}, 0)
-        [found] = json.loads(machine.run("list", "--tag", name, "--json"))["memories"]
-        assert machine.run("secret", "get", found["id"]) == f"{SECRET} on the {name}\n"
+    for machine, other in ((laptop, desktop), (desktop, laptop)):
+        with machine.open() as memories:
+            status = memories.sync_status()
+            [found] = memories.list(tags=[other.name])
+            said = memories.secret_get(found.id)
+            live = memories.stats().live
+        assert (status.waits, status.conflicts, live) == (0, 0, 2 * COUNT + 2)
+        assert said == f"{COMBINATION} on the {other.name}"
     kept = b"".join(path.read_bytes() for path in tmp_path.glob("served.db*"))
-    assert SECRET.encode() not in kept
+    assert COMBINATION.encode() not in kept

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -267,3 +269,28 @@ def test_a_scope_without_a_feed_has_no_changes(
     store.put(scope, make())
     assert store.feed(scope) is None
     assert store.changes(scope, 0, 99) == []
+
+
+def test_whoever_follows_the_numbers_misses_nothing_that_others_write_meanwhile(
+    store: Store, scope: Scope, make: Make, noted: Noted
+) -> None:
+    memories = [[make() for _ in range(6)] for _ in range(4)]
+    done = threading.Event()
+
+    def write(own: list[Memory]) -> None:
+        for memory in own:
+            store.put(scope, memory)
+
+    def follow() -> list[Change]:
+        found: list[Change] = []
+        while not done.is_set() or store.changes(scope, len(found), 1):
+            found += store.changes(scope, found[-1].number if found else 0, 3)
+        return found
+
+    with ThreadPoolExecutor(5) as pool:
+        following = pool.submit(follow)
+        [*pool.map(write, memories)]
+        done.set()
+        found = following.result()
+    assert [change.number for change in found] == [*range(1, 25)]
+    assert {x.subject for x in found} == {subject(memory) for own in memories for memory in own}

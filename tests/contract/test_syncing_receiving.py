@@ -16,6 +16,7 @@ from recollect.changes import (
     ShareState,
     Stale,
     Subject,
+    SubjectKind,
     Taken,
     digest,
     link_subject,
@@ -27,6 +28,17 @@ from recollect.protocols import Gone, History, Received, Sealed, Store, SubjectS
 from recollect.types import Link, LinkKind, Memory, Right, Scope, Share, UserId
 
 Links = Callable[..., Link]
+NO_NAMES = [
+    "",
+    "id",
+    '"id"',
+    "[]",
+    '[""]',
+    "[1]",
+    '["a", "b"]',
+    '["a","causes","b"]',
+    '["\\u0041"]',
+]
 
 
 @pytest.fixture(autouse=True)
@@ -346,6 +358,7 @@ def test_a_state_that_does_not_fit_its_subject_is_refused(
     own = share("birds", reader=scope.user)
     subject = memory_subject(one.id)
     wrong: list[tuple[Subject, SubjectState]] = [
+        *((Subject(kind, name), Gone(())) for kind in SubjectKind for name in NO_NAMES),
         (subject, History(versions=())),
         (subject, History(versions=(two,))),
         (subject, History(versions=(after(one),))),

@@ -47,7 +47,18 @@ def commands(page: Path) -> list[str]:
 
 
 def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+    measures = 'show("recollect bench'  # what takes longest
+    return pytest.mark.parametrize(
+        "page",
+        [
+            pytest.param(
+                page,
+                id=str(page.relative_to(ROOT)),
+                marks=[pytest.mark.long] if measures in page.read_text(encoding="utf-8") else [],
+            )
+            for page in pages
+        ],
+    )
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:

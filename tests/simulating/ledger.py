@@ -13,7 +13,7 @@ from recollect.remember.sensitive import record_of
 from recollect.types import Filter, Link, Memory, MemoryId, Scope, State
 from simulating.clocks import START
 
-SECRET = "sesame-"  # what every secret begins with, and nothing else
+SECRET = "sesame-"  # noqa: S105  what every secret of the simulator begins with
 
 
 class Broken(AssertionError):
@@ -31,6 +31,8 @@ class Ledger:
     unlinked: set[tuple[str, ...]] = field(default_factory=set)
     purged: set[MemoryId] = field(default_factory=set)
     flagged: set[MemoryId] = field(default_factory=set)  #: sealed with all their versions
+    unsealed: set[MemoryId] = field(default_factory=set)  #: of those: laid open again
+    deleted: set[MemoryId] = field(default_factory=set)
 
     def heard(self, message: object) -> None:
         """Something crosses the network."""
@@ -44,6 +46,7 @@ class Ledger:
     def purge(self, store: Store, vault: Vault, id: MemoryId) -> None:
         """A memory is about to be purged by somebody who knows of these writes."""
         self.purged.add(id)
+        self.deleted.discard(id)
         texts = [text for each in texts_of(store, vault, self.scope, id) for text in each]
         self.removed |= {
             mark
@@ -140,6 +143,8 @@ def check_histories(store: Store, vault: Vault, ledger: Ledger) -> None:
             raise Broken(f"a version of {memory.id} is there twice")
         if any(SECRET in repr(version) for version in versions):
             raise Broken(f"{memory.id} has a secret in clear")
-        if memory.id in ledger.flagged - ledger.purged:
-            if any(not version.sensitive for version in versions):
-                raise Broken(f"{memory.id} was sealed, and has versions in clear")
+        if memory.id in ledger.deleted and not any(version.deleted_at for version in versions):
+            raise Broken(f"{memory.id} was deleted, and its history does not say so")
+        sealed = memory.id in ledger.flagged - ledger.purged - ledger.unsealed
+        if sealed and not all(version.sensitive for version in versions):
+            raise Broken(f"{memory.id} was sealed, and has versions in clear")

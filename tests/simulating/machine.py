@@ -18,7 +18,7 @@ from recollect.sync.report import SyncReport
 from recollect.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
 from simulating.clocks import Clock
 from simulating.faults import Dying, Wire
-from simulating.ledger import SECRET, Ledger, memories_of
+from simulating.ledger import SECRET, Ledger, memories_of, texts_of
 
 READERS = (UserId("bob"), UserId("eve"))
 TAGS = ("red", "green")
@@ -95,7 +95,8 @@ class Machine:
             (3, self._store_secret),
             (8, self._update),
             (2, self._change_secret),
-            (1, self._flag),
+            (2, self._flag),
+            (2, self._unseal),
             (4, self._delete),
             (3, self._restore),
             (2, self._purge),
@@ -138,7 +139,8 @@ class Machine:
 
     def _store_secret(self) -> None:
         mark = self.new_mark()
-        self._add(Draft(content=f"{SECRET}{mark} {mark}", sensitive=True), mark)
+        flag = not self.boundary.detects  # or else it is found
+        self._add(Draft(content=_secret(mark), sensitive=flag), mark)
 
     def _update(self) -> None:
         memory = self._some()
@@ -156,18 +158,28 @@ class Machine:
         self._change(memory, changes, mark)
 
     def _change_secret(self) -> None:
-        memory = self._some(sensitive=True)
+        memory = self._some(sensitive=None if self.boundary.detects else True)
         if memory is not None:
             mark = self.new_mark()
-            self._change(memory, Changes(content=f"{SECRET}{mark} {mark}"), mark)
+            self._change(memory, Changes(content=_secret(mark)), mark)
 
     def _flag(self) -> None:
         """Seal a memory with all its versions."""
         memory = self._some(sensitive=False)
         if memory is not None:
-            mark = self.new_mark()
-            self._change(memory, Changes(sensitive=True, keywords=(mark,)), mark)
+            self.told.append(f"  seals {memory.id} v{memory.version}")
+            self.remember.update(self.scope, memory, Changes(sensitive=True))
             self.ledger.flagged.add(memory.id)
+
+    def _unseal(self) -> None:
+        """Lay a memory open again that was sealed; no secret is in it as far as is known here."""
+        memory = self._some(sensitive=True)
+        store, vault = self.store.as_store, self.boundary.vault
+        if memory is None or SECRET in repr(texts_of(store, vault, self.scope, memory.id)):
+            return
+        self.told.append(f"  unseals {memory.id} v{memory.version}")
+        self.ledger.unsealed.add(memory.id)
+        self.remember.update(self.scope, memory, Changes(sensitive=False))
 
     def _change(self, memory: Memory, changes: Changes, mark: str) -> None:
         self.told.append(f"  updates {memory.id} v{memory.version} {mark} {changes}")
@@ -179,6 +191,7 @@ class Machine:
         if memory is not None:
             self.told.append(f"  deletes {memory.id}")
             self.remember.delete(self.scope, memory)
+            self.ledger.deleted.add(memory.id)
 
     def _restore(self) -> None:
         memory = self._some(deleted=True)
@@ -236,4 +249,8 @@ def _name(memory: Memory) -> tuple[object, str]:
 
 
 def _text(memory: Memory, mark: str) -> str:
-    return f"{SECRET}{mark} {mark}" if memory.sensitive else f"another text {mark}"
+    return _secret(mark) if memory.sensitive else f"another text {mark}"
+
+
+def _secret(mark: str) -> str:
+    return f"the password is {SECRET}{mark} {mark}"

@@ -1,4 +1,4 @@
-"""One schedule: machines, a server, work, trouble, and the peace in which all must come out even."""
+"""One schedule: machines, a server, work and trouble; then peace, in which all comes out even."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ from simulating.ledger import (
 from simulating.machine import Machine, remember_with
 
 IN_FILES = 40  # every so many schedules are on SQLite files
+DETECTS = 6  # in every so many secrets are found, not flagged
+KEYLESS = 8  # in every so many the last machine gets its key late
 RESTORES = 10  # in every so many the server is restored from a backup
 _ROUNDS_TO_PEACE = 30
 
@@ -46,9 +48,12 @@ class _OneKey:
 
     where = "the key of the simulator"
 
-    def load(self) -> Keyring:
-        """The key."""
-        return Keyring((Key(bytes(range(32))),))
+    def __init__(self) -> None:
+        self.is_here = True
+
+    def load(self) -> Keyring | None:
+        """The key, once somebody has brought it."""
+        return Keyring((Key(bytes(range(32))),)) if self.is_here else None
 
 
 class World:
@@ -60,8 +65,8 @@ class World:
         self.folder = folder
         self.time = Time()
         self.ledger = Ledger(Scope(user=UserId("ada")))
-        vault = SealingVault(_OneKey(), is_first_use=lambda: True)
-        self.boundary = Boundary(vault=vault, detects=False)
+        self.boundary = self._boundary(_OneKey())
+        self.last_key = _OneKey()  #: of the last machine, where it may come later
         self.told: list[str] = []
         self.totals: Counter[str] = Counter()
         self.server_store = self._store("server")
@@ -69,7 +74,12 @@ class World:
         self.new_id = _ids(self.random)
         self.marks = itertools.count()
         self.machines = [self._machine(f"m{n}") for n in range(self.random.choice((2, 2, 3, 4)))]
+        self.machines[-1].boundary = self._boundary(self.last_key)
         self.backup: Callable[[], None] | None = None
+
+    def _boundary(self, key: _OneKey) -> Boundary:
+        vault = SealingVault(key, is_first_use=lambda: False)
+        return Boundary(vault=vault, detects=self.seed % DETECTS == 1)
 
     def _store(self, name: str) -> Store:
         return SqliteStore(self.folder / f"{name}.db") if self.folder else MemoryStore()
@@ -102,6 +112,7 @@ class World:
         """Work and trouble, then peace; raises `Broken` when something is not as it must be."""
         try:
             self._begin()
+            self._bring_key(is_here=self.seed % KEYLESS != 2)
             self.network.trouble = self.random.choice((0.0, 0.3, 0.8))
             for _ in range(self.random.randrange(5, 40)):
                 self._step()
@@ -117,6 +128,11 @@ class World:
         for machine in self.machines:
             self._sync(machine)
 
+    def _bring_key(self, *, is_here: bool) -> None:
+        """Bring the key to the last machine, or take it away."""
+        self.last_key.is_here = is_here
+        self.machines[-1].boundary.vault.refresh()
+
     def _step(self) -> None:
         self.time.pass_by(self.random)
         machine = self.random.choice(self.machines)
@@ -129,7 +145,7 @@ class World:
             (4, lambda machine: machine.clock.jump(self.random)),
             (4, lambda _: self.network.deliver_late()),
             (3, self._grow_older),
-            (3 if self.seed % RESTORES == 0 else 0, lambda _: self._back_up()),
+            (12 if self.seed % RESTORES == 0 else 0, lambda _: self._back_up()),
         )
         weights, doing = zip(*does, strict=True)
         self.random.choices(doing, weights)[0](machine)
@@ -183,7 +199,7 @@ class World:
     def _back_up(self) -> None:
         """Make a backup of the server; or restore the one that there is."""
         if self.backup is None:
-            self.backup = _backup(self.server_store)
+            self.backup = backup(self.server_store)
         else:
             self.told.append("the server is restored from a backup")
             self.totals["restores"] += 1
@@ -196,6 +212,7 @@ class World:
     def _make_peace(self) -> None:
         """Let every trouble end, and sync until nothing happens any more."""
         self.network.trouble = 0.0
+        self._bring_key(is_here=True)
         for machine in self.machines:
             machine.wire.is_cut = machine.wire.is_locked_out = False
             machine.wire.meanwhile = None
@@ -204,7 +221,8 @@ class World:
             self.network.deliver_late()
         for _ in range(_ROUNDS_TO_PEACE):
             self.time.pass_by(self.random)
-            if not any([self._moves(machine) for machine in self.machines]):
+            moved = [self._moves(machine) for machine in self.machines]
+            if not any(moved):
                 return
         raise Broken("the machines do not come to rest")
 
@@ -248,7 +266,7 @@ def _ids(random: Random) -> Callable[[], MemoryId]:
     return new_id
 
 
-def _backup(store: Store) -> Callable[[], None]:
+def backup(store: Store) -> Callable[[], None]:
     """What puts a store in memory back to what it is now."""
     if not isinstance(store, MemoryStore):
         return lambda: None

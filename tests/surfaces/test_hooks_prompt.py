@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,16 @@ def server(place: Path) -> Iterator[Serving]:
 
 
 @pytest.fixture
-def home(server: Serving, at_home: Path, tmp_path: Path) -> Hooked:
+def home(
+    server: Serving,
+    run: Callable[..., Any],
+    at_home: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Hooked:
+    monkeypatch.setenv("XDG_STATE_HOME", str(at_home / "state"))
     # More time than an agent gives: these tests are about what is said, on a busy machine.
-    return hooked(at_home, tmp_path / "acme", server.url, deadline_ms=20_000)
+    return hooked(run, at_home, tmp_path / "acme", "--url", server.url, deadline_ms=10_000)
 
 
 @pytest.fixture
@@ -69,9 +76,7 @@ def test_two_hundred_prompts_of_a_session_bring_no_memory_twice_and_few_bytes(
         more = " ".join(chance.choices(THINGS + PLACES, k=chance.randrange(120)))
         server.recollect.store(f"Fact {number}: the {thing} in {where} is number {number}. {more}")
     prompts = [
-        f"What do we know about the {chance.choice(THINGS)} in {chance.choice(PLACES)}, "
-        f"number {chance.randrange(120)}?"
-        for _ in range(200)
+        f"What about the {chance.choice(THINGS)} in {chance.choice(PLACES)}?" for _ in range(200)
     ]
 
     runs = [claude.prompt(prompt) for prompt in prompts]
@@ -86,9 +91,10 @@ def test_two_hundred_prompts_of_a_session_bring_no_memory_twice_and_few_bytes(
 def test_prompts_at_the_same_moment_share_no_memory(server: Serving, claude: ClaudeCode) -> None:
     for number in range(12):
         server.recollect.store(f"The turbine in hall {number} has {number + 3} blades.")
+        server.recollect.store(f"Mira orders {number + 3} kinds of tea from Lyon each May.")
 
     with ThreadPoolExecutor(6) as pool:
-        runs = [*pool.map(claude.prompt, ["How many blades has the turbine?"] * 6)]
+        runs = [*pool.map(claude.prompt, ["turbine blades"] * 6)]
 
     given = [id_ for ran in runs for id_ in ran.ids]
     assert given
@@ -114,12 +120,11 @@ def test_what_is_no_question_is_not_asked(
 
 def test_a_long_prompt_is_asked_about_by_its_ends(server: Serving, claude: ClaudeCode) -> None:
     stored = server.recollect.store("The turbine in hall 4 has seven blades.")
-    pasted = "\n".join(f"error at line {number}" for number in range(20_000))
+    pasted = "error " * 200_000
 
     ran = claude.prompt(f"{pasted}\nHow many blades has the turbine in hall 4?")
 
-    assert ran.ids in ([stored.memory.id], [])  # the log may drown it, but nothing breaks
-    assert ran.code == 0
+    assert ran.ids == [stored.memory.id]
 
 
 def test_a_memory_is_given_whole_or_not_at_all(
@@ -158,37 +163,34 @@ def test_text_of_others_cannot_leave_its_fence(server: Serving, claude: ClaudeCo
 
 
 def test_a_sensitive_memory_is_never_given(
-    place: Path, at_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Serving, home: Hooked, claude: ClaudeCode
 ) -> None:
-    with serving(place) as server:
-        server.recollect.store(
-            "The turbine opens with 7741-ACDC.",
-            sensitive=True,
-            tags=["turbine"],
-            keywords=["opens"],
-        )
-        claude = hooked(at_home, tmp_path / "acme", server.url, deadline_ms=20_000).claude()
+    kept = server.recollect.store(
+        "It opens with 7741-ACDC.", sensitive=True, tags=["turbine"], keywords=["opens"]
+    )
 
-        assert claude.prompt("turbine opens").silent
+    found = server.recollect.recall("turbine opens").hits
+    assert [hit.memory.id for hit in found] == [kept.memory.id]
+    assert claude.prompt("turbine opens").silent
+    assert home.log[-1]["note"] == "nothing relevant"
 
 
 def test_a_key_is_read_from_its_file_and_stands_in_no_log(
-    server: Serving, at_home: Path, tmp_path: Path
+    server: Serving, home: Hooked, tmp_path: Path
 ) -> None:
     key = server.key("ada")
-    server.recollect.for_user("ada", "").store("The turbine in hall 4 has seven blades.")
+    server.recollect.for_user("ada", "").store("Quux is the turbine in hall 4: seven blades.")
     (tmp_path / "key").write_text(key + "\n")
-    home = hooked(at_home, tmp_path / "acme", server.url, deadline_ms=20_000)
-    refused = home.claude().prompt("How many blades has the turbine of Mrs Quux?")
+    refused = home.claude().prompt("Quux: how many blades has the turbine in hall 4?")
     home.configure(key_file=str(tmp_path / "key"))
-    let_in = home.claude().prompt("How many blades has the turbine of Mrs Quux?")
+    let_in = home.claude().prompt("Quux: how many blades has the turbine in hall 4?")
 
-    written = "".join(path.read_text() for path in home.folder.rglob("*") if path.is_file())
+    written = "".join(path.read_text() for path in home.folder.rglob("*.*") if path.is_file())
     assert refused.silent
     assert [each["note"] for each in home.log] == ["the server: status 401", "gave 1"]
     assert len(let_in.ids) == 1
     assert key not in written
-    assert "Quux" not in written
+    assert "quux" not in written.lower()
 
 
 def test_the_log_stays_small(server: Serving, home: Hooked, claude: ClaudeCode) -> None:

@@ -18,6 +18,7 @@ from recollect.interfaces.verbs.table import Verb
 from schema_run import run_schemathesis
 
 
+@pytest.mark.long
 def test_a_server_answers_as_its_openapi_says(tmp_path: Path) -> None:
     with serving(tmp_path / "served.db", request_bytes=100_000) as server:
         server.key("ada")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -120,7 +121,10 @@ def test_nothing_is_synced_by_itself_when_that_is_turned_off(
         assert laptop.sync_status().waits == 1
 
 
-def test_a_worker_that_stays_keeps_its_store_in_step(server: Serving, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["work --watch", "sync watch"])
+def test_a_command_that_stays_keeps_its_store_in_step(
+    server: Serving, tmp_path: Path, command: str
+) -> None:
     store = tmp_path / "laptop.db"
     with machine(store, server, sync_seconds=0) as laptop:
         laptop.store("the walrus eats fish")
@@ -130,7 +134,7 @@ def test_a_worker_that_stays_keeps_its_store_in_step(server: Serving, tmp_path: 
         "RECOLLECT_SYNC_KEY": server.key("ada"),
     }
     worker = subprocess.Popen(
-        [sys.executable, "-m", "recollect", "--store", store, "--user", "ada", "work", "--watch"],
+        [sys.executable, "-m", "recollect", "--store", store, "--user", "ada", *command.split()],
         env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -138,7 +142,7 @@ def test_a_worker_that_stays_keeps_its_store_in_step(server: Serving, tmp_path: 
     try:
         wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
     finally:
-        worker.terminate()
+        worker.send_signal(signal.SIGINT)
         assert worker.wait(60) == 130  # interrupted, as it was told
 
 

@@ -69,7 +69,7 @@ def connected(server: Serving, laptop: Machine, desktop: Machine) -> None:
 @pytest.mark.usefixtures("connected")
 def test_what_is_stored_on_one_machine_is_on_the_other(laptop: Machine, desktop: Machine) -> None:
     walrus = laptop.stored("the walrus eats fish", "--tag", "sea")
-    seal = desktop.stored("the seal eats squid")
+    desktop.stored("the seal eats squid")
 
     sent = laptop("sync")
     got = desktop("sync", "now", "--json").json
@@ -138,6 +138,29 @@ def test_what_a_server_refuses_stays_and_its_reason_is_told(
     assert "20" in listed["reason"]
     assert doctor.code == 5
     assert "refused: 1" in doctor.out
+
+
+def test_files_stay_in_step_through_a_server_on_postgres(
+    migrated_database: Callable[[], str], laptop: Machine, desktop: Machine
+) -> None:
+    with serving(migrated_database()) as server:
+        for machine in (laptop, desktop):
+            machine("sync", "connect", server.url, "--key-file", "-", stdin=server.key("ada"))
+        walrus = laptop.stored("the walrus eats fish", "--tag", "sea")
+        seal = laptop.stored("the seal eats squid")
+        safe = laptop.stored("the safe opens with 7391", "--sensitive")
+        laptop("link", walrus, "supersedes", seal)
+        laptop("update", walrus, "the walrus eats crabs")
+        sent = laptop("sync", "--json").json
+        got = desktop("sync", "--json").json
+        whole = [each("get", walrus, "--json").json for each in (laptop, desktop)]
+
+    assert (sent["pushed"], sent["push_error"]) == (4, None)
+    assert (got["pulled"], got["pull_error"]) == (4, None)
+    assert whole[0] == whole[1]
+    assert [each["content"] for each in whole[1]["earlier"]] == ["the walrus eats fish"]
+    assert [link["target"] for link in whole[1]["links"]] == [seal]
+    assert desktop("secret", "get", safe).out == "the safe opens with 7391\n"
 
 
 # ---- conflicts ---------------------------------------------------------------------------------
@@ -306,6 +329,11 @@ def test_who_disconnects_keeps_the_memories_and_loses_the_key(
     assert len(laptop.contents()) == 2
     assert laptop("sync").code == 3
     assert server.recollect.for_user("ada").stats().live == 1
+
+
+def test_an_option_before_a_command_is_not_lost(laptop: Machine) -> None:
+    done = laptop("sync", "--json", "status")
+    assert (done.code, "behind `status`" in done.err) == (2, True)
 
 
 def test_an_empty_key_is_told(laptop: Machine) -> None:

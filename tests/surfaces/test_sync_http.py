@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,21 @@ def test_a_key_of_somebody_else_sends_and_takes_nothing(server: Serving) -> None
             grace.push("", [operation()])
     assert "recollect --user grace import -" in raised.value.hint
     assert server.recollect.for_user("grace").stats() == before
+
+
+def test_nobody_sees_or_changes_what_is_another_users(server: Serving, ada: HttpSyncServer) -> None:
+    asked = operation()
+    ada.push(ada.pull("", 0, 10).epoch, [asked])
+    assert isinstance(asked.state, History)
+    theirs = replace(asked.state.versions[0], owner=UserId("grace"), content="mine now")
+    with replica(server.url, server.key("grace"), UserId("grace")) as grace:
+        first = grace.pull("", 0, 10)
+        grace.push(first.epoch, [asked._replace(state=History(versions=(theirs,)))])
+        grace.push(first.epoch, [asked._replace(state=Gone())])
+
+    assert first.changes == ()
+    kept = server.recollect.for_user("ada").get(asked.subject.parts[0])
+    assert kept == asked.state.versions[0]
 
 
 def test_a_key_that_may_only_read_may_not_push(server: Serving) -> None:

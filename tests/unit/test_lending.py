@@ -72,7 +72,7 @@ def answering(place: Path, answer: Callable[[bytes], bytes]) -> Iterator[None]:
         thread.start()
         yield
         listening.shutdown(socket.SHUT_RDWR)
-        thread.join(5)
+        thread.join(60)
 
 
 def encoded(vector: Any) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from recollect.changes import memory_subject
 from recollect.protocols import AuditEntry, Sealed, Store
 from recollect.recall import history
 from recollect.recall.parse import LARGEST_POOL, check_number
 from recollect.remember.reveal import ACTIONS, ROTATE, Reveal
+from recollect.sync.again import tell_again
 from recollect.types import Memory, Scope
 from recollect.vault.rotate import Rotated, rotate
 from recollect.vault.seal import SealingVault
@@ -56,6 +58,8 @@ class SecretVerbs:
         done = rotate(self.vault, self._store, now, drop_old=drop_old, advance=advance)
         key = self._reveal.key
         self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
+        if self._store.peer(self.scope) is not None:  # the server has what the old key sealed
+            tell_again(self._store, self.scope, (memory_subject(x.id) for x in self.sensitive()))
         return done
 
     def secrets_by_key(self) -> dict[str, int]:

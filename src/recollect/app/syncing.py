@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -85,18 +86,19 @@ class SyncVerbs:
             PeerNotFound: they are not synced.
         """
         self._peer()
-        replica = Replica(
+        report = replace(self._replica(server), advance=advance).round()
+        if report.pulled:
+            self._background.nudge()
+        return report
+
+    def _replica(self, server: SyncServer) -> Replica:
+        return Replica(
             store=self._store,
             scope=self.scope,
             server=server,
             sealing=self._remember.boundary,
             clock=self._clock,
-            advance=advance,
         )
-        report = replica.round()
-        if report.pulled:
-            self._background.nudge()
-        return report
 
     def sync_status(self) -> SyncStatus:
         """What the server has not been told yet, and why.
@@ -228,3 +230,13 @@ class SyncVerbs:
             )
         admission = Admission(store=self._store, scope=self.scope, remember=self._remember)
         return ServerSide(store=self._store, scope=self.scope, admit=admission)
+
+    def number_anew(self) -> None:
+        """Number the changes of a server anew, after it was restored from a backup.
+
+        Every replica then tells what is missing here. It is needed only when nobody would notice:
+        a replica that has seen more changes than there are has the numbering begin anew by itself.
+        """
+        self.sync_server()
+        self._store.close_feed(self.scope)
+        self._store.open_feed(self.scope, new_epoch())

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from recollect.curate.differences import Comparison, compare_read, key
+from recollect.curate.differences import Comparison, compare_read, key, may_be_same
 from recollect.curate.gathering import Held, hindrances
 from recollect.curate.neighbours import Near
 from recollect.curate.proposing import CONSOLIDATION, Find
@@ -94,16 +94,16 @@ def supersede(found: Twins) -> Find:
 
 
 def doubtful(near: Near) -> Find | None:
-    """That somebody look at two memories that differ in nothing but ordinary words."""
+    """That somebody look at two memories that name the same things in other words."""
     comparison = compare_read(near.one.tokens, near.other.tokens)
-    if comparison.is_same or comparison.telling:
+    if comparison.is_same or not may_be_same(near.one.tokens, near.other.tokens):
         return None
     older, newer = sorted((near.one.memory, near.other.memory), key=lambda m: (m.created_at, m.id))
     return Find(
         kind=ProposalKind.REVIEW,
         origin=CONSOLIDATION,
         memories=(newer, older),
-        reason="they may say the same: only ordinary words differ",
+        reason="they may say the same: near in meaning, the same names and numbers",
         evidence=figures(comparison, near.cosine),
     )
 

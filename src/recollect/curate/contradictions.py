@@ -71,7 +71,7 @@ def review(found: Contradiction) -> Find:
         kind=ProposalKind.REVIEW,
         origin=CONTRADICTION,
         memories=(found.newer.memory, found.older.memory),
-        reason=f"they contradict each other: one {found.difference.kind} differs",
+        reason=f"only one of them can hold: one {found.difference.kind} differs",
         evidence={"differs_in": found.difference.kind.value}
         | ({} if found.cosine is None else {"cosine": round(found.cosine, 4)}),
     )

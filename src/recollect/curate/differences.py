@@ -9,6 +9,7 @@ them that tells. When in doubt, they differ.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -16,9 +17,23 @@ from typing import NamedTuple
 from recollect.curate import vocabulary
 from recollect.curate.reading import Kind, Token, read
 
-__all__ = ["Comparison", "Difference", "Kind", "Tokens", "compare", "compare_read", "key", "read"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Kind",
+    "Tokens",
+    "compare",
+    "compare_read",
+    "key",
+    "may_be_same",
+    "read",
+]
 
 Tokens = tuple[Token, ...]
+#: What names the things that a text is about, and says whether it is so.
+VALUES = frozenset(
+    {Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.NAME, Kind.VALUE, Kind.STRENGTH, Kind.TENSE}
+)
 _JOINS = frozenset({"or", "but"})  # a phrase that moves over one of these may belong elsewhere
 
 
@@ -73,6 +88,14 @@ def compare_read(one: Tokens, other: Tokens) -> Comparison:
         if _adds_only(rest):
             return Comparison((), 1 if longer is one else -1, _shared(one, turned))
     return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
+
+
+def may_be_same(one: Tokens, other: Tokens) -> bool:
+    """Whether two texts name the same values: for somebody to look at, not to be merged."""
+    mine, others = Counter(t.plain for t in one), Counter(t.plain for t in other)
+    return all(
+        mine[token.plain] == others[token.plain] for token in (*one, *other) if token.kind in VALUES
+    )
 
 
 def key(tokens: Tokens) -> tuple[str, ...]:

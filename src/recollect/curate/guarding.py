@@ -31,7 +31,7 @@ def check_takes_place(
         raise WouldLoseFact(f"memory {keeper} is not recalled itself: nothing would say it")
     if other not in found:
         raise _not_live(store, scope, other)
-    pass
+    _check(found[keeper], found[other])
     _check_below(store, scope, found[keeper], found[other])
     return found[keeper].memory, found[other].memory
 
@@ -47,7 +47,7 @@ def still_holds(
     if kept is None:  # a deleted memory supersedes nothing
         above = store.get(scope, keeper)
         return above is None or above.deleted_at is not None
-    return True
+    return takes_place(kept, Held(gone, readers(gone, store.shares(scope)))) is not None
 
 
 def _check(keeper: Held, other: Held) -> None:

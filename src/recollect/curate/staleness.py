@@ -23,37 +23,65 @@ _UNTIL = re.compile(
     rf"(?:{_ISO}|{_DAY_FIRST}|{_MONTH_FIRST})\b",
     re.IGNORECASE,
 )
+# Not where somebody quotes the word, nor where something began "from today" on.
 _TEMPORARY = re.compile(
-    r"\b(?:for now|for the moment|for the time being|temporar(?:y|ily)|at the moment|right now|"
-    r"this (?:week|sprint|morning|afternoon)|today|tomorrow|tonight|work in progress|wip|todo|"
-    r"not yet)\b",
+    r"(?<![\"'`\u2018\u201c])\b(?:for now|for the moment|for the time being|temporar(?:y|ily)|"
+    r"at the moment|right now|this (?:week|sprint|morning|afternoon))\b",
     re.IGNORECASE,
 )
+_SHORTLY = re.compile(
+    r"\b(?:will|going to)\b(?:(?!\b(?:from|since|until)\b)[^.;!?])*\b(?:today|tomorrow|tonight)\b",
+    re.IGNORECASE,
+)
+_NOTHING_BEHIND = re.compile(r"[\s.!)\]\"'`]*")
 
 
 def stale(memory: Memory, now: datetime, temporary_days: int) -> Iterator[Find]:
     """What a memory says of its own end, when that is past."""
-    ended = said_end(memory.content)
-    if ended is not None and memory.valid_to is None:
-        if ended <= now:
-            yield Find(
-                kind=ProposalKind.EXPIRE,
-                origin=STALENESS,
-                memories=(memory,),
-                reason=f"it says itself that it held until {ended - timedelta(days=1):%Y-%m-%d}",
-                change={"valid_to": ended.isoformat()},
-            )
+    if memory.valid_to is not None:
         return
-    passing = _TEMPORARY.search(memory.content)
+    found = [*_UNTIL.finditer(memory.content)]
+    ended = said_end(memory.content)
+    if ended is not None:
+        if ended <= now:
+            yield _over(memory, ended, is_whole=_is_whole(memory.content, found[0]))
+        return
+    passing = _TEMPORARY.search(memory.content) or _SHORTLY.search(memory.content)
     days = (now - memory.updated_at).days
-    if passing and memory.valid_to is None and days >= temporary_days:
+    if passing and days >= temporary_days:
         yield Find(
             kind=ProposalKind.REVIEW,
             origin=STALENESS,
             memories=(memory,),
-            reason=f'it says "{passing[0].lower()}" and was written {days} days ago',
+            reason=f"it is about something temporary, and was written {days} days ago",
             evidence={"days": days, "limit_days": temporary_days},
         )
+
+
+def _over(memory: Memory, ended: datetime, *, is_whole: bool) -> Find:
+    """That a memory be ended, or be looked at when more is said in it than what ended."""
+    last = f"{ended - timedelta(days=1):%Y-%m-%d}"
+    if is_whole:
+        return Find(
+            kind=ProposalKind.EXPIRE,
+            origin=STALENESS,
+            memories=(memory,),
+            reason=f"it says itself that it held until {last}",
+            change={"valid_to": ended.isoformat()},
+        )
+    return Find(
+        kind=ProposalKind.REVIEW,
+        origin=STALENESS,
+        memories=(memory,),
+        reason=f"something in it held until {last}",
+        evidence={"until": last},
+    )
+
+
+def _is_whole(text: str, end: re.Match[str]) -> bool:
+    """Whether a text is one sentence, of which this is the end."""
+    behind = _NOTHING_BEHIND.fullmatch(text, end.end())
+    return behind is not None and not re.search(r"[.;!?]\s", text[: end.start()])
 
 
 def said_end(text: str) -> datetime | None:

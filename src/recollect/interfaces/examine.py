@@ -7,9 +7,15 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from recollect.app import Recollect
-from recollect.config import Configuration, Settings
+from recollect.config import Configuration, Settings, state_folder
 from recollect.errors import FileMissing, RecollectError
-from recollect.interfaces import examine_sync, examine_vault, examine_work
+from recollect.interfaces import (
+    examine_hooks,
+    examine_learning,
+    examine_sync,
+    examine_vault,
+    examine_work,
+)
 from recollect.interfaces.checks import Check
 
 _MOVE_ON = (
@@ -42,6 +48,7 @@ def examine(load: Callable[[], Configuration], version: str) -> list[Check]:
         checks += _store(configuration.settings)
     except RecollectError as exc:
         checks.append(_problem("store", exc))
+    checks += examine_hooks.hooks(state_folder() / "hooks")
     return checks
 
 
@@ -82,6 +89,7 @@ def _store(settings: Settings) -> Iterator[Check]:
         yield from examine_work.work(app)
         yield examine_vault.vault(app)
         yield from examine_sync.sync(app)
+        yield examine_learning.learning(app)
         yield from _ranking(app)
 
 

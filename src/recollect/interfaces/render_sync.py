@@ -43,7 +43,7 @@ def report(value: SyncReport) -> Iterator[RenderableType]:
     """What a round did."""
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
-        line += f" {value.merged:,} were changed on both sides and merged."
+        line += f" Changed on both sides and merged: {value.merged:,}."
     yield data(line)
     if value.conflicts:
         told = f"{many(value.conflicts, 'conflict')}: both versions are kept."

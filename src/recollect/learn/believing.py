@@ -15,7 +15,7 @@ _SUPPORT = 0.75  # share of the words of a lesson that the sentence it is made o
 _SURE = 0.9  # from here on it may be stored
 # What a retelling in the third person adds by itself.
 _RETOLD = frozenset(
-    "user users prefer prefers want wants like likes decide decided team use uses should".split()
+    ("user", "prefers", "prefer", "wants", "want", "likes", "decided", "team", "uses", "use")
 )
 _EXACT = re.compile(r"\S*[\d_/@\\]\S*|\S+\.\w\S*")  # what must be as it was said, to the letter
 

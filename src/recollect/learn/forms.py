@@ -67,8 +67,8 @@ _INSTEAD = (
     f"(?: instead of | rather than |, not |, never ){_BARE}(?!mine\\b|\\d)\\S.*"
 )
 _EVERYWHERE = (
-    "(?:\\beverywhere\\b|\\bin (?:this|our|all|the whole) (?:project|repo|repository|codebase|service"
-    "|tool|app|tests|ui)|\\bin the ui\\b|\\b(?:for|in) [\\w ]+s[.!]*$)"
+    "(?:\\beverywhere\\b|\\bin (?:this|our|all|the whole) (?:project|repo|repository|codebase"
+    "|service|tool|app|tests|ui)|\\bin the ui\\b|\\b(?:for|in) [\\w ]+s[.!]*$)"
 )
 # Not at one place of what is at hand.
 _NOT_THERE = (
@@ -78,7 +78,10 @@ _LASTING_THING = (
     "(?:service|package|repo|repository|project|product|database|db|api|port|license|licence|region"
     "|domain|host|server|cluster|registry|library|table|bucket|schema|queue|topic|company)"
 )
-_WHO = "(?:engineer|developer|designer|scientist|student|manager|lead|researcher|analyst|admin|founder|architect|dba|sre)"
+_WHO = (
+    "(?:engineer|developer|designer|scientist|student|manager|lead|researcher|analyst|admin|founder"
+    "|architect|dba|sre)"
+)
 _ROLE = (
     "(?:\\w+ ){0,2}(?:lead|manager|boss|designer|engineer|developer|owner|cto|ceo|pm|admin|dba"
     "|reviewer|maintainer|architect|colleague|teammate|intern|sre|contact)\\b"
@@ -98,7 +101,7 @@ FORMS: Sequence[Form] = (
     _form(
         Lesson.FACT,
         "(?:(?:can you |could you )?(?:please )?remember",
-        "(?: (?:this|that|for later|for the future))?\\s*[:,-]\\s*",
+        "(?: (?:this|that|for later|for the future))?\\s*:\\s*",
         "|(?:please )?remember that |(?:don't|do not) forget that |make a note that ",
         "|note for (?:later|the future)\\s*[:,-]\\s*|for future reference\\s*[:,-]\\s*",
         "|keep in mind that |bear in mind that )(?P<kept>(?!to\\b)\\S.*)",
@@ -108,9 +111,9 @@ FORMS: Sequence[Form] = (
     _form(
         Lesson.PREFERENCE,
         _LASTING,
-        "[,:]?\\s+(?P<kept>(?:please |you (?:should|must|can) |i want you to |i'd like you to |let's ",
-        f"|we )?(?:always |never |don't |do not |only |no (?:more )?(?=\\w+ ?\\w+)|first )?(?:{_DO}.*|",
-        "(?<=no more )\\w.*|(?<=no )\\w.*))",
+        "[,:]?\\s+(?P<kept>(?:please |you (?:should|must|can) |i want you to |i'd like you to ",
+        "|let's |we )?(?:always |never |don't |do not |only |no (?:more )?(?=\\w+ ?\\w+)|first )?",
+        f"(?:{_DO}.*|(?<=no more )\\w.*|(?<=no )\\w.*))",
         sure=True,
         importance=0.7,
     ),
@@ -124,8 +127,8 @@ FORMS: Sequence[Form] = (
     _form(
         Lesson.PREFERENCE,
         # What the agent does, not what the program does that it works on.
-        "(?P<kept>(?:(?:if|when|whenever) (?:you|an? (?:test|command|build|migration|deploy|deployment",
-        "|pipeline|job|check|review)) [^,]{3,100}",
+        "(?P<kept>(?:(?:if|when|whenever) (?:you|an? (?:test|command|build|migration|deploy",
+        "|deployment|pipeline|job|check|review)) [^,]{3,100}",
         f"|(?:for|in) {_BARE}(?:[\\w -]{{2,40}}s|(?-i:[A-Z])[\\w -]{{1,40}})), (?:please )?",
         f"(?:always|never) (?!mind\\b){_DO}.*)",
         sure=True,
@@ -135,13 +138,15 @@ FORMS: Sequence[Form] = (
         Lesson.PREFERENCE,
         "(?:you (?:should|must) |i want you to |i'd like you to |i need you to |be sure to |let's ",
         "|make sure (?:to |you |that you )|remember to )?(?:please )?",
-        f"(?P<kept>(?:always|never(?: ever)?|don't ever|do not ever) {_DO}(?! it (?:return|never))\\s.*)",
+        f"(?P<kept>(?:always|never(?: ever)?|don't ever|do not ever) {_DO}",
+        "(?! it (?:return|never))\\s.*)",
         sure=True,
         importance=0.7,
     ),
     _form(
         Lesson.PREFERENCE,
-        f"(?P<kept>(?:please |let's )?(?:always |never |don't |do not |only )?{_DO}.*{_LASTING_BEHIND})",
+        "(?P<kept>(?:please |let's )?(?:always |never |don't |do not |only )?",
+        f"{_DO}.*{_LASTING_BEHIND})",
         sure=True,
         importance=0.7,
     ),
@@ -167,7 +172,8 @@ FORMS: Sequence[Form] = (
     ),
     _form(
         Lesson.PREFERENCE,
-        "(?P<kept>i want (?:all|every) (?!one|two|three|four|of\\b|\\d)\\S.* (?:in|to have|to be|with) \\S.*)",
+        "(?P<kept>i want (?:all|every) (?!one|two|three|four|of\\b|\\d)",
+        "\\S.* (?:in|to have|to be|with) \\S.*)",
         word=wording.about_user,
     ),
     _form(
@@ -176,19 +182,20 @@ FORMS: Sequence[Form] = (
         "(?:'ve| have|'re| are| has)? (?:all |both |finally |now |just )?",
         "(?:(?:decided|agreed|settled|opted) (?:to|on|that|against|in favou?r of|for|not) ",
         f"|(?:chose|chosen|picked|ruled out) {_NAMED}|standardi[sz](?:ed|ing) on {_BARE})",
-        "(?!nothing|it\\b|that\\b(?! \\w+ \\w))\\S.*)",
+        "(?!nothing|it\\b|meet\\b|talk\\b|wait\\b|that it\\b|that\\b(?! \\w+ \\w))\\S.*)",
         sure=True,
         importance=0.8,
     ),
     _form(
         Lesson.DECISION,
-        "(?P<kept>(?:the |our |final )*decision(?: is|:| was)(?: to| that) \\S.*)",
+        "(?P<kept>(?:the |our |final )*decision(?: is|:| was)(?: to| that) (?!.*\\bbut\\b)\\S.*)",
         sure=True,
         importance=0.8,
     ),
     _form(
         Lesson.DECISION,
-        "(?P<kept>(?:we're|we are) (?:(?:moving|switching|migrating) (?:\\w+ ){0,4}from [\\w. -]+ to",
+        "(?P<kept>(?:we're|we are) ",
+        "(?:(?:moving|switching|migrating) (?:\\w+ ){0,4}from [\\w. -]+ to",
         f"|dropping support for|replacing|retiring|deprecating) {_NAMED}\\S.*)",
         importance=0.7,
     ),
@@ -209,7 +216,7 @@ FORMS: Sequence[Form] = (
         Lesson.CORRECTION,
         "(?<=[,.!\\s-])(?P<kept>(?:the|our|my) ",
         f"(?:[\\w'/-]+ ){{0,3}}{_LASTING_THING} ",
-        "(?:is(?: called)?|are(?: called)?|lives? in|runs? on|uses?|listens? on|belongs? (?:in|to)) ",
+        "(?:(?:is|are)(?: called)?|lives? in|runs? on|uses?|listens? on|belongs? (?:in|to)) ",
         f"{_BARE}\\S.*(?:, not | instead of ){_BARE}\\S.*)",
     ),
     _form(
@@ -224,7 +231,8 @@ FORMS: Sequence[Form] = (
     ),
     _form(
         Lesson.PREFERENCE,
-        f"(?P<kept>(?:stop|quit) (?:add|us|writ|mock|creat|apologi[sz]|summari[sz]|explain|repeat)ing",
+        "(?P<kept>(?:stop|quit) ",
+        "(?:add|us|writ|mock|creat|apologi[sz]|summari[sz]|explain|repeat)ing",
         f" {_BARE}(?!so\\b)(?!.*\\bfirst\\b){_NOT_THERE}\\S.*)",
         word=wording.stop,
     ),
@@ -243,7 +251,8 @@ FORMS: Sequence[Form] = (
         Lesson.PERSON,
         "(?P<kept>(?:my (?:manager|boss|lead|cofounder|co-founder|wife|husband) is (?-i:[A-Z])",
         "|i live in (?-i:[A-Z])|i work (?:at|for) (?:an? |(?-i:[A-Z]))",
-        f"|(?:i'm|i am) (?:based|located) in (?-i:[A-Z])|(?:i'm|i am) an? (?:\\w+ ){{0,3}}{_WHO}\\b).*)",
+        "|(?:i'm|i am) (?:based|located) in (?-i:[A-Z])",
+        f"|(?:i'm|i am) an? (?:\\w+ ){{0,3}}{_WHO}\\b).*)",
         word=wording.about_user,
     ),
 )
@@ -252,7 +261,8 @@ FORMS: Sequence[Form] = (
 PROPOSED = re.compile(
     "\\b(?:I(?:'d| would)? (?:suggest|recommend|propose)(?: that)?(?: we)?|we should"
     "|my recommendation is(?: to)?) (?P<kept>(?:use|using|go with|going with|adopt|adopting"
-    f"|standardi[sz](?:e|ing) on|switch(?:ing)? to|store|storing) {_BARE}(?!existing\\b)\\S.*?)[.?!]*$",
+    "|standardi[sz](?:e|ing) on|switch(?:ing)? to|store|storing) "
+    f"{_BARE}(?!existing\\b)\\S.*?)[.?!]*$",
     re.IGNORECASE,
 )
 _YES = (

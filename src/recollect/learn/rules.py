@@ -2,8 +2,8 @@
 
 A sentence is kept only when its form says that it is meant to last: "always", "from now on", "I
 prefer", "we decided", "remember that". Missing something costs little, for it will be said again;
-keeping something wrong costs trust. So every form is narrow, and what might be about this task alone
-is proposed, not stored.
+keeping something wrong costs trust. So every form is narrow, and what might be about this task
+alone is proposed, not stored.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from recollect.learn.turns import Candidate, Lesson, Message, Reading, Refusal, 
 from recollect.types import Trust
 
 _LONGEST_AGREEMENT = 60  # characters
+_LONGEST_LOOKED_AT = 1_000  # characters of a sentence: what is longer is none
 
 
 def read(messages: Iterable[Message]) -> Reading:
@@ -44,7 +45,7 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
         yield from _agreed(before.text)
         return
     for sentence, own in sentences(text):
-        form, found = _first(sentence)
+        form, found = _first(sentence) if len(sentence) <= _LONGEST_LOOKED_AT else (None, None)
         if form is None or found is None:
             continue
         kept = found["kept"].strip()

@@ -8,18 +8,22 @@ quotation or a document is set aside, and with it all that follows an announceme
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 MOST_CHARACTERS = 20_000  # of a message: more is a paste, and costs time
 _MOST_OWN = 3_000  # characters of own words: a longer message is a document
 _MOST_PARAGRAPH = 900  # characters: people who type make shorter ones
+_WRAPPED = 60  # characters of a line from which on an editor may have broken it
 _QUOTED_WORDS = 4  # from here on what stands in quotes is somebody's sentence, not a name
 
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)")
 _ELEMENT = re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
-_QUOTES = re.compile(r'"([^"\n]{1,2000})"|“([^”]{1,2000})”|«([^»]{1,2000})»|‘([^’]{12,2000})’')
+_QUOTES = re.compile(
+    '"([^"\n]{1,2000})"|\u201c([^\u201d]{1,2000})\u201d|\u00ab([^\u00bb]{1,2000})\u00bb'
+    "|\u2018([^\u2019]{12,2000})\u2019"
+)
 _MARK = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a quotation
 
 # Lines of logs, stack traces, diffs, shells, tables, configuration and source text.
@@ -39,6 +43,8 @@ _MACHINE = re.compile(
     | ^\s*(?:import\s+[\w.{*]+(?:\s+as\b|\s+from\b|\s*$)|from\s+[\w.]+\s+import\b|def\s+\w+\(
       |class\s+\w+[:(]|(?:const|let|var)\s+\w+\s*=|function\s+\w*\(|return\s+[\w.]+\()
     | ^\s*\w+(?:Error|Exception|Warning):
+    | ^\s*(?:npm|yarn|pnpm|pip|cargo)\s+(?:ERR!|WARN|error|warning)
+    | ^\s*(?:error|warning|fatal|panic)(?:\[\w+\])?:\s
     """,
     re.VERBOSE,
 )
@@ -46,14 +52,18 @@ _MACHINE = re.compile(
 _FOREIGN = re.compile(
     r"""
       ^\s*(?:system|assistant|human|user|ai|subject|from|to|title|author|date)\s*:\s
-    | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*(?:previous|prior|above|earlier)
-      \s+(?:instructions?|messages?|prompts?|rules?)
+    | \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+)*
+      (?:previous|prior|above|earlier)\s+(?:instructions?|messages?|prompts?|rules?)
     | ^\#{1,6}\s\S | ^(?:---+|===+|\*\*\*+)\s*$        # a document
     | ^(?:hi|hello|dear|hey|good\s+morning)\b[^\n]{0,30},?\s*\n.*\n    # a letter
-    | ^(?:best|regards|cheers|sincerely|kind\s+regards|thanks|yours)[^\n]{0,20},?\s*\n?\s*(?:[A-Z]\w+\s*)?\Z
+    | ^(?:best|regards|cheers|sincerely|kind\s+regards|thanks|yours)[^\n]{0,20},?\s*\n?\s*
+      (?:[A-Z]\w+\s*)?\Z
     | ^\s*\[?\d{1,2}:\d\d(?::\d\d)?\]?\s+\w+:           # a chat
     | ^[a-z]{2,15}:\s[^\n]+\n[a-z]{2,15}:\s
     | \bQ:\s.*\bA:\s
+    | ^\s*\[/?\w+\]\s*$                                # a marked block
+    | ^\s*1[.)]\s.*\n\s*2[.)]\s                         # a numbered list: mostly a document's
+    | ^\w+>\s
     | \bsystem\s+prompt\b | <\|\w+\|> | \[/?INST\] | \byou\s+are\s+(?:now\s+)?(?:an?|in)\s
     | \b(?:ai|language)\s+(?:assistants?|models?|agents?)\s+(?:reading|processing|must|should)\b
     """,
@@ -62,17 +72,19 @@ _FOREIGN = re.compile(
 # What follows is shown, not said.
 _ANNOUNCED = re.compile(
     r"""
-    (?:\b(?:this|these|following|here(?:'s|\s+is|\s+are)?|below|output|logs?|error|errors|trace|page|article
-      |e-?mail|ticket|issue|message|snippet|response|reply|review|comment|thread|slack|readme|docs?|file|files
-      |diff|patch|prompt|transcript|notes?|text|content|contents|paste|pasted|says|said|reads|wrote|got|get|sees?|returns?|prints?)
+    (?:\b(?:translate|summari[sz]e|proofread|rewrite|explain|analy[sz]e|this|these|following
+      |here(?:'s|\s+is|\s+are)?|below|output|logs?|errors?|trace|page|article|e-?mail|ticket|issue|message|snippet|response|reply|review|comment|thread|slack|readme
+      |docs?|files?|diff|patch|prompt|transcript|notes?|text|contents?|paste|pasted|says|said|reads
+      |wrote|got|get|sees?|returns?|prints?)
     (?:[^.:?!\n]|[.:](?=\S)){0,60}):(?:\s+|$)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 # A line that names what stands below it.
 _HEADING = re.compile(
-    r"^[^.?!\n]{0,50}\b(?:e-?mail|mail|message|ticket|issue|page|article|letter|review|comment|post|slack|chat"
-    r"|thread|transcript|log|logs|output|text|wiki|site|blog|minutes|proofread|translate|summari[sz]e|changelog)"
+    r"^[^.?!\n]{0,50}\b(?:e-?mail|mail|message|ticket|issue|page|article|letter|review|comment|post"
+    r"|slack|chat|thread|transcript|logs?|output|text|wiki|site|blog|minutes|proofread|translate"
+    r"|summari[sz]e|changelog)"
     r"\b[^.?!\n]{0,40}$",
     re.IGNORECASE,
 )
@@ -96,7 +108,7 @@ class Sentence(NamedTuple):
 
 def sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a message, those that it merely holds marked as such."""
-    text = text[:MOST_CHARACTERS].replace("\r\n", "\n").replace("’", "'")
+    text = text[:MOST_CHARACTERS].replace("\r\n", "\n").replace("\u2019", "'")
     text = _ELEMENT.sub(_set_aside, _COMMENT.sub(_set_aside, text))
     if _FOREIGN.search(text):
         yield from _shown(text)
@@ -121,15 +133,17 @@ def _parted(text: str) -> tuple[str, str]:
     """The lines that may be somebody's own words, and the others."""
     own: list[str] = []
     shown: list[str] = []
-    fenced = False
+    fenced = printed = False
     lines = text.split("\n")
     for at, line in enumerate(lines):
         if _FENCE.match(line):
             fenced = not fenced
             own.append("")  # what stands before a block and behind it are two paragraphs
-        elif fenced or _MACHINE.search(line):
+        elif fenced or _MACHINE.search(line) or (printed and line.strip()):
             shown.append(line)
+            printed = not fenced  # up to the next empty line, the rest of it
         else:
+            printed = False
             said, rest = _before_announced(line)
             own.append(said)
             if rest is None and at + 1 < len(lines) and _HEADING.match(line):
@@ -167,9 +181,19 @@ def _shown(text: str) -> Iterator[Sentence]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    # A line end within a sentence is a space, unless what follows begins something new.
-    joined = re.sub(r"(?<=[\w,)`'\"])[ \t]*\n(?=[ \t]*[a-z])", " ", text)
-    for piece in _END.split(joined):
+    for piece in _END.split("\n".join(_unwrapped(text.split("\n")))):
         plain = " ".join(_BULLET.sub("", piece.lstrip("> ")).split())
         if plain:
             yield plain
+
+
+def _unwrapped(lines: Iterable[str]) -> Iterator[str]:
+    """Lines as their author wrote them: an editor may have broken long ones."""
+    before = ""
+    for line in lines:
+        if len(before) >= _WRAPPED and line.lstrip()[:1].islower() and before[-1:] not in ".!?:":
+            before = f"{before} {line.lstrip()}"
+        else:
+            yield before
+            before = line.rstrip()
+    yield before

@@ -5,20 +5,25 @@ from __future__ import annotations
 import re
 
 _POLITE = re.compile(
-    r"^(?:please|pls|you (?:should|must|can)|i want you to|i'd like you to|let's)\s+(?=\S)", re.I
+    r"^(?:please|pls|you (?:should|must|can)|i want you to|i'd like you to|let's)\s+(?=\S)",
+    re.IGNORECASE,
 )
 _SELF = (
     (re.compile(r"\bI'm\b"), "the user is"),
     (re.compile(r"\bI am\b"), "the user is"),
     (re.compile(r"\bI've\b"), "the user has"),
-    (re.compile(r"\bmyself\b", re.I), "the user"),
-    (re.compile(r"\bmine\b", re.I), "the user's"),
+    (re.compile(r"\bmyself\b", re.IGNORECASE), "the user"),
+    (re.compile(r"\bmine\b", re.IGNORECASE), "the user's"),
     (re.compile(r"\bme\b"), "the user"),
-    (re.compile(r"\bmy\b", re.I), "the user's"),
+    (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
 )
 _I = re.compile(
-    r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never|only) )?)(do )?(don't )?([a-z]+|can't stand)\b",
-    re.I,
+    r"\bi ((?:(?:really|strongly|generally|usually|much|always|personally|still|never|only) )?)"
+    r"(do )?(don't )?(can't stand|[a-z']+)\b",
+    re.IGNORECASE,
+)
+_UNCHANGED = frozenset(
+    ("was", "had", "can", "could", "will", "would", "should", "must", "can't", "can't stand")
 )
 _VERB = {"have": "has", "do": "does", "go": "goes", "am": "is"}
 _INFINITIVES = (
@@ -30,7 +35,7 @@ _INFINITIVES = (
 )
 _PLEASE = re.compile(r",?\s+(?:please|pls|thanks|ok|okay|btw)$", re.IGNORECASE)
 _MARKS = " .!,;:-"
-_STOP = re.compile(r"^(?:stop|quit) (\w+ing) ", re.I)
+_STOP = re.compile(r"^(?:stop|quit) (\w+ing) ", re.IGNORECASE)
 
 
 def statement(kept: str) -> str:
@@ -40,7 +45,7 @@ def statement(kept: str) -> str:
 
 def about_user(kept: str) -> str:
     """What somebody says about themselves, said by another."""
-    kept = re.sub(r"^call me\b", "my name is", kept, flags=re.I)
+    kept = re.sub(r"^call me\b", "my name is", kept, flags=re.IGNORECASE)
     return _sentence(_about(kept))
 
 
@@ -65,23 +70,11 @@ def _about(text: str) -> str:
 
 
 def _third(found: re.Match[str]) -> str:
-    """ "I prefer" becomes "the user prefers"."""
+    """What I do, as what the user does."""
     how, _, negated, verb = found.groups()
     verb = verb.lower()
-    if verb in {
-        "am",
-        "was",
-        "can",
-        "can't",
-        "could",
-        "will",
-        "would",
-        "should",
-        "must",
-        "can't stand",
-        "had",
-    }:
-        return f"the user {how}{'is' if verb == 'am' else verb}"
+    if verb in _UNCHANGED:
+        return f"the user {how}{verb}"
     if negated:
         return f"the user {how}does not {verb}"
     return f"the user {how}{_VERB.get(verb) or _with_s(verb)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from recollect.changes import LinkState, ShareState, Subject, Verdict
+from recollect.changes import LinkState, ShareState, Subject, SubjectKind, Verdict
 from recollect.errors import KeyRetired, RecollectError, SupersedeCycle
 from recollect.protocols import Gone, History, Received, Sealed
 from recollect.receipts import Receipts, flaw_of, versions_kept
@@ -44,10 +44,10 @@ class _Reception:
     ) -> None:
         self._database = database
         self._transaction = transaction
-        subjects = [each.subject for each in received]
+        subjects = [each.subject for each in received if each.subject.is_sound]
         self._receipts = Receipts(feeds.numbers_in("change_numbers", transaction.rows, subjects))
-        meant = [x.subject for x in received if isinstance(x.state, History | Gone)]
-        self._present = feeds.states_in(transaction.rows, meant)
+        memories = [subject for subject in subjects if subject.kind is SubjectKind.MEMORY]
+        self._present = feeds.states_in(transaction.rows, memories)
         self._new: dict[Subject, History] = {}
         self._peer_numbers: dict[Subject, int] = {}
         self._retired: frozenset[str] | None = None

@@ -15,12 +15,16 @@ _AT_ONCE = 100
 
 def tell_everything_again(store: Store, scope: Scope, now: datetime) -> None:
     """Make everything pending that is not; what the server has after all is settled by a pull."""
-    for some in _batches(_subjects(store, scope, now)):
-        tell_again(store, scope, some)
+    tell_again(store, scope, _subjects(store, scope, now))
 
 
-def tell_again(store: Store, scope: Scope, subjects: list[Subject]) -> None:
+def tell_again(store: Store, scope: Scope, subjects: Iterable[Subject]) -> None:
     """Make these things pending, as they are."""
+    for some in _batches(subjects):
+        _make_pending(store, scope, some)
+
+
+def _make_pending(store: Store, scope: Scope, subjects: list[Subject]) -> None:
     numbers = store.numbers(scope, subjects)
     unnoted = [subject for subject in subjects if subject not in numbers]
     states = store.states(scope, unnoted)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
-from recollect.errors import SealBroken
+from recollect.errors import SealBroken, VaultFailure
 from recollect.protocols import Sealed, Vault
-from recollect.sync.lineage import Told
+from recollect.sync.lineage import Opening, Told
 from recollect.types import Memory, Provenance
 
 
@@ -67,6 +67,18 @@ def text_of(version: Told, sealing: Sealing) -> str:
     if version.record is None:
         raise SealBroken(f"what memory {version.memory.id} says is not in its history")
     return sealing.vault.open(version.record)
+
+
+def opening(sealing: Sealing) -> Opening:
+    """What records say, as far as their keys are here."""
+
+    def opened(record: Sealed) -> str | None:
+        try:
+            return sealing.vault.open(record)
+        except VaultFailure:
+            return None
+
+    return opened
 
 
 def merged_fields(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,11 +44,19 @@ def history_of(versions: Sequence[Told]) -> History:
     )
 
 
-def shared(ours: Sequence[Told], theirs: Sequence[Told]) -> int:
+Opening = Callable[[Sealed], str | None]  #: what a record says; None without its key
+
+
+def closed(_: Sealed) -> None:
+    """Nothing is opened where there is no key."""
+
+
+def shared(ours: Sequence[Told], theirs: Sequence[Told], opening: Opening = closed) -> int:
     """How many versions both begin with."""
     count = 0
     for our, their in zip(ours, theirs, strict=False):
-        if not (is_same(our, their) or conceals(our, their) or conceals(their, our)):
+        concealed = conceals(our, their, opening) or conceals(their, our, opening)
+        if not concealed and not is_same(our, their):
             break
         count += 1
     return count
@@ -67,12 +75,18 @@ def is_same(one: Told, other: Told) -> bool:
     return one.record.fingerprint == other.record.fingerprint
 
 
-def conceals(hidden: Told, clear: Told) -> bool:
-    """Whether one is what the other became when its text was sealed afterwards."""
+def conceals(hidden: Told, clear: Told, opening: Opening = closed) -> bool:
+    """Whether one is what the other became when its text was sealed afterwards.
+
+    Two machines may have written them at the same moment: whoever can, looks at what is sealed.
+    """
     if clear.memory.sensitive or not hidden.memory.sensitive:
         return False
     sealed = replace(clear.memory, content=hidden.memory.content, sensitive=True)
-    return digest(sealed) == hidden.digest
+    if digest(sealed) != hidden.digest:
+        return False
+    text = opening(hidden.record) if hidden.record else None
+    return text is None or text == clear.memory.content
 
 
 def continues(longer: History, shorter: History) -> bool:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from recollect.protocols import History, Sealed
-from recollect.sync.fields import Fields, Sealing, fields_of, merged_fields, text_of
+from recollect.sync.fields import Fields, Sealing, fields_of, merged_fields, opening, text_of
 from recollect.sync.lineage import Told, conceals, history_of, says, shared, told
 from recollect.types import Memory
 
@@ -37,7 +37,7 @@ def merge(local: History, server: History, sealing: Sealing, now: datetime) -> M
         VaultFailure: what is sensitive must be sealed anew, and its key is not here.
     """
     ours, theirs = told(local), told(server)
-    common = shared(ours, theirs)
+    common = shared(ours, theirs, opening(sealing))
     growing = _Growing([_hidden_one(*pair) for pair in zip(ours, theirs, strict=False)][:common])
     shut_there = _shuts(theirs, ours, common)
     if common == len(theirs) and not shut_there:

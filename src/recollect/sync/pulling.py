@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.changes import (
@@ -25,7 +25,7 @@ from recollect.errors import (
     SupersedeCycle,
     VaultFailure,
 )
-from recollect.protocols import Received, Store, SubjectState
+from recollect.protocols import History, Received, Store, SubjectState
 from recollect.sync.fields import Sealing
 from recollect.sync.reconcile import Reconciliation
 from recollect.sync.report import SyncReport
@@ -107,7 +107,25 @@ class Taking:
             reason = f"it cannot be merged with what the server has: {error.message}"
             self.store.refuse(self.scope, change.subject, number, reason)
             return None
+        if isinstance(state, History):
+            state = self._under_present_key(state)
         return Received(change.subject, state, number, settled, change.number, conflict)
+
+    def _under_present_key(self, history: History) -> History:
+        """The same; what was sealed elsewhere under a key that was rotated away here, anew.
+
+        Raises:
+            VaultKeyMissing: that key is not here any more.
+        """
+        retired = self.store.retired_keys() if history.sealed else frozenset()
+        if retired.isdisjoint(record.key_id for record in history.sealed):
+            return history
+        vault = self.sealing.vault
+        sealed = [
+            vault.seal(x.owner, x.id, x.version, vault.open(x)) if x.key_id in retired else x
+            for x in history.sealed
+        ]
+        return replace(history, sealed=tuple(sealed))
 
     def _count(self, received: Received) -> None:
         self.report.pulled += 1

@@ -13,7 +13,7 @@ import typer
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.guard import guarded
 from recollect.interfaces.cli.session import Session, write_json
-from recollect.interfaces.hooks.clients import EVENTS, Client, Scope
+from recollect.interfaces.hooks.clients import Client, Event, Scope
 
 if TYPE_CHECKING:
     from recollect.interfaces.hooks.files import Change
@@ -95,15 +95,13 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 @guarded
 def run_hook(
     ctx: typer.Context,
-    event: Annotated[str, typer.Argument(metavar="EVENT", help=f"One of {', '.join(EVENTS)}.")],
+    event: Annotated[Event, typer.Argument(help="What has happened.", case_sensitive=False)],
 ) -> None:
     """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
     from recollect.interfaces.hooks.commands import Commands  # noqa: PLC0415  rarely needed
     from recollect.interfaces.hooks.install import folder  # noqa: PLC0415
 
     del ctx
-    if event not in EVENTS:
-        raise typer.BadParameter(f"{event!r} is none of {', '.join(EVENTS)}")
     command = Commands(config=folder() / "config.json").hook(event)
     done = subprocess.run(command, shell=True, check=False, stdin=sys.stdin)  # noqa: S602  as agents do
     raise typer.Exit(done.returncode)
@@ -138,7 +136,7 @@ def _agreed(changes: Sequence[Change], *, yes: bool) -> bool:
     """Whether to go on; what changes nothing needs no question."""
     if not any(change.changes for change in changes):
         return True
-    return yes or typer.confirm("Change this?")
+    return yes or typer.confirm("Change this?", abort=True)
 
 
 def _show(changes: Sequence[Change]) -> None:

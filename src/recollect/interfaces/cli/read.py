@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -10,7 +11,7 @@ import typer
 
 from recollect.app import Recollect
 from recollect.concepts import ConceptName
-from recollect.errors import InvalidInput, StoreFailure
+from recollect.errors import InvalidInput, MemoryNotFound, StoreFailure
 from recollect.interfaces import times
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.session import Session
@@ -305,9 +306,12 @@ def _reply_why_not(run: Session, app: Recollect, text: str, id_: str, fields: Qu
 
 
 def _lines(app: Recollect, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
-    """One line of each linked memory."""
-    ends = {end for link in links for end in (link.source, link.target) if end != id_}
-    return {end: one_line(app.get(end).content) for end in ends}
+    """One line of each linked memory; one that is to come by a later sync has none yet."""
+    lines: dict[MemoryId, str] = {}
+    for end in {end for link in links for end in (link.source, link.target)} - {id_}:
+        with suppress(MemoryNotFound):
+            lines[end] = one_line(app.get(end).content)
+    return lines
 
 
 def _session_of(app: Recollect, id_: str | None) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,6 +44,11 @@ def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Keep the memories of this machine in step with a server. Without a command: `sync now`."""
     if ctx.invoked_subcommand is None:
         _now(Session.of(ctx, as_json=as_json))
+    elif as_json:
+        raise InvalidInput(
+            "--json stands before the command that it is for",
+            hint=f"Say it behind `{ctx.invoked_subcommand}`.",
+        )
 
 
 @app.command("now")
@@ -227,18 +234,31 @@ def _now(run: Session) -> None:
 
 
 def _round(run: Session, memories: Recollect, *, quiet: bool = False) -> SyncReport:
-    from recollect.interfaces.syncing import background, connecting  # noqa: PLC0415  likewise
+    from recollect.interfaces.syncing import connecting  # noqa: PLC0415  likewise
 
-    with connecting.server_of(memories) as server:
-        lock = background.lock_of(run.settings.beside)
-        while True:
-            with background.held(lock) as taken:
-                if taken and quiet:
-                    return memories.sync_with(server)
-                if taken:
-                    with lazy.progress.counting("syncing", unit="changes") as advance:
-                        return memories.sync_with(server, advance)
-            time.sleep(_WAITED)  # another process syncs: a round of its own comes after that
+    with connecting.server_of(memories) as server, _turn(run):
+        if quiet:
+            return memories.sync_with(server)
+        with lazy.progress.counting("syncing", unit="changes") as advance:
+            return memories.sync_with(server, advance)
+
+
+@contextmanager
+def _turn(run: Session) -> Iterator[None]:
+    """Wait while another process syncs: that is quicker than to do the same beside it.
+
+    One that takes too long is not waited for. Two at once do no harm.
+    """
+    from recollect.interfaces.syncing import background  # noqa: PLC0415  likewise
+
+    lock = background.lock_of(run.settings.beside)
+    deadline = time.monotonic() + run.settings.sync_timeout
+    while True:
+        with background.held(lock) as taken:
+            if taken or time.monotonic() > deadline:
+                yield
+                return
+        time.sleep(_WAITED)
 
 
 def _error(report: SyncReport) -> RecollectError | None:

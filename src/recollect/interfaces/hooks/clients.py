@@ -15,13 +15,25 @@ from recollect.interfaces.hooks.commands import SCRIPT, Commands
 NAME = "recollect"  #: of the MCP server
 #: The tools of our server, as Claude Code names them: added by hand, or by the plugin.
 TOOLS = "mcp__(plugin_recollect_)?recollect__.*"
+
+
+class Event(StrEnum):
+    """What an agent tells its hooks."""
+
+    SESSION_START = "SessionStart"
+    USER_PROMPT_SUBMIT = "UserPromptSubmit"
+    PRE_TOOL_USE = "PreToolUse"
+    PRE_COMPACT = "PreCompact"
+    STOP = "Stop"
+
+
 #: What runs on which event: the tools that are meant, and the seconds after which it is ended.
-EVENTS: dict[str, tuple[str | None, int]] = {
-    "SessionStart": (None, 5),
-    "UserPromptSubmit": (None, 5),
-    "PreToolUse": (TOOLS, 5),
-    "PreCompact": (None, 5),
-    "Stop": (None, 5),
+EVENTS: dict[Event, tuple[str | None, int]] = {
+    Event.SESSION_START: (None, 5),
+    Event.USER_PROMPT_SUBMIT: (None, 5),
+    Event.PRE_TOOL_USE: (TOOLS, 5),
+    Event.PRE_COMPACT: (None, 5),
+    Event.STOP: (None, 5),
 }
 
 
@@ -80,7 +92,8 @@ def _claude(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFil
     # What is only for this machine does not belong into the repository.
     settings = folder / ".claude" / "settings.local.json"
     hooks = tuple(
-        Entry(path=("hooks", event), value=_group(event, commands.hook(event))) for event in EVENTS
+        Entry(path=("hooks", event.value), value=_group(event, commands.hook(event)))
+        for event in EVENTS
     )
     if scope is Scope.USER:
         return [AgentFile(path=home / "settings.json", entries=hooks)]
@@ -91,7 +104,7 @@ def _claude(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFil
     ]
 
 
-def _group(event: str, command: str) -> dict[str, Any]:
+def _group(event: Event, command: str) -> dict[str, Any]:
     """A hook as the settings of Claude Code have it."""
     matcher, seconds = EVENTS[event]
     hook = {"type": "command", "command": command, "timeout": seconds}
@@ -100,7 +113,7 @@ def _group(event: str, command: str) -> dict[str, Any]:
 
 def hook_settings(commands: Callable[[str], str]) -> dict[str, Any]:
     """All hooks, as a plugin has them."""
-    return {"hooks": {event: [_group(event, commands(event))] for event in EVENTS}}
+    return {"hooks": {event.value: [_group(event, commands(event))] for event in EVENTS}}
 
 
 def _cursor(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFile]:

@@ -21,6 +21,8 @@ from recollect.store_name import StoreFile, absolute
 from recollect.types import Access
 
 _LABEL = "hooks"  # of the key that they use
+_KNOWN_EMBEDDERS = ("local", "none")
+_SURE = 0.85  # with embeddings of which nothing is known; see ADR 0035
 
 
 def folder() -> Path:
@@ -126,7 +128,7 @@ class Installer:
             port = address.port if address and address.port else _free_port()
             own = {"url": f"http://127.0.0.1:{port}", "serve": self._commands.serve(port)}
         key = self._key or (None if self._wanted.url else self._own_key())
-        return known | own | {"key_file": str(key) if key else None}
+        return _floors(self._wanted) | known | own | {"key_file": str(key) if key else None}
 
     def _known(self) -> dict[str, Any]:
         try:
@@ -161,6 +163,13 @@ def _options(wanted: Wanted) -> tuple[str, ...]:
     if wanted.config is not None:
         said += ["--config", str(wanted.config.absolute())]
     return tuple(said)
+
+
+def _floors(wanted: Wanted) -> dict[str, Any]:
+    """How certain a memory must be. Another encoder is not alike in the same numbers as ours."""
+    if wanted.url is not None or wanted.settings.embedder in _KNOWN_EMBEDDERS:
+        return {}
+    return {"least_similarity": 0, "least_confidence": _SURE}
 
 
 def _check_url(url: str, *, has_key: bool) -> None:

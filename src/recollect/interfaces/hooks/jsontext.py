@@ -136,17 +136,20 @@ def _added(text: str, node: Node, shown: Callable[[str], str]) -> str:
     inside = text[node.start + 1 : node.end - 1]
     last = node.start + 1 + len(inside.rstrip())
     head, tail = text[:last], text[last:]
+    comma = ""
     for part in node.parts[-1:]:
         if part.comma is None:
             head = f"{head[: part.node.end]},{head[part.node.end :]}"
+        else:
+            comma = ","  # whoever writes one after the last part gets one
     outer = _indent(text, node.start)
     indent = _indent(text, node.parts[0].start) if node.parts else outer + _unit(text)
     if node.parts and "\n" not in inside:
-        return f"{head} {shown(indent)}{tail}"
+        return f"{head} {shown(indent)}{comma}{tail}"
     newline = _newline(text)
     if "\n" not in text[last : node.end - 1]:
         tail = newline + outer + text[node.end - 1 :]
-    return f"{head}{newline}{indent}{shown(indent)}{tail}"
+    return f"{head}{newline}{indent}{shown(indent)}{comma}{tail}"
 
 
 def _shown(text: str, value: object, indent: str) -> str:

@@ -16,7 +16,10 @@ DEADLINE_MS = 300  #: for everything between the prompt and the model
 MOST = 5  #: memories
 BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
-LEAST_CONFIDENCE = 0.5  #: chosen on development queries: see the hooks in `benchmarks`
+# From when on a memory is certain enough; chosen by `benchmarks/hooks.py` on development queries.
+LEAST_CONFIDENCE = 0.45  #: of one that was found by its meaning, and
+LEAST_SIMILARITY = 0.8  #: to the prompt, as the encoder that comes with Recollect has it
+LEAST_COVERAGE = 0.6  #: of the prompt, by the words of a memory that has no embedding
 
 _NAME = "recollect"
 # Nothing was installed but the plugin: the store of the user, served where servers are.
@@ -42,9 +45,11 @@ class Place:
         self.bytes = int(_number(told, "bytes", BYTES))
         self.brief_bytes = int(_number(told, "brief_bytes", BRIEF_BYTES))
         self.least_confidence = _number(told, "least_confidence", LEAST_CONFIDENCE)
+        self.least_similarity = _number(told, "least_similarity", LEAST_SIMILARITY)
+        self.least_coverage = _number(told, "least_coverage", LEAST_COVERAGE)
         self.learns = told.get("learn", True) is not False
         #: How to start the server if it does not run; empty when that is not for the hooks to do.
-        self.serve = [each for each in told.get("serve") or [] if isinstance(each, str)]
+        self.serve = _texts(told, "serve")
 
     def key(self) -> str:
         """The key for the server; empty when there is none."""
@@ -89,6 +94,11 @@ def _read(file: str) -> dict[str, Any]:
 def _text(told: dict[str, Any], name: str) -> str:
     value = told.get(name)
     return value if isinstance(value, str) else ""
+
+
+def _texts(told: dict[str, Any], name: str) -> list[str]:
+    value = told.get(name)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _number(told: dict[str, Any], name: str, default: float) -> float:

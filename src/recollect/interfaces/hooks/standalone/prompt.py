@@ -39,7 +39,7 @@ def answer(place: Place, said: dict[str, Any], until: float) -> tuple[dict[str, 
     question = _question(prompt, place.most + len(before), said.get("cwd"))
     found = Asking(place, until).post("/api/v1/recall", question)
     chosen = giving.fitting(
-        (each for each in _sure(found, place.least_confidence) if each["id"] not in before),
+        (each for each in _memories(found, place) if each["id"] not in before),
         event=EVENT,
         intro=INTRO,
         most=place.most,
@@ -76,10 +76,19 @@ def _short(prompt: str) -> str:
     return f"{head.rpartition(' ')[0] or head}\n{tail.partition(' ')[2] or tail}"
 
 
-def _sure(found: dict[str, Any], floor: float) -> Iterator[dict[str, Any]]:
+def is_sure(hit: dict[str, Any], place: Place) -> bool:
+    """Whether a recalled memory is certain enough to be given to somebody who did not ask."""
+    meaning = hit["placings"].get("dense")
+    if meaning is None:
+        return bool(hit["confidence"] >= place.least_coverage)
+    alike = meaning["score"] >= place.least_similarity
+    return bool(alike and hit["confidence"] >= place.least_confidence)
+
+
+def _memories(found: dict[str, Any], place: Place) -> Iterator[dict[str, Any]]:
     """The memories of an answer that are certain enough, each with what resolved it."""
     for hit in found["hits"]:
-        if hit["confidence"] >= floor:
+        if is_sure(hit, place):
             yield from filter(giving.good, (hit["memory"], *hit["attached"]))
 
 

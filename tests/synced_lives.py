@@ -1,0 +1,61 @@
+"""What a store can hold about syncing and proposals, for whoever fills one and reads it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from recollect.changes import ConflictKind, Peer, SyncConflict, memory_subject
+from recollect.proposals import Proposal, ProposalKind, ProposalState
+from recollect.protocols import Received, Settled, Store
+from recollect.types import MemoryId, Scope
+
+
+def sync(store: Store, scope: Scope, now: datetime) -> None:
+    """Be a replica that has come some way: settled, refused and contradicted."""
+    first, second, third, *_ = store.changes(scope, 0, 99)
+    peer = Peer(url="https://zoë.example", user=scope.user, epoch="theirs", cursor=41)
+    store.keep_peer(scope, replace(peer, pulled_at=now, push_error="no answer"))
+    store.settle(scope, [Settled(first.subject, first.number, 17)])
+    store.refuse(scope, second.subject, second.number, "too long")
+    conflict = SyncConflict(0, ConflictKind.EDITED, third.subject, "a", "b", "tags", now)
+    for number in (1, 2):
+        [[subject, state]] = store.states(scope, [third.subject]).items()
+        known = store.numbers(scope, [subject])[subject]
+        store.receive(scope, [Received(subject, state, known, peer_number=9, conflict=conflict)])
+        if number == 1:
+            store.resolve_conflict(scope, number, now)
+
+
+def propose(store: Store, scope: Scope, now: datetime) -> None:
+    """Have proposals in several states."""
+    proposals = [
+        Proposal(
+            id=f"p{number}",
+            kind=kind,
+            origin="consolidation",
+            memories=(MemoryId("ü"), MemoryId("two")),
+            reason="zoë said so",
+            evidence={"cosine": 0.5, "text": "日本語"},
+            change={"tags": ["%_\\'\""]},
+            digest=f"d{number}",
+            created_at=now,
+        )
+        for number, kind in enumerate(ProposalKind)
+    ]
+    store.propose(scope, proposals)
+    applied = replace(proposals[0], state=ProposalState.APPLIED, decided_at=now, undo={"x": 1})
+    store.decide(scope, applied, ProposalState.OPEN)
+
+
+def synced(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
+    """All that a store answers about it."""
+    changes = store.changes(scope, 0, 999)
+    subjects = [*(change.subject for change in changes), memory_subject(MemoryId("none"))]
+    yield "feed", (store.feed(scope), changes, store.peer(scope))
+    yield "server", store.peer_numbers(scope, subjects)
+    yield "states", store.states(scope, subjects)
+    yield "conflicts", store.conflicts(scope, 99)
+    yield "proposals", store.proposals(scope, [*ProposalState], 99)

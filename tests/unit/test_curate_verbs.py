@@ -1,0 +1,353 @@
+"""Looking, proposing, applying and undoing, on every store."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from households import KINDS, household, open_kind
+from recollect import errors
+from recollect.app import Recollect
+from recollect.curate.gathering import PAGE
+from recollect.curate.proposing import Find, proposal
+from recollect.proposals import Proposal, ProposalKind, ProposalState
+from recollect.testing import FixedClock, MemoryStore
+from recollect.types import MemoryId
+
+LONG = "The staging database listens on port 5433. It is small."
+SHORT = "Staging DB listens on port 5433"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def ada(
+    request: pytest.FixtureRequest,
+    path: Path,
+    clock: FixedClock,
+    migrated_database: Callable[[], str],
+) -> Iterator[Recollect]:
+    store = open_kind(request.param, path, migrated_database)
+    with household(store, clock, embedder="none", extractor="none") as memory:
+        yield memory
+
+
+@pytest.fixture(params=KINDS)
+def anywhere(
+    request: pytest.FixtureRequest,
+    path: Path,
+    clock: FixedClock,
+    migrated_database: Callable[[], str],
+) -> Iterator[Recollect]:
+    """A memory whose meanings follow from its words."""
+    store = open_kind(request.param, path, migrated_database)
+    with household(store, clock, extractor="none", curate_cosine=0.6) as memory:
+        yield memory
+
+
+@pytest.fixture
+def pair(ada: Recollect) -> tuple[MemoryId, MemoryId]:
+    """The one that says more, and the other."""
+    return ada.store(LONG).memory.id, ada.store(SHORT).memory.id
+
+
+def _proposed(memory: Recollect) -> Proposal:
+    [found] = memory.curate(propose=True).proposals
+    return found
+
+
+def _live(memory: Recollect) -> set[MemoryId]:
+    return {each.id for each in memory.list(limit=100)}
+
+
+# ---- looking -----------------------------------------------------------------------------------
+
+
+def test_looking_changes_nothing_and_proposing_only_fills_the_inbox(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    [found] = ada.curate().proposals
+    assert (found.kind, found.memories) == (ProposalKind.SUPERSEDE, pair)
+    assert ada.proposals() == []
+    assert _proposed(ada).id == found.id
+    assert ada.curate(propose=True).proposals == ()
+    assert ada.curate().known == {found.id}
+    assert _live(ada) == {*pair}
+
+
+def test_a_dismissed_proposal_is_not_made_again(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    ada.dismiss_proposal(_proposed(ada).id)
+    assert ada.curate(propose=True).proposals == ()
+    assert ada.proposals() == []
+    ada.update(pair[1], content="The staging DB listens on port 5433")
+    assert len(ada.curate(propose=True).proposals) == 1  # of another text
+
+
+def test_the_newest_is_kept_of_those_that_say_the_same(ada: Recollect, clock: FixedClock) -> None:
+    old = ada.store("The staging database listens on port 5433.").memory.id
+    clock.advance(days=1)
+    new = ada.store(SHORT).memory.id
+    assert _proposed(ada).memories == (new, old)
+
+
+def test_only_what_is_new_is_looked_at_when_so_asked(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId], clock: FixedClock
+) -> None:
+    clock.advance(days=1)
+    assert ada.curate(since=clock.now).proposals == ()
+    newer = ada.store("Note that the staging database listens on port 5433.").memory.id
+    [found] = ada.curate(since=clock.now).proposals
+    assert found.memories == (pair[0], newer)
+
+
+def test_proposals_are_their_owners_alone(ada: Recollect, pair: tuple[MemoryId, MemoryId]) -> None:
+    grace = ada.for_user("grace")
+    grace.store("The staging database listens on port 5433.")
+    found = _proposed(ada)
+    assert {*found.memories} == {*pair}
+    assert grace.curate().proposals == ()
+    with pytest.raises(errors.ProposalNotFound):
+        grace.apply_proposal(found.id)
+
+
+def test_a_proposal_says_nothing_of_what_its_memories_say(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    ada.store("The staging database listens on port 5999.")
+    ada.store("Staging is down for now, until 2020-01-01.")
+    found = ada.curate(propose=True).proposals
+    ada.apply_proposal(next(x.id for x in found if x.kind is ProposalKind.SUPERSEDE))
+    kept = [dataclasses.asdict(each) for each in ada.proposals([*ProposalState])]
+    written = json.dumps(kept, default=str).lower()
+    assert not [word for word in ("5433", "5999", "staging", "down") if word in written]
+
+
+def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Recollect) -> None:
+    port = "staging database listens on port 5433"
+    same = [anywhere.store(text).memory.id for text in (f"The {port}.", port)]
+    passive = [
+        anywhere.store(text).memory.id
+        for text in ("Ada reviews the parser", "the parser is something that Ada reviews")
+    ]
+    other = anywhere.store("The staging database listens on port 1.").memory.id
+    anywhere.wait_for_work()
+    look = anywhere.curate(propose=True)
+    assert (look.by_meaning, look.memories) == (True, 5)
+    found = {(each.kind, each.origin): each for each in look.proposals}
+    merged = found[ProposalKind.SUPERSEDE, "consolidation"]
+    assert {*merged.memories} == {*same}
+    assert merged.evidence["cosine"] >= 0.6
+    assert {*found[ProposalKind.REVIEW, "consolidation"].memories} == {*passive}
+    assert other in found[ProposalKind.REVIEW, "contradiction"].memories
+    anywhere.apply_proposal(merged.id)
+    assert len(_live(anywhere)) == 4
+    anywhere.undo_proposal(merged.id)
+    assert len(_live(anywhere)) == 5
+
+
+def test_every_memory_is_looked_at_in_a_large_store(clock: FixedClock) -> None:
+    with household(MemoryStore(), clock, embedder="none", extractor="none") as memory:
+        first = memory.store(LONG).memory.id
+        for number in range(PAGE):
+            memory.store(f"memory {number} says something about {number}")
+        last = memory.store(SHORT).memory.id
+        [found] = memory.curate().proposals
+        assert found.memories == (first, last)
+
+
+# ---- what is never merged ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"category": "projects"},
+        {"tags": ["ops"]},
+        {"project": "shop"},
+        {"trust": "user"},
+        {"sensitive": True},
+    ],
+)
+def test_a_memory_that_somebody_would_miss_is_not_superseded(
+    ada: Recollect, fields: dict[str, object]
+) -> None:
+    ada.store(LONG)
+    ada.store(SHORT, **fields)  # type: ignore[arg-type]
+    assert ada.curate().proposals == ()
+
+
+def test_a_shared_memory_is_not_superseded_by_one_that_its_reader_cannot_see(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    found = _proposed(ada)
+    ada.share(pair[1], "grace")
+    assert ada.curate().proposals == ()
+    with pytest.raises(errors.WouldLoseFact, match="others could not see it"):
+        ada.apply_proposal(found.id)
+    ada.share(pair[0], "grace", "write")
+    ada.apply_proposal(found.id)
+    grace = ada.for_user("grace")
+    assert grace.get(pair[0]).content == LONG
+
+
+# ---- deciding ----------------------------------------------------------------------------------
+
+
+def test_what_is_applied_is_served_in_place_of_the_other_and_undone_exactly(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    before = [*map(ada.get, pair)]
+    applied = ada.apply_proposal(_proposed(ada).id[:6])
+    assert applied.state is ProposalState.APPLIED
+    assert _live(ada) == {pair[0]}
+    [hit] = ada.recall("staging port").hits
+    assert (hit.memory.id, hit.replaces) == (pair[0], (pair[1],))
+    undone = ada.undo_proposal(applied.id)
+    assert undone.state is ProposalState.UNDONE
+    assert [*map(ada.get, pair)] == before
+    assert _live(ada) == {*pair}
+    assert ada.links(pair[0]) == []
+    assert ada.curate(propose=True).proposals == ()
+    assert dict(ada.proposal_counts()) == {ProposalState.UNDONE: 1}
+
+
+def test_a_proposal_is_decided_on_once(ada: Recollect, pair: tuple[MemoryId, MemoryId]) -> None:
+    id_ = _proposed(ada).id
+    with pytest.raises(errors.CannotUndo):
+        ada.undo_proposal(id_)
+    ada.apply_proposal(id_)
+    for verb in (ada.apply_proposal, ada.dismiss_proposal):
+        with pytest.raises(errors.ProposalDecided, match="applied"):
+            verb(id_)
+    ada.undo_proposal(id_)
+    with pytest.raises(errors.CannotUndo, match="undone"):
+        ada.undo_proposal(id_)
+
+
+def test_what_was_changed_since_is_not_undone(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    applied = ada.apply_proposal(_proposed(ada).id)
+    ada.update(pair[0], importance=0.9)
+    with pytest.raises(errors.CannotUndo, match=f"memory {pair[0]} has version 2"):
+        ada.undo_proposal(applied.id)
+    assert ada.proposal(applied.id).state is ProposalState.APPLIED
+    assert _live(ada) == {pair[0]}
+
+
+@pytest.mark.parametrize("change", ["update", "delete", "shorten"])
+def test_what_would_lose_a_fact_by_now_is_refused(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId], change: str
+) -> None:
+    found = _proposed(ada)
+    if change == "delete":
+        ada.delete(pair[0])
+    else:
+        port = "The staging database listens on port 5432."
+        ada.update(pair[0] if change == "update" else pair[1], content=port)
+    with pytest.raises(errors.WouldLoseFact):
+        ada.apply_proposal(found.id)
+    assert ada.proposal(found.id).state is ProposalState.OPEN
+    assert pair[1] in _live(ada)
+
+
+def test_what_stands_for_another_memory_cannot_go_to_one_that_does_not_say_it(
+    ada: Recollect,
+) -> None:
+    first = ada.store("Token expires at noon").memory.id
+    middle = ada.store("the token expires at noon").memory.id
+    last = ada.store("Tokens expire at noon").memory.id
+    for keeper, other in ((middle, first), (last, middle)):
+        find = Find(
+            kind=ProposalKind.SUPERSEDE,
+            origin="consolidation",
+            memories=(ada.get(keeper), ada.get(other)),
+            reason="they say the same",
+        )
+        made = proposal(find, ada._clock())
+        ada._store.propose(ada.scope, [made])
+        if keeper == middle:
+            ada.apply_proposal(made.id)
+        else:
+            with pytest.raises(errors.WouldLoseFact, match=f"stands for {first} as well"):
+                ada.apply_proposal(made.id)
+
+
+def test_when_what_is_kept_says_something_else_later_the_other_can_come_back(
+    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+) -> None:
+    ada.apply_proposal(_proposed(ada).id)
+    ada.update(pair[0], content="The staging database listens on port 6000.")
+    found = _proposed(ada)
+    assert (found.kind, found.memories) == (ProposalKind.UNLINK, pair)
+    ada.apply_proposal(found.id)
+    assert _live(ada) == {*pair}
+    ada.undo_proposal(found.id)
+    assert _live(ada) == {pair[0]}
+
+
+def test_what_ended_by_its_own_words_is_expired_and_brought_back(
+    ada: Recollect, clock: FixedClock
+) -> None:
+    id_ = ada.store("Use the fallback host until 2020-03-01.").memory.id
+    found = _proposed(ada)
+    assert found.kind is ProposalKind.EXPIRE
+    ada.apply_proposal(found.id)
+    assert _live(ada) == set()
+    ada.undo_proposal(found.id)
+    assert ada.get(id_).valid_to is None
+    assert _live(ada) == {id_}
+
+
+def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Recollect) -> None:
+    old = ada.store("Ada prefers tabs", category="preferences").memory
+    find = Find(
+        kind=ProposalKind.STORE,
+        origin="learning",
+        memories=(old,),
+        reason="the user said so",
+        change={
+            "content": "Ada prefers spaces",
+            "category": "preferences",
+            "tags": ["learned"],
+            "trust": "user",
+            "valid_to": "2030-01-01T00:00:00+00:00",
+        },
+    )
+    made = proposal(find, ada._clock())
+    ada._store.propose(ada.scope, [made])
+    ada.apply_proposal(made.id)
+    [new] = ada.list()
+    assert (new.content, new.tags, new.provenance.trust) == (
+        "Ada prefers spaces",
+        ("learned",),
+        "user",
+    )
+    ada.undo_proposal(made.id)
+    assert _live(ada) == {old.id}
+
+
+def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Recollect) -> None:
+    old = ada.store(SHORT).memory
+    for content, is_fine in ((LONG, True), ("Staging DB listens on port 1", False)):
+        find = Find(
+            kind=ProposalKind.UPDATE,
+            origin="learning",
+            memories=(old,),
+            reason="it says more",
+            change={"content": content},
+        )
+        made = proposal(find, ada._clock())
+        ada._store.propose(ada.scope, [made])
+        if is_fine:
+            ada.apply_proposal(made.id)
+            assert ada.get(old.id).content == LONG
+            ada.undo_proposal(made.id)
+            assert ada.get(old.id).content == SHORT
+        else:
+            with pytest.raises(errors.WouldLoseFact):
+                ada.apply_proposal(made.id)

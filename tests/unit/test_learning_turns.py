@@ -1,0 +1,225 @@
+"""What becomes of what a turn teaches: stored, proposed or known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from households import household, open_kind
+from recollect import errors
+from recollect.app import Recollect
+from recollect.learn.turns import Learned, Message, Mode, Refusal, Role
+from recollect.proposals import ProposalKind, ProposalState
+from recollect.testing import FixedClock
+from recollect.types import Trust
+
+PASSWORD = "Zq9!x7" + "-hunter2"
+SECRETS = (
+    f"remember that the database password is {PASSWORD}",
+    f"always connect with postgres://admin:{PASSWORD}@db.acme.dev/prod",
+    f"always log in with admin:{PASSWORD}@10.1.2.3",
+)
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def home(
+    request: pytest.FixtureRequest,
+    path: Path,
+    clock: FixedClock,
+    migrated_database: Callable[[], str],
+) -> Iterator[Callable[[str], Recollect]]:
+    """Opens a store with one mode or another."""
+    with ExitStack() as opened:
+
+        def open_(mode: str) -> Recollect:
+            store = open_kind(request.param, path, migrated_database)
+            return opened.enter_context(household(store, clock, embedder="none", learn=mode))
+
+        yield open_
+
+
+def learn(memory: Recollect, *texts: str, session: str = "s1", **fields: object) -> Learned:
+    messages = [Message(role=Role.USER, text=text) for text in texts]
+    return memory.learn(messages, session=session, **fields)  # type: ignore[arg-type]
+
+
+def contents(memory: Recollect) -> list[str]:
+    return [each.content for each in memory.list()]
+
+
+def test_what_is_sure_is_stored_and_the_rest_is_proposed(home: Callable[[str], Recollect]) -> None:
+    memory = home("rules")
+    learned = learn(
+        memory,
+        "Always use pnpm in the shop.",
+        "no, use ruff instead of flake8",
+        project="shop",
+        agent="claude-code",
+    )
+    [stored], [proposed] = learned.stored, learned.proposed
+    kept = memory.get(str(stored.id))
+
+    assert (kept.content, kept.category) == ("Always use pnpm in the shop.", "preferences")
+    assert {*kept.tags} == {"learned", "preference"}
+    origin = kept.provenance
+    assert (origin.agent, origin.session, origin.project) == ("claude-code", "s1", "shop")
+    assert (origin.source, origin.trust) == ("turn", Trust.USER)
+    assert memory.proposal(str(proposed.id)).change["content"] == "Use ruff instead of flake8."
+    assert contents(memory) == ["Always use pnpm in the shop."]
+
+
+def test_in_the_inbox_mode_nothing_is_stored_before_somebody_decides(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("inbox")
+    learned = learn(memory, "Always use pnpm.")
+    assert (learned.stored, contents(memory)) == ((), [])
+
+    [proposed] = learned.proposed
+    memory.apply_proposal(str(proposed.id))
+    [kept] = memory.list()
+    assert (kept.content, kept.provenance.trust) == ("Always use pnpm.", Trust.USER)
+
+
+def test_a_dismissed_lesson_is_not_proposed_again(home: Callable[[str], Recollect]) -> None:
+    memory = home("inbox")
+    [proposed] = learn(memory, "Always use pnpm.").proposed
+    memory.dismiss_proposal(str(proposed.id))
+    again = learn(memory, "Always use pnpm.", session="s2")
+
+    assert again.proposed == ()
+    assert [each.id for each in again.known] == [proposed.id]
+    assert memory.proposal_counts()[ProposalState.DISMISSED] == 1
+
+
+def test_a_turn_that_is_learned_twice_stores_nothing_twice(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("rules")
+    [stored] = learn(memory, "Always use pnpm.").stored
+    assert learn(memory, "Always use pnpm.").stored == ()
+    memory.delete(str(stored.id))
+    replayed = learn(memory, "Always use pnpm.")
+    assert (replayed.stored, contents(memory)) == ((), [])  # what was deleted stays so ...
+    assert len(learn(memory, "Always use pnpm.", session="s2").stored) == 1  # ... until said anew
+
+
+def test_what_is_known_in_other_words_is_known(home: Callable[[str], Recollect]) -> None:
+    memory = home("rules")
+    before = memory.store("Always use pnpm.", category="preferences").memory
+    [known] = learn(memory, "please always use pnpm!").known
+
+    assert known.id == before.id
+    assert len(contents(memory)) == 1
+
+
+def test_a_contradiction_is_proposed_and_overwrites_nothing(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("rules")
+    [stored] = learn(memory, "Always use pnpm in the shop.").stored
+    learned = learn(memory, "Never use pnpm in the shop.", session="s2")
+    [proposed] = learned.proposed
+    proposal = memory.proposal(str(proposed.id))
+
+    assert learned.stored == ()
+    assert (proposal.kind, proposal.memories) == (ProposalKind.STORE, (stored.id,))
+    assert contents(memory) == ["Always use pnpm in the shop."]
+    memory.apply_proposal(proposal.id)
+    assert contents(memory) == ["Never use pnpm in the shop."]
+    memory.undo_proposal(proposal.id)
+    assert contents(memory) == ["Always use pnpm in the shop."]
+
+
+def test_what_holds_in_one_project_does_not_contradict_another(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("rules")
+    learn(memory, "Always use pnpm.", project="shop")
+    learned = learn(memory, "Never use pnpm.", project="blog")
+
+    assert [each.text for each in learned.stored] == ["Never use pnpm."]
+    assert len(contents(memory)) == 2
+
+
+@pytest.mark.parametrize("mode", ["inbox", "rules"])
+def test_a_secret_is_neither_stored_nor_proposed_nor_repeated(
+    home: Callable[[str], Recollect], path: Path, mode: str
+) -> None:
+    memory = home(mode)
+    learned = learn(memory, *SECRETS)
+
+    assert (learned.stored, learned.proposed, learned.known) == ((), (), ())
+    assert {each.reason for each in learned.refused} == {Refusal.SECRET}
+    assert PASSWORD not in repr(learned)
+    assert memory.proposals() == []
+    for file in path.parent.rglob("*"):
+        assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
+
+
+def test_a_secret_beside_a_lesson_is_refused_by_name(home: Callable[[str], Recollect]) -> None:
+    with pytest.raises(errors.SecretInClearField):
+        learn(home("inbox"), "Always use pnpm.", project=f"password: {PASSWORD}")
+
+
+def test_trying_keeps_nothing(home: Callable[[str], Recollect]) -> None:
+    memory = home("rules")
+    learned = learn(memory, "Always use pnpm.", "no, use ruff instead of flake8", dry_run=True)
+
+    assert [len(learned.stored), len(learned.proposed)] == [1, 1]
+    assert {each.id for each in (*learned.stored, *learned.proposed)} == {None}
+    assert (contents(memory), memory.proposals()) == ([], [])
+
+
+def test_when_learning_is_off_nothing_is_read(home: Callable[[str], Recollect]) -> None:
+    learned = learn(home("off"), "Always use pnpm.")
+
+    assert (learned.mode, learned.stored, learned.proposed) == (Mode.OFF, (), ())
+    assert "off" in learned.notes[0]
+
+
+def test_a_lesson_belongs_to_whoever_said_it(home: Callable[[str], Recollect]) -> None:
+    ada = home("rules")
+    grace = ada.for_user("grace")
+    learn(ada, "Always use pnpm.")
+
+    assert contents(grace) == []
+    assert len(learn(grace, "Always use pnpm.").stored) == 1
+
+
+# ---- what a session begins with ----------------------------------------------------------------
+
+
+def test_a_brief_is_of_the_project_and_of_all_within_its_budget(
+    home: Callable[[str], Recollect], clock: FixedClock
+) -> None:
+    memory = home("rules")
+    memory.store("Shop: Stripe was chosen.", category="decisions", project="shop")
+    memory.store("Everywhere: small commits.", category="preferences", importance=0.9)
+    memory.store("Blog: uses Hugo.", category="decisions", project="blog", importance=1.0)
+    memory.store("A trifle.", importance=0.1)
+    memory.store("The pin is 4711-9921.", sensitive=True, importance=1.0)
+    brief = [each.content for each in memory.brief(project="shop")]
+
+    assert brief == ["Everywhere: small commits.", "Shop: Stripe was chosen.", "A trifle."]
+    assert [each.content for each in memory.brief(project="shop", limit=1)] == brief[:1]
+    few = memory.brief(project="shop", budget_bytes=len(brief[0]) + len(brief[2]))
+    assert [each.content for each in few] == [brief[0], brief[2]]  # whole or not at all
+    assert "Blog: uses Hugo." not in [each.content for each in memory.brief()]
+    with pytest.raises(errors.InvalidQuery):
+        memory.brief(limit=0)
+
+
+def test_a_brief_begins_with_the_session_and_with_what_is_asked(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("rules")
+    memory.store("An important thing.", importance=1.0)
+    memory.store("The walrus eats fish.", importance=0.1)
+    memory.store("Said in this session.", importance=0.1, session="s9")
+    brief = [each.content for each in memory.brief(session="s9", query="walrus")]
+
+    assert brief == ["Said in this session.", "The walrus eats fish.", "An important thing."]
