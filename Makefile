@@ -4,13 +4,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-PYTEST = $(BIN)/pytest -n 2 --dist worksteal
+# One more than the cores of a small machine: many tests wait for something.
+WORKERS ?= 3
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
 ENCODER = $(shell find encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
+EXAMPLES ?= 100
 PERMISSION_LIVES ?= 4000
 RECOLLECT_SYNC_SCHEDULES ?= 20000
 
@@ -18,7 +21,7 @@ RECOLLECT_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean
+.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -61,7 +64,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -84,6 +87,9 @@ bench-neighbours: $(READY) ## Whether the neighbours of a memory in its session 
 
 bench-canonical: $(READY) ## Which names are one concept: rules and embedder on labelled pairs
 	$(BIN)/python benchmarks/canonical.py
+
+bench-learning: $(READY) ## What rules learn from labelled messages
+	$(BIN)/python benchmarks/learning.py
 
 bench-curation: $(READY) ## What consolidation merges of planted near-duplicates and near-misses; fails when a near-miss is merged
 	$(BIN)/python benchmarks/curation.py
@@ -120,6 +126,9 @@ bench-writes: $(READY) ## Storing and importing against bare SQLite
 bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
 	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
 	  $(BIN)/pytest tests/acceptance tests/surfaces/test_graph_building.py -k kill
+
+bench-properties: $(READY) ## What holds for any input, tried with more of it than in `make test`
+	RECOLLECT_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/unit tests/contract
 
 bench-postgres: bench-postgres-vectors bench-postgres-lexical bench-postgres-quality bench-postgres-scale ## Everything about the store on Postgres
 

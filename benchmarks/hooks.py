@@ -56,7 +56,7 @@ BY_MEANING = tuple(
     for confidence in (0.0, 0.45, 0.65, 0.85)
 )
 BY_WORDS = tuple((coverage,) for coverage in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8))
-SIZE = 1_000
+SIZE = 300
 ROUNDS = 40
 
 

@@ -224,6 +224,7 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "auth": "auto, on or off",
         "oauth_issuers": "URLs",
         "telemetry": "true or false",
+        "curate": "off or inbox",
         "decay_days": "days above 0 by category",
         "fusion": "calibrated, convex or rrf",
         "leg_weights": "0 or more by leg",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 settings.register_profile(
     "recollect",
     derandomize=True,
+    max_examples=int(os.environ.get("RECOLLECT_EXAMPLES", "50")),  # `make bench-properties`: more
     deadline=None,  # a busy machine is no reason to fail
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

@@ -52,7 +52,8 @@ def _body(content: object, status: bytes = b"200 OK") -> bytes:
 
 
 def _hit(memory: object, confidence: object = 1.0) -> dict[str, object]:
-    return {"confidence": confidence, "placings": {}, "memory": memory, "attached": []}
+    words = {"lexical": {"confidence": confidence}}
+    return {"confidence": confidence, "placings": words, "memory": memory, "attached": []}
 
 
 _MEMORY = {"id": "abc", "content": "words", "created_at": "2026-01-01T00:00:00Z"}

@@ -58,7 +58,16 @@ def _kept_in_step(app: Recollect) -> companions.Companion | None:
     return begun
 
 
+def _curated(app: Recollect) -> companions.Companion | None:
+    """Curation in the background, for whoever turned it on."""
+    begun: companions.Companion | None = importlib.import_module("recollect.app.curating").begin(
+        app
+    )
+    return begun
+
+
 companions.add(_kept_in_step)
+companions.add(_curated)
 
 _OF_CLIENTS = ("AsyncClient", "Client", "connect")  # whoever talks to no server needs no httpx
 

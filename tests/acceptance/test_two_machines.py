@@ -17,7 +17,7 @@ from recollect.interfaces import transfer
 from recollect.store_name import StoreFile
 from servers import free_ports
 
-COUNT = 300  # memories of each machine: several requests
+COUNT = 600  # memories of each machine: several requests
 COMBINATION = "the safe opens with 73910284"
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 
+import numpy as np
 import psycopg
 import pytest
 from psycopg import conninfo
 
 from postgres_server import Databases
 from recollect.app import Recollect
+from recollect.changes import Taken, digest, memory_subject
 from recollect.config import Settings
 from recollect.errors import StoreUnavailable
+from recollect.protocols import Gone, History, Received
 from recollect.store.postgres.facts import (
     DatabaseFacts,
     can_begin_vectors,
@@ -21,6 +25,7 @@ from recollect.store.postgres.facts import (
     why_meaning_is_off,
 )
 from recollect.store.postgres.store import PostgresStore
+from recollect.types import Memory, Scope, Space, UserId
 
 GOOD = DatabaseFacts(
     version_number=180_006,
@@ -191,3 +196,21 @@ def test_a_space_can_be_dropped_without_any_vectors(url: str) -> None:
     with closing(PostgresStore(url)) as store:
         assert store.drop_retired() == 0
         assert not store.activate_filled()
+
+
+def test_changes_are_taken_in_without_any_vectors(url: str, make: Callable[..., Memory]) -> None:
+    ada, space = Scope(user=UserId("ada")), Space(model="made up", revision="1", dimensions=2)
+    one = make("heron")
+    other = replace(one, content="grey heron")
+    with closing(PostgresStore(url)) as store:
+        store.use_space(space)
+        store.open_feed(ada, "epoch")
+        store.put(ada, one)
+        carried = {one.id: (digest(one), np.ones(2, np.float32))}
+        assert store.carry_vectors(ada, space, carried) == 0
+        assert store.vectors_of(ada, space, [one.id]) == {}
+        received = Received(memory_subject(one.id), History(versions=(other,)), 1)
+        assert store.receive(ada, [received]) == [Taken(2)]
+        assert store.versions(ada, one.id) == [other]
+        assert store.receive(ada, [received._replace(state=Gone(()), expected=2)]) == [Taken(3)]
+        assert all(finding.good for finding in store.check())

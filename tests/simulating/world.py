@@ -69,13 +69,14 @@ class World:
         self.last_key = _OneKey()  #: of the last machine, where it may come later
         self.told: list[str] = []
         self.totals: Counter[str] = Counter()
-        self.server_store = self._store("server")
         self.network = Network(self.random, self.server, self.ledger)
         self.new_id = _ids(self.random)
         self.marks = itertools.count()
+        self.office = self._machine("server")  #: whoever works on the server itself
         self.machines = [self._machine(f"m{n}") for n in range(self.random.choice((2, 2, 3, 4)))]
         self.machines[-1].boundary = self._boundary(self.last_key)
         self.backup: Callable[[], None] | None = None
+        self.is_meanwhile = False
 
     def _boundary(self, key: _OneKey) -> Boundary:
         vault = SealingVault(key, is_first_use=lambda: False)
@@ -97,8 +98,13 @@ class World:
             new_mark=lambda: f"w{next(self.marks)}",
             told=self.told,
         )
-        machine.wire.meanwhile = machine.work
+        machine.wire.meanwhile = lambda: self._meanwhile(machine)
         return machine
+
+    @property
+    def server_store(self) -> Store:
+        """What the server stands on."""
+        return self.office.store.store
 
     def server(self) -> ServerSide:
         """The server, as it is now."""
@@ -136,16 +142,19 @@ class World:
     def _step(self) -> None:
         self.time.pass_by(self.random)
         machine = self.random.choice(self.machines)
+        restores = self.seed % RESTORES == 0
         does: tuple[tuple[int, Callable[[Machine], None]], ...] = (
             (50, self._work),
             (30, self._sync),
-            (12, self._die_soon),
+            (20, self._die_soon),
             (4, self._cut),
             (2, self._lock_out),
             (4, lambda machine: machine.clock.jump(self.random)),
             (4, lambda _: self.network.deliver_late()),
             (3, self._grow_older),
-            (12 if self.seed % RESTORES == 0 else 0, lambda _: self._back_up()),
+            # What was written on the server alone is lost with it: no sync can help that.
+            (0 if restores else 10, lambda _: self._work(self.office)),
+            (12 if restores else 0, lambda _: self._back_up()),
         )
         weights, doing = zip(*does, strict=True)
         self.random.choices(doing, weights)[0](machine)
@@ -167,6 +176,19 @@ class World:
         self.totals.update({x: value for x, value in said.items() if isinstance(value, int)})
         self.totals["errors"] += report.failed
 
+    def _meanwhile(self, machine: Machine) -> None:
+        """While a message travels, work goes on here, or another machine syncs."""
+        if self.is_meanwhile:
+            return
+        self.is_meanwhile = True
+        try:
+            if self.random.random() < 0.5:
+                machine.work()
+            else:
+                self._sync(self.random.choice([x for x in self.machines if x is not machine]))
+        finally:
+            self.is_meanwhile = False
+
     def _living(self, machine: Machine, do: Callable[[], object]) -> None:
         """Do something on a machine that may die of it, and begins anew then."""
         try:
@@ -182,7 +204,7 @@ class World:
 
     def _die_soon(self, machine: Machine) -> None:
         """Die at one of the next writes, while working or syncing."""
-        machine.store.die(self.random.randrange(8), after=self.random.random() < 0.5)
+        machine.store.die(self.random.randrange(6), after=self.random.random() < 0.5)
         self.random.choice((self._sync, self._sync, self._work))(machine)
 
     def _cut(self, machine: Machine) -> None:

@@ -25,6 +25,8 @@ EXPECTED = [
     "why",
     "timeline",
     "stats",
+    "learn",
+    "brief",
     "import",
     "export",
     "migrate-store",

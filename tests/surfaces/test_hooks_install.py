@@ -269,6 +269,16 @@ def test_a_server_elsewhere_is_named_with_the_file_of_its_key(
     assert "rcl_secret" not in text
 
 
+def test_a_key_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
+    url = "https://memory.example.org"
+    ran = run("mcp", "--server", url, "--key-file", tmp_path / "missing")
+    installed = run("hooks", "install", "--url", url, "--key-file", tmp_path / "missing", "--yes")
+
+    assert (ran.code, installed.code) == (2, 2)
+    assert "missing" in ran.err
+    assert "missing" in installed.err
+
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 

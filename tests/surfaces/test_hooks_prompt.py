@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,6 +17,7 @@ from claude_code import ClaudeCode
 from hooked import Hooked, hooked
 from http_server import Serving, serving
 from recollect.interfaces.for_agents import neutral
+from recollect.interfaces.hooks.commands import HOOK
 from recollect.types import Trust
 
 PLACES = ["Oslo", "Lyon", "Graz", "Porto", "Turku", "Ghent", "Split", "Bergen"]
@@ -208,3 +211,24 @@ def test_the_project_is_asked_for_as_focus_and_not_as_filter(
     other: Any = server.recollect.store("The turbine has seven blades.", project="elsewhere")
 
     assert claude.prompt("How many blades has the turbine?").ids == [other.memory.id]
+
+
+def test_the_hook_loads_nothing_that_takes_long(server: Serving, home: Hooked) -> None:
+    server.recollect.store("The turbine in hall 4 has seven blades.")
+    said = {"session_id": "s", "cwd": "/", "prompt": "How many blades has the turbine in hall 4?"}
+    config = home.folder / "config.json"
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-X", "importtime", HOOK, "UserPromptSubmit", config],
+        input=json.dumps(said),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "seven blades" in done.stdout
+    assert "standalone.prompt" in loaded
+    assert loaded.isdisjoint(
+        {"pathlib", "typing", "dataclasses", "inspect", "subprocess", "http", "urllib", "ssl"}
+    )
+    assert not {name for name in loaded if name.startswith("recollect")}

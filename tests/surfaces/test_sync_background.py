@@ -30,7 +30,6 @@ def state(at_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Serving]:
     with serving(tmp_path / "served.db") as running:
-        running.key("ada")
         yield running
 
 

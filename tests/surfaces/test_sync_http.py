@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,9 +39,11 @@ ADA = UserId("ada")
 PATH = "/api/v1/sync/changes"
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Serving]:
-    with serving(tmp_path / "served.db", request_bytes=20_000) as running:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """One for all: each test asks about things of its own."""
+    place = tmp_path_factory.mktemp("served") / "served.db"
+    with serving(place, request_bytes=20_000) as running:
         running.key("ada")
         yield running
 
@@ -134,12 +135,13 @@ def test_more_than_a_request_may_hold_is_sent_in_several(
     server: Serving, ada: HttpSyncServer
 ) -> None:
     epoch = ada.pull("", 0, 10).epoch
+    before = server.recollect.for_user("ada").stats().live
     asked = [operation(f"walrus {n}: {'fish ' * 200}".strip()) for n in range(30)]
 
     verdicts = ada.push(epoch, asked)
 
     assert [type(each) for each in verdicts] == [Taken] * 30
-    assert server.recollect.for_user("ada").stats().live == 30
+    assert server.recollect.for_user("ada").stats().live == before + 30
 
 
 def test_an_operation_that_is_too_large_is_refused_and_the_others_go_on(

@@ -154,6 +154,8 @@ def test_a_small_difference_that_tells_is_seen_and_named(one: str, other: str, k
         ("It takes three hours", "it takes 3 hours"),
         ("Tokens expire soon", "the token expires soon"),
         ("Run `make lint` first.", "Run make lint first"),
+        ("It starts on Monday", "it starts Monday"),
+        ("The worker gets restarted", "the worker is restarted"),
     ],
 )
 def test_what_says_the_same_in_nearly_the_same_words_is_the_same(one: str, other: str) -> None:

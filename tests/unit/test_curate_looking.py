@@ -27,7 +27,7 @@ PORT = "The staging database listens on port 5433."
     ("one", "other", "kind"),
     [
         (PORT, "The staging database listens on port 5432.", Kind.NUMBER),
-        ("The release is on Monday", "The release is on Friday", Kind.DATE),
+        ("The next release is on Monday", "The next release is on Friday", Kind.DATE),
         ("The payments module is owned by Ada", "The payments module is owned by Ben", Kind.NAME),
         ("Deploy on call days", "Do not deploy on call days", Kind.NEGATION),
         ("Debug logging is on in staging", "Debug logging is off in staging", Kind.OPPOSITE),

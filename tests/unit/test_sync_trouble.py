@@ -98,6 +98,18 @@ def test_pulling_goes_on_while_pushing_fails_and_the_reverse(world: Machines) ->
     assert there.sync_status().peer.pull_error is None
 
 
+def test_a_server_that_never_comes_to_an_end_is_not_asked_for_ever(world: Machines) -> None:
+    class Endless(HalfServer):
+        def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
+            page = super().pull(epoch, after, limit, space)
+            return page._replace(changes=(), cursor=after, more=True)
+
+    report = world.replica().sync_with(
+        Endless(world.server.sync_server(), pulls=True, pushes=False)
+    )
+    assert isinstance(report.pull_error, errors.InvalidAnswer)
+
+
 def test_a_first_push_needs_no_pull_that_came_before_it(world: Machines) -> None:
     here = world.replica()
     id_ = here.store("from here").memory.id

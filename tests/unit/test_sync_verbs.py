@@ -12,6 +12,7 @@ from households import KINDS, open_kind
 from recollect import errors
 from recollect.app import Recollect
 from recollect.changes import ConflictKind, SubjectKind
+from recollect.protocols import Store
 from recollect.testing import FixedClock
 from recollect.types import State
 from replicas import Machines, contents, machines
@@ -28,10 +29,10 @@ def world(
 ) -> Iterator[Machines]:
     numbers = itertools.count()
 
-    def store() -> object:
+    def store() -> Store:
         return open_kind(request.param, tmp_path / f"{next(numbers)}.db", migrated_database)
 
-    with machines(store, clock) as found:  # type: ignore[arg-type]
+    with machines(store, clock) as found:
         yield found
 
 

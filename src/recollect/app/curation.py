@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,7 @@ from recollect.work.background import Background
 if TYPE_CHECKING:  # seldom asked for, and `recollect recall` should begin at once
     from recollect.curate.applying import Deciding
     from recollect.curate.curating import Look
+    from recollect.curate.deciding import Judge
     from recollect.curate.hygiene import Report
 
 MOST_PROPOSALS = 10_000  #: that are listed at once
@@ -80,11 +82,18 @@ class CurationVerbs:
     _remember: Remember
     _background: Background
 
-    def curate(self, *, propose: bool = False, since: datetime | None = None) -> Look:
+    def curate(
+        self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
+    ) -> Look:
         """Look at all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
-        `since`, only what was written since then is looked at, and what it is near to.
+        `since`, only what was written since then is looked at, and what it is near to. With `ask`,
+        the model of the `llm_` settings is asked about pairs that may say the same, which costs
+        tokens; what it takes for two is left out.
+
+        Raises:
+            InvalidSetting: no model is there to be asked.
         """
         from recollect.curate import curating  # noqa: PLC0415  see above
 
@@ -94,11 +103,23 @@ class CurationVerbs:
             categories=self.settings.categories,
             since=since,
         )
-        found = curating.look(self._store, self.scope, self._clock(), options)
+        with self._judge(ask=ask) as judge:
+            found = curating.look(self._store, self.scope, self._clock(), options, judge)
         if not propose:
             return found
         kept = self._store.propose(self.scope, found.proposals)
         return replace(found, proposals=tuple(kept), known=frozenset())
+
+    @contextmanager
+    def _judge(self, *, ask: bool) -> Iterator[Judge | None]:
+        """Whoever is asked where no rule is sure."""
+        if not ask:
+            yield None
+            return
+        from recollect.app.judging import ChatJudge  # noqa: PLC0415  see above
+
+        with closing(ChatJudge(self.settings)) as judge:
+            yield judge
 
     def hygiene(self) -> Report:
         """What is untidy among the memories of this user."""

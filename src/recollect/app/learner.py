@@ -191,7 +191,7 @@ class Learner:
         learned: Learned,
     ) -> Learned:
         proposal = self._proposal(fields, decision, candidate)
-        taken = replace(taken, reason=proposal.reason)
+        taken = replace(taken, reason=_why_not_stored(candidate, decision))
         if not self.dry_run:
             made = self.store.propose(self.scope, [proposal])
             if not made:
@@ -259,6 +259,12 @@ def _shown(refused: Refused) -> Refused:
 
 
 def _because(candidate: Candidate, decision: Decision) -> str:
-    who = "the user said so" if candidate.trust is Trust.USER else "the user agreed to it"
-    more = "" if decision.kind is What.ADD else f"; {decision.reason}"
-    return f"a {candidate.lesson} in a turn: {who}{more}"
+    who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
+    more = "" if decision.kind is What.ADD else f" ({decision.reason})"
+    return f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}"
+
+
+def _why_not_stored(candidate: Candidate, decision: Decision) -> str:
+    if decision.kind is not What.ADD:
+        return decision.reason
+    return "" if candidate.sure else "it may be about this task alone"

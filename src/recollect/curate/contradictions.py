@@ -22,7 +22,7 @@ from recollect.types import MemoryId
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
 #: These turn a sentence around, wherever they stand.
 _TURNS = frozenset({Kind.NEGATION, Kind.OPPOSITE, Kind.STRENGTH})
-_LEAST_FRAME = 3  # words that both must have in common
+_LEAST_FRAME = 2  # words that both must have in common
 _LEAST_SHARED = 0.6  # of the words of two memories that are near in meaning
 _MOST_ALIKE = 20  # memories with one frame: more are a list, such as a birthday of each colleague
 #: A value stands behind one of these; what stands before it says of what it is the value.
@@ -113,7 +113,7 @@ def _same_frame(held: Iterable[Held]) -> Iterator[tuple[Held, Held]]:
     """Pairs that are equal but for one place."""
     by_frame: defaultdict[int, list[Held]] = defaultdict(list)
     for each in held:
-        for frame in {*_frames(each.tokens)}:
+        for frame in dict.fromkeys(_frames(each.tokens)):  # in order, whatever the hashes
             by_frame[frame].append(each)
     for group in by_frame.values():
         if 1 < len(group) <= _MOST_ALIKE:

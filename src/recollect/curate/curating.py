@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.curate import consolidate, contradictions, hygiene, staleness
+from recollect.curate.deciding import Judge, What
 from recollect.curate.gathering import Held, gather
 from recollect.curate.guarding import still_holds
 from recollect.curate.neighbours import Meaning, Near
 from recollect.curate.proposing import CONSOLIDATION, Find, proposal
+from recollect.errors import WorkFailure
 from recollect.proposals import Proposal, ProposalKind, ProposalState
 from recollect.protocols import Store
 from recollect.types import LinkKind, MemoryId, Scope
@@ -36,21 +38,45 @@ class Look:
     by_meaning: bool  #: whether vectors were there to go by
     proposals: tuple[Proposal, ...]
     known: frozenset[str] = field(default_factory=frozenset)  #: ids of those in the inbox before
+    trouble: str = ""  #: why a model was not asked about all that is doubtful
 
 
-def look(store: Store, scope: Scope, now: datetime, options: Options) -> Look:
-    """Everything that could be proposed now, also what was proposed before."""
+def look(
+    store: Store, scope: Scope, now: datetime, options: Options, judge: Judge | None = None
+) -> Look:
+    """Everything that could be proposed now, also what was proposed before.
+
+    A judge is asked about pairs that may say the same; those that it takes for two are left out.
+    """
     held = {each.memory.id: each for each in gather(store, scope, now)}
     meaning = Meaning(store, scope, now)
-    finds = [*_finds(store, scope, held, meaning, now, options)]
-    made = {each.id: each for each in (proposal(find, now) for find in finds)}
-    known = frozenset(id_ for id_ in made if store.proposal(scope, id_) is not None)
+    found = {proposal(x, now).id: x for x in _finds(store, scope, held, meaning, now, options)}
+    known = frozenset(id_ for id_ in found if store.proposal(scope, id_) is not None)
+    trouble = _ask(judge, found, known) if judge else ""
     return Look(
         memories=len(held),
         by_meaning=meaning.is_there,
-        proposals=tuple(made.values()),
+        proposals=tuple(proposal(find, now) for find in found.values()),
         known=known,
+        trouble=trouble,
     )
+
+
+def _ask(judge: Judge, found: dict[str, Find], known: frozenset[str]) -> str:
+    """Ask about what is doubtful and new; why not all was asked, if so."""
+    for id_, find in [*found.items()]:
+        if id_ in known or (find.kind, find.origin) != (ProposalKind.REVIEW, CONSOLIDATION):
+            continue
+        newer, older = find.memories
+        try:
+            decision = judge(newer.content, newer.category, [older])
+        except WorkFailure as exc:
+            return exc.message
+        if decision.kind is What.ADD:
+            del found[id_]
+        else:
+            found[id_] = replace(find, evidence={**find.evidence, "model": decision.kind.value})
+    return ""
 
 
 def _finds(

@@ -116,10 +116,23 @@ def _tokens(sentence: Sequence[_Piece]) -> Iterator[Token]:
     for place, (word, _) in enumerate(sentence):
         is_first = place == 0
         said, plain = _said(word), _plain(word)
-        if plain in vocabulary.IDLE and (word.islower() or word == "&" or is_first):
+        is_idle = plain in vocabulary.IDLE and (word.islower() or word == "&" or is_first)
+        if is_idle or _is_idle_before(word, sentence[place + 1 : place + 2]):
             continue
         yield Token(said, plain if is_first else said, word, _kind(word, is_first), begins)
         begins = False
+
+
+def _is_idle_before(word: str, following: Sequence[_Piece]) -> bool:
+    """Whether a word says nothing where it stands: "gets restarted", "on Monday"."""
+    if not following:
+        return False
+    after = fold(following[0].word)
+    if word in ("get", "gets"):
+        return after.endswith("ed")
+    return word == "on" and (
+        after in vocabulary.WEEKDAYS or _singular(after) in vocabulary.WEEKDAYS
+    )
 
 
 def _said(word: str) -> str:

@@ -30,7 +30,8 @@ _TEMPORARY = re.compile(
     re.IGNORECASE,
 )
 _SHORTLY = re.compile(
-    r"\b(?:will|going to)\b(?:(?!\b(?:from|since|until)\b)[^.;!?])*\b(?:today|tomorrow|tonight)\b",
+    r"\b(?:will|going to)\b(?:(?!\b(?:from|since|until)\b)[^.;!?]){0,200}"
+    r"\b(?:today|tomorrow|tonight)\b",
     re.IGNORECASE,
 )
 _NOTHING_BEHIND = re.compile(r"[\s.!)\]\"'`]*")

@@ -18,6 +18,7 @@ IDLE = _words(
     really simply currently already now there and
     """
 )
+WEEKDAYS = _words("monday tuesday wednesday thursday friday saturday sunday")
 #: How a note may begin without saying anything; only at the very beginning.
 OPENINGS = (
     ("note", "that"),

@@ -13,7 +13,13 @@ from datetime import datetime
 from typing import Any
 
 from recollect.changes import Peer, SubjectKind
-from recollect.errors import FeedRestarted, InvalidChange, PeerNotFound, RecollectError
+from recollect.errors import (
+    FeedRestarted,
+    InvalidAnswer,
+    InvalidChange,
+    PeerNotFound,
+    RecollectError,
+)
 from recollect.protocols import Store
 from recollect.sync.again import tell_everything_again
 from recollect.sync.fields import Sealing
@@ -101,6 +107,8 @@ class Replica:
         peer = self._peer()
         space = active_space(self.store.spaces())
         page = self.server.pull(peer.epoch, after, PAGE, space.space.key if space else None)
+        if page.more and not page.changes:
+            raise InvalidAnswer("the server says that there are more changes, and tells none")
         if page.epoch != peer.epoch:
             if peer.epoch:  # it may lack what it had: everything is told again, as far as it is new
                 tell_everything_again(self.store, self.scope, self.clock())

@@ -23,6 +23,8 @@ UNMEASURED = {
     **FIXED,
     "content_limit": "it is about storing",
     "categories": "it is about storing",
+    "curate": "it is about curation",
+    "curate_hours": "it is about curation",
     "curate_cosine": "it is about curation",
     "curate_temporary_days": "it is about curation",
     **dict.fromkeys(

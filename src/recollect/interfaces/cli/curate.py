@@ -51,6 +51,10 @@ def curate(
         bool, typer.Option("--propose", help="Put what is new into the inbox; still no change.")
     ] = False,
     since: _Since = None,
+    ask: Annotated[
+        bool,
+        typer.Option("--ask", help="Ask the model of `llm_url` about doubtful pairs: it costs."),
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Show what could be tidied up; nothing is changed.
@@ -69,8 +73,10 @@ def curate(
         return
     moment = options.filter_fields(since=since).get("created_from")
     with found as memories:
-        look = memories.curate(propose=propose, since=moment)
+        look = memories.curate(propose=propose, since=moment, ask=ask)
         texts = _named(memories, look.proposals)
+    if look.trouble:
+        run.note(f"the model was not asked about everything: {look.trouble}")
     run.reply(
         lazy.machine_curate.look(look, texts, proposed=propose),
         lambda: lazy.render_curate.look(look, texts, proposed=propose),

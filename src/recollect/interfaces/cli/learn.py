@@ -35,7 +35,7 @@ def learn(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Learn preferences, decisions and corrections from what was said."""
+    """Learn from what was said in a session."""
     run = Session.of(ctx, as_json=as_json)
     if status:
         with run.open() as app:

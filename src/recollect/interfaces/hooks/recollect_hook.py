@@ -11,4 +11,7 @@ sys.path.insert(0, __file__.rpartition("recollect_hook.py")[0] or ".")
 from importlib import import_module
 
 if __name__ == "__main__":
-    import_module("standalone.main").main(sys.argv[1:])
+    try:
+        import_module("standalone.main").main(sys.argv[1:])
+    except Exception:  # noqa: BLE001  a Python that is too old, a file that is missing
+        sys.exit(0)

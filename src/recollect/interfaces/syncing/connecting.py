@@ -10,7 +10,6 @@ from recollect.changes import Peer
 from recollect.errors import InvalidSetting, PeerNotFound
 from recollect.interfaces.syncing import keys
 from recollect.interfaces.syncing.http_transport import HttpSyncServer
-from recollect.types import UserId
 
 _ASKED = 10  # changes are enough to see who we are
 
@@ -28,7 +27,7 @@ def connect(app: Recollect, url: str, key: SecretStr | None, *, insecure: bool =
     if key is not None and not insecure:
         _check_private(url)
     settings = app.settings
-    with _opened(url, key, app.scope.user, settings.sync_timeout) as server:
+    with HttpSyncServer(url, key, app.scope.user, timeout=settings.sync_timeout) as server:
         server.check_writing(server.pull("", 0, _ASKED).epoch)
         peer = app.connect_peer(server.url, app.scope.user)
     if key is not None and key != settings.sync_key:
@@ -56,11 +55,8 @@ def server_of(app: Recollect) -> HttpSyncServer:
     peer = app.peer()
     if peer is None:
         raise PeerNotFound
-    return _opened(peer.url, keys.key_of(app.settings), peer.user, app.settings.sync_timeout)
-
-
-def _opened(url: str, key: SecretStr | None, user: UserId, timeout: float) -> HttpSyncServer:
-    return HttpSyncServer(url, key, user, timeout=timeout)
+    key, timeout = keys.key_of(app.settings), app.settings.sync_timeout
+    return HttpSyncServer(peer.url, key, peer.user, timeout=timeout)
 
 
 def _check_private(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Sequence
 from typing import Self, TypeVar
@@ -17,7 +18,7 @@ from recollect.interfaces.client.problems import kind_of
 from recollect.interfaces.client.trying import trying
 from recollect.interfaces.syncing import reading, telling
 from recollect.interfaces.syncing.asked import PATH
-from recollect.interfaces.syncing.wire import PullAnswer, PushAnswer, PushRequest
+from recollect.interfaces.syncing.wire import PullAnswer, PushAnswer
 from recollect.sync.transport import Operation, Pulled
 from recollect.types import UserId
 
@@ -119,12 +120,11 @@ class HttpSyncServer:
 
     def _push(self, epoch: str, batch: Sequence[_Sent]) -> list[Verdict]:
         """Send these; when the server cannot read them, the halves, down to the one at fault."""
-        start = PushRequest.model_construct(epoch=epoch, operations=[]).model_dump_json()
-        body = f"{start.removesuffix(']}')}{','.join(each.text for each in batch)}]}}".encode()
+        operations = ",".join(each.text for each in batch)
         call = Call(
             method="POST",
             path=_ROUTE,
-            body=body,
+            body=f'{{"epoch":{json.dumps(epoch)},"operations":[{operations}]}}'.encode(),
             headers={"Content-Type": "application/json"},
             # What was done already is stale when it is asked again, and nothing happens twice.
             repeatable=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BeforeValidator, Field
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from recollect import ids
 from recollect.interfaces.verbs.answers import Answer
@@ -38,8 +38,10 @@ Digest = Annotated[str, Field(max_length=64)]
 Moment = AwareDatetime
 
 
-class Part(Request):
+class Part(BaseModel):
     """A part of what is sent, either way."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class SyncSubject(Part):

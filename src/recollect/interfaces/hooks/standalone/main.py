@@ -64,12 +64,11 @@ def main(arguments: list[str]) -> None:
             watch.until = watch.began + max(_START_SECONDS, place.deadline)
         watch.start()
         output, note = _answer(place, event, watch)
+        said = _encoded(output) if output else b""
     except Exception as exc:  # noqa: BLE001  an agent must not suffer from anything here
         watch.end(b"", _why(exc), good=False)
     else:
-        from .giving import encoded  # noqa: PLC0415  most answers are empty
-
-        watch.end(encoded(output) if output else b"", note, good=True)
+        watch.end(said, note, good=True)
 
 
 def _answer(place: Place, event: str, watch: Watch) -> Outcome:
@@ -125,6 +124,12 @@ def _behind(place: Place, event: str, work: Callable[[], str], seconds: float) -
     else:
         watch.end(b"", note, good=True)
     return None, ""
+
+
+def _encoded(output: dict[str, Any]) -> bytes:
+    from .giving import encoded  # noqa: PLC0415  most answers are empty
+
+    return encoded(output)
 
 
 def _why(exc: Exception) -> str:

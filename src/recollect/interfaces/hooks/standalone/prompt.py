@@ -78,11 +78,12 @@ def _short(prompt: str) -> str:
 
 def is_sure(hit: dict[str, Any], place: Place) -> bool:
     """Whether a recalled memory is certain enough to be given to somebody who did not ask."""
-    meaning = hit["placings"].get("dense")
-    if meaning is None:
-        return bool(hit["confidence"] >= place.least_coverage)
-    alike = meaning["score"] >= place.least_similarity
-    return bool(alike and hit["confidence"] >= place.least_confidence)
+    meaning, words = hit["placings"].get("dense"), hit["placings"].get("lexical")
+    if meaning is not None:
+        alike = meaning["score"] >= place.least_similarity
+        return bool(alike and hit["confidence"] >= place.least_confidence)
+    # Not embedded yet. What only the graph leads to was neither said nor meant.
+    return words is not None and bool(words["confidence"] >= place.least_coverage)
 
 
 def _memories(found: dict[str, Any], place: Place) -> Iterator[dict[str, Any]]:

@@ -1,0 +1,88 @@
+"""A chat model that is asked about doubtful pairs: only when told, and believed only so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from chat_server import ChatServer, says, serving
+from made_up_embedders import WordEmbedder
+from recollect.app import Recollect
+from recollect.config import Settings
+from recollect.curate.deciding import What
+from recollect.curate.judging import decision_of
+from recollect.embed.embedders import Embedders
+from recollect.errors import InvalidSetting
+from recollect.proposals import ProposalKind
+from recollect.testing import MemoryStore
+from recollect.types import Memory
+
+PAIR = ("Ada reviews the parser", "the parser is something that Ada reviews")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as running:
+        yield running
+
+
+def _opened(url: str | None, **fields: object) -> Recollect:
+    plain = {"llm_url": url, "llm_model": "judge", "extractor": "none", "curate_cosine": 0.6}
+    memory = Recollect(
+        MemoryStore(),
+        Settings.model_validate(plain | fields),
+        embedders=Embedders.among(WordEmbedder()),
+    )
+    for text in PAIR:
+        memory.store(text)
+    memory.wait_for_work()
+    return memory
+
+
+def test_a_model_is_asked_only_when_told_and_what_it_says_is_shown(server: ChatServer) -> None:
+    server.always = says('So: {"decision": "noop", "memory": 1}')
+    with _opened(server.url) as memory:
+        assert len(memory.curate().proposals) == 1
+        assert server.seen == []
+        [found] = memory.curate(ask=True, propose=True).proposals
+        assert (found.kind, found.evidence["model"]) == (ProposalKind.REVIEW, "noop")
+        assert len(server.seen) == 1
+        memory.curate(ask=True)
+        assert len(server.seen) == 1  # what is in the inbox is not asked about again
+
+
+def test_what_a_model_takes_for_two_facts_is_not_proposed(server: ChatServer) -> None:
+    server.always = says('{"decision": "add", "memory": 0}')
+    with _opened(server.url) as memory:
+        assert memory.curate(ask=True).proposals == ()
+
+
+def test_without_tokens_or_an_answer_everything_is_shown_and_said(server: ChatServer) -> None:
+    with _opened(server.url, llm_daily_tokens=10) as memory:
+        look = memory.curate(ask=True)
+        assert len(look.proposals) == 1
+        assert "tokens" in look.trouble
+        assert server.seen == []
+
+
+def test_a_question_without_a_model_is_refused() -> None:
+    with _opened(None) as memory, pytest.raises(InvalidSetting, match="no model"):
+        memory.curate(ask=True)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "no idea",
+        "[]",
+        '{"decision": "delete", "memory": 1}',
+        '{"decision": "noop", "memory": 7}',
+        '{"decision": "noop", "memory": "1"}',
+        '{"memory": 1}',
+    ],
+)
+def test_an_answer_that_cannot_be_read_decides_nothing(said: str, make: object) -> None:
+    known: list[Memory] = [make("the walrus eats fish")]  # type: ignore[operator]
+    assert decision_of(said, known, "judge").kind is What.ADD

@@ -1,0 +1,54 @@
+"""Curation in the background: only where it was asked for, and only into the inbox."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from recollect.app import Recollect
+from recollect.app.curating import Curating, begin
+from recollect.config import Settings
+from recollect.proposals import ProposalKind
+from recollect.testing import MemoryStore
+
+TEXTS = ("The cache holds 500 entries.", "Note that the cache holds 500 entries.")
+PATIENCE = 30.0  # seconds, of which hardly any pass
+
+
+def _opened(**fields: object) -> Recollect:
+    plain = {"embedder": "none", "extractor": "none", **fields}
+    return Recollect(MemoryStore(), Settings.model_validate(plain))
+
+
+def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> None:
+    looked = threading.Event()
+    with _opened() as memory:
+        grace = memory.for_user("grace")
+        for text in TEXTS:
+            memory.store(text)
+            grace.store(text)
+        memory.add_user("grace")
+        curating = Curating(memory, 0.01, looked.set)
+        try:
+            assert looked.wait(PATIENCE)
+        finally:
+            curating.close()
+        for each in (memory, grace):
+            assert len(each.list()) == 2
+            assert [found.kind for found in each.proposals()] == [ProposalKind.SUPERSEDE]
+
+
+def test_it_is_off_unless_a_setting_turns_it_on() -> None:
+    with _opened() as memory:
+        assert begin(memory) is None
+    with _opened(curate="inbox") as memory:
+        curating = begin(memory)
+        assert curating is not None
+        curating.close()
+
+
+def test_an_open_memory_that_is_closed_leaves_no_thread(path: Path) -> None:
+    with Recollect.open(path, curate="inbox", embedder="none", worker="auto") as memory:
+        memory.store(TEXTS[0])
+        assert "recollect-curate" in {each.name for each in threading.enumerate()}
+    assert "recollect-curate" not in {each.name for each in threading.enumerate()}
