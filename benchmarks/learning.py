@@ -52,7 +52,9 @@ def count(rows: list[dict[str, Any]], *, sure: bool, show: bool) -> Counted:
         expected = [*row["expect"]]
         for candidate in learned(row):
             text = candidate.text.casefold()
-            meant = [each for each in expected if all(word.casefold() in text for word in each["has"])]
+            meant = [
+                each for each in expected if all(word.casefold() in text for word in each["has"])
+            ]
             if meant:
                 expected.remove(meant[0])
             if sure and not candidate.sure:

@@ -70,6 +70,7 @@ def test_the_labelled_messages_mostly_teach_nothing() -> None:
     ("text", "kept_text", "lesson", "sure"),
     [
         ("always use pnpm", "Always use pnpm.", Lesson.PREFERENCE, True),
+        ("From now on use pnpm.", "Use pnpm.", Lesson.PREFERENCE, True),
         (
             "No, use ruff instead of flake8!",
             "Use ruff instead of flake8.",

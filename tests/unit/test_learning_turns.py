@@ -165,6 +165,18 @@ def test_a_secret_beside_a_lesson_is_refused_by_name(home: Callable[[str], Recol
         learn(home("inbox"), "Always use pnpm.", project=f"password: {PASSWORD}")
 
 
+def test_what_cannot_be_where_a_turn_was_said_is_refused(
+    home: Callable[[str], Recollect],
+) -> None:
+    memory = home("inbox")
+    with pytest.raises(errors.InvalidText):
+        learn(memory, "nothing to learn", project="shop\x0f")
+    with pytest.raises(errors.InvalidText):
+        memory.brief(session="s\x0f")
+    with pytest.raises(errors.InvalidProvenance):
+        learn(memory, "nothing to learn", project="p" * 1_000)
+
+
 def test_trying_keeps_nothing(home: Callable[[str], Recollect]) -> None:
     memory = home("rules")
     learned = learn(memory, "Always use pnpm.", "no, use ruff instead of flake8", dry_run=True)

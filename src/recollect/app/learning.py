@@ -12,6 +12,7 @@ from recollect.protocols import Page, Store
 from recollect.recall import brief
 from recollect.recall.parse import LARGEST_LIMIT, check_number
 from recollect.recall.pipeline import Recall
+from recollect.remember.admit import check_origin
 from recollect.remember.pipeline import Remember
 from recollect.remember.secrets import masked
 from recollect.types import Filter, Memory, Query, Scope
@@ -71,7 +72,11 @@ class LearningVerbs:
             remember=self._remember,
             nearest=self._nearest,
             reader=self._turn_reader,
-            origin=Origin(agent=agent, session=session, project=project),
+            origin=Origin(
+                agent=check_origin(agent, "agent"),
+                session=check_origin(session, "session"),
+                project=check_origin(project, "project"),
+            ),
             dry_run=dry_run,
         )
         learned = learner([*messages])
@@ -111,6 +116,7 @@ class LearningVerbs:
         What was remembered in `session` comes first, then what answers `query`. Nothing of other
         projects is in it, nothing sensitive, and no more bytes than `budget_bytes`.
         """
+        project, session = check_origin(project, "project"), check_origin(session, "session")
         limit = check_number("limit", limit, LARGEST_LIMIT)
         budget = check_number("budget_bytes", budget_bytes, MOST_BRIEF_BYTES)
         now = self._clock()

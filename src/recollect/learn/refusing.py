@@ -7,7 +7,7 @@ import re
 from recollect.learn.turns import Refusal
 
 LONGEST = 320  # characters of a sentence: a rule that needs more is written down elsewhere
-_FEWEST_WORDS = 3
+_FEWEST_WORDS = 2
 
 
 def _phrases(text: str) -> re.Pattern[str]:
