@@ -110,6 +110,14 @@ def test_a_turn_is_paid_for_once(server: ChatServer, opened: Open) -> None:
     assert len(memory.list()) == 1
 
 
+def test_a_dry_run_takes_nothing_from_the_run_after_it(server: ChatServer, opened: Open) -> None:
+    memory = opened()
+    learn(memory, SAID, session="s1", dry_run=True)
+    learned = learn(memory, SAID, session="s1")
+
+    assert [each.text for each in learned.stored] == [LESSON["text"]]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [

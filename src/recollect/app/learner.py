@@ -109,7 +109,7 @@ class Learner:
             return by_rules, "rules", ()
         if reader.knows(turn):
             return by_rules, "rules", (f"{reader.name} has read this turn before",)
-        by_model = reader.read(turn)
+        by_model = reader.read(turn, keep=not self.dry_run)
         said = {each.said.casefold() for each in by_rules.candidates}
         more = [each for each in by_model.candidates if each.said.casefold() not in said]
         return (

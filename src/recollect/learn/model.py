@@ -90,8 +90,10 @@ class TurnReader:
         """Whether it has read a turn before."""
         return turn in self._seen
 
-    def read(self, turn: Sequence[Message]) -> Reading:
+    def read(self, turn: Sequence[Message], *, keep: bool = True) -> Reading:
         """What a turn teaches, as far as its own words bear it out.
+
+        Without `keep` it is not known that the turn was read.
 
         Raises:
             WorkFailure: no answer, or no tokens are left today.
@@ -110,7 +112,8 @@ class TurnReader:
             raise WorkFailure(
                 f"{self.name} {exc.problem}", hint="Check the `learn_` settings."
             ) from None
-        self._seen.add(turn)
+        if keep:
+            self._seen.add(turn)
         return believed(said.text, turn)
 
 

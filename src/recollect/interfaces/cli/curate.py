@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="Find near-duplicates, contradictions and what is out of date; without a command: show "
-    "what would be proposed, and change nothing.",
+    help="Find duplicates, contradictions and what is out of date.",
 )
 
 _Since = Annotated[

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     invoke_without_command=True,
-    help="Keep the memories of this machine in step with a server. Without a command: `sync now`.",
+    help="Keep this machine in step with a server; alone: `sync now`.",
 )
 
 _WAITED = 0.1  # seconds between two looks whether another process has finished its round
@@ -41,7 +41,7 @@ class Keep(StrEnum):
 @app.callback()
 @guarded
 def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
-    """Keep the memories of this machine in step with a server. Without a command: `sync now`."""
+    """Keep this machine in step with a server; alone: `sync now`."""
     if ctx.invoked_subcommand is None:
         _now(Session.of(ctx, as_json=as_json))
     elif as_json:

@@ -64,7 +64,7 @@ Importance = Annotated[float, Field(json_schema_extra=_told(minimum=0, maximum=1
 Id = Annotated[
     str,
     Field(
-        min_length=1, max_length=100, description="An id, or its beginning.", json_schema_extra=_ID
+        min_length=1, max_length=40, description="An id, or its beginning.", json_schema_extra=_ID
     ),
 ]
 User = Annotated[
