@@ -148,7 +148,7 @@ class Life:
         key = self._somebody(id_)
         expected = self._may_write(key, *self._write_right(key.user, id_))
         if self._ask(key, "DELETE", f"/memories/{id_}", None, expected, 200):
-            self.world.memories[id_].deleted = True
+            self.world.delete(key.user, id_)
 
     def restore(self) -> None:
         """Somebody brings a memory back: its owner, or who may write it."""

@@ -52,6 +52,18 @@ class World:
         """Whether something newer stands for a memory; what is deleted stands for nothing."""
         return any(not self.memories[newer].deleted for newer in self.memories[id].newer)
 
+    def delete(self, user: str, id: str) -> None:
+        """A user deletes a memory.
+
+        When its owner does, what superseded it stands for what it had superseded.
+        """
+        deleted = self.memories[id]
+        deleted.deleted = True
+        if deleted.owner == user:
+            for memory in self.memories.values():
+                if id in memory.newer:
+                    memory.newer += deleted.newer
+
     def sees(self, user: str, id: str) -> bool:
         """Whether a recall of a user may show a memory."""
         memory = self.memories[id]
