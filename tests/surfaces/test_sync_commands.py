@@ -331,6 +331,21 @@ def test_who_disconnects_keeps_the_memories_and_loses_the_key(
     assert server.recollect.for_user("ada").stats().live == 1
 
 
+def test_a_server_that_was_restored_numbers_its_changes_anew_for_every_user(
+    server: Serving, laptop: Machine, run: Run, tmp_path: Path
+) -> None:
+    laptop("sync", "connect", server.url, "--key-file", "-", stdin=server.key("ada"))
+    laptop.stored("the walrus eats fish")
+    laptop("sync")
+    before = server.recollect.for_user("ada").sync_server().pull("", 0, 1).epoch
+    done = run("sync", "renumber", "--json", store=tmp_path / "served.db")
+
+    assert (done.code, "ada" in done.json["users"]) == (0, True)
+    assert server.recollect.for_user("ada").sync_server().pull("", 0, 1).epoch != before
+    assert laptop("sync").code == 0
+    assert server.recollect.for_user("ada").stats().live == 1
+
+
 def test_an_option_before_a_command_is_not_lost(laptop: Machine) -> None:
     done = laptop("sync", "--json", "status")
     assert (done.code, "behind `status`" in done.err) == (2, True)

@@ -164,6 +164,21 @@ def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
     )
 
 
+@app.command("renumber")
+@guarded
+def renumber(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """On a server that was restored from a backup: have every machine tell what is missing.
+
+    Without it a machine notices by itself, unless others have written more than was lost.
+    """
+    run = Session.of(ctx, as_json=as_json)
+    with _synced(run) as memories:
+        names = sorted({run.settings.user, *(user.name for user in memories.users())})
+        for name in names:
+            memories.for_user(name).number_anew()
+    run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
+
+
 @app.command("watch")
 @guarded
 def watch(ctx: typer.Context, as_json: options.Json = False) -> None:
