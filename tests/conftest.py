@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import chain
@@ -26,12 +27,16 @@ if TYPE_CHECKING:
 settings.register_profile(
     "recollect",
     derandomize=True,
-    max_examples=int(os.environ.get("RECOLLECT_EXAMPLES", "50")),  # `make bench-properties`: more
+    max_examples=int(os.environ.get("RECOLLECT_EXAMPLES", "30")),  # `make bench-properties`: more
     deadline=None,  # a busy machine is no reason to fail
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("recollect")
+
+# In the background of a shell interrupts are ignored, and what the tests start would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(trylast=True)  # after the tests are shuffled

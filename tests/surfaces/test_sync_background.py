@@ -140,9 +140,11 @@ def test_a_command_that_stays_keeps_its_store_in_step(
     )
     try:
         wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
-    finally:
         worker.send_signal(signal.SIGINT)
         assert worker.wait(60) == 130  # interrupted, as it was told
+    finally:
+        worker.kill()
+        worker.wait()
 
 
 def test_a_replica_recalls_with_every_leg_while_its_server_is_down(tmp_path: Path) -> None:

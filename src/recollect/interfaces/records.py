@@ -67,7 +67,7 @@ Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
 class Record(BaseModel):
     """Anything that is one line of an export."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

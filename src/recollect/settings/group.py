@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 class SettingsGroup(BaseModel):
     """Settings about one thing."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def must_name(setting: str, given: Iterable[str], known: Iterable[str], thing: str) -> None:
