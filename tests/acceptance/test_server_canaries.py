@@ -194,6 +194,11 @@ def use_every_verb(house: House) -> None:
     house.verb("restore", id=secret)
     house.verb("update", id=other, importance=0.9)
     house.verb("stats")
+    for shape in DETECTED:  # what a turn says is a secret like any other
+        text = f"Remember that {house.make(shape).text}."
+        house.verb("learn", messages=[{"role": "user", "text": text}])
+    house.verb("brief", query=f"{TAG} password")
+    assert house.ask("ada", "GET", f"{ROOT}/sync/changes").is_success
     house.verb("share_tag", tag=TAG, reader="bob", right="write")
     house.verb("share", id=new["id"], reader="bob", right="write")
     house.verb("my_shares")

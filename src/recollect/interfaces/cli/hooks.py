@@ -44,7 +44,7 @@ def install(
     uninstall: Annotated[
         bool, typer.Option("--uninstall", help="Take it away again; files become what they were.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
