@@ -18,6 +18,7 @@ from recollect.config import Settings
 from recollect.interfaces.cli import app
 from recollect.interfaces.failures import MEANINGS
 from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord, SecretRecord
+from servers import free_ports
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -61,13 +62,13 @@ def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
     )
 
 
-def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A process of its own, that finds `recollect` where it finds Python."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command,
         cwd=folder,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", **environment},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -88,7 +89,13 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path
 
 @with_pages([page for page in PAGES if commands(page)])
 def test_the_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
-    done = run(["/bin/sh", "-e", "-c", "\n".join(commands(page))], tmp_path)
+    [port] = free_ports(1)
+
+    done = run(
+        ["/bin/sh", "-e", "-c", "\n".join(commands(page))],
+        tmp_path,
+        RECOLLECT_SERVER_PORT=str(port),
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import shlex
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from recollect.store_name import StoreFile, absolute
 from recollect.types import Access
 
 _LABEL = "hooks"  # of the key that they use
+_KEPT_PORTS = range(10_000, 20_000)
 _KNOWN_EMBEDDERS = ("local", "none")
 _SURE = 0.85  # with embeddings of which nothing is known; see ADR 0035
 
@@ -187,6 +190,9 @@ def _check_url(url: str, *, has_key: bool) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    """One to keep: rather none that the system may lend to a connection while nobody listens."""
+    for port in (*random.sample(_KEPT_PORTS, 20), 0):
+        with suppress(OSError), socket.socket() as free:
+            free.bind(("127.0.0.1", port))
+            return int(free.getsockname()[1])
+    raise InvalidSetting("no port is free on this machine", hint="Name a server with --url.")
