@@ -172,6 +172,20 @@ def test_other_methods_are_refused_and_a_session_can_be_ended(server: Serving) -
         assert client.post("/mcp", json=ping(1), headers=headers).status_code == 404
 
 
+def test_of_too_many_sessions_of_a_user_the_one_unused_longest_ends(server: Serving) -> None:
+    with opened(server, "ben") as (ben, of_ben), opened(server, "ana") as (ana, first):
+        for number in range(100):
+            ana.post("/mcp", json=mcp_messages.INITIALIZE, headers=HEADERS)
+            if number == 0:
+                second = ana.post("/mcp", json=mcp_messages.INITIALIZE, headers=HEADERS)
+            used = {**HEADERS, "Mcp-Session-Id": second.headers["Mcp-Session-Id"]}
+            assert ana.post("/mcp", json=ping(number), headers=used).status_code == 200
+
+        for client, session, expected in ((ana, first, 404), (ben, of_ben, 200)):
+            headers = {**HEADERS, "Mcp-Session-Id": session}
+            assert client.post("/mcp", json=ping(1), headers=headers).status_code == expected
+
+
 def test_what_is_too_long_is_refused_unread(path: Path) -> None:
     with serving(path, request_bytes=5_000) as server, server.client() as client:
         refused = client.post("/mcp", content=b" " * 6_000, headers=HEADERS)

@@ -17,6 +17,7 @@ from recollect.remember.secret_kinds import Kind, Spot
 from recollect.remember.secret_values import is_stand_in, looks_random
 
 _TAIL = r"[A-Za-z0-9_-]"
+_NAMED = r"(?<![\w:/@.-])[A-Za-z_][\w.-]*:"  # somebody, before their password
 _MARK = re.compile(r"[_.-]")
 _LONG_RUN = 12  # letters and digits: no word of an identifier is as long and holds a digit
 
@@ -161,6 +162,20 @@ _RULES: tuple[_Rule, ...] = (
         ("://",),
         re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@\"'<>]*:([^\s/\"'<>]{2,}?)@[^\s@]"),
         _is_password,
+    ),
+    # The same without a scheme. A port tells a host from an address for mail; without one the
+    # password must look like one.
+    _Rule(
+        Kind.CONNECTION,
+        ("@",),
+        re.compile(_NAMED + r"([^\s:/@\"'<>]{3,})@(?!sha\d)[A-Za-z0-9][\w.-]*:\d{2,5}\b"),
+        _is_password,
+    ),
+    _Rule(
+        Kind.CONNECTION,
+        ("@",),
+        re.compile(_NAMED + r"([^\s:/@\"'<>]{8,})@(?!sha\d)[A-Za-z0-9]"),
+        lambda value: looks_random(value, said_outright=True),
     ),
     _Rule(
         Kind.AUTHORIZATION,

@@ -29,7 +29,7 @@ __all__ = [
 _SHORTEST_TOKEN = 16  # characters without a space
 # No text without one of these, and without anything as long as a token, holds a secret.
 _SIGNS = (
-    *("pass", "pw", "pin", "phrase", "code", "key", "token", "secret", "cred", "login", "://"),
+    *("pass", "pw", "pin", "phrase", "code", "key", "token", "secret", "cred", "login", "://", "@"),
     *("authorization", "bearer", "basic", " -u", "--user", "mysql", "mariadb"),
     *("kennwort", "contrase", "senha", "wachtwoord", "senord", "salasana", "has\u0142o"),
     *("\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9"),

@@ -7,10 +7,14 @@ without a handshake needs none. Either sends its key with every request.
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from fastapi import FastAPI
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import Headers
 from starlette.requests import Request as HttpRequest
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
@@ -21,6 +25,7 @@ from recollect.interfaces.http.limits import body_of
 from recollect.interfaces.http.server import Server
 from recollect.interfaces.mcp.asking import Context
 from recollect.interfaces.mcp.server import build
+from recollect.interfaces.mcp.sessions import Sessions
 from recollect.interfaces.verbs.answers import Answer
 from recollect.interfaces.verbs.requests import Request
 from recollect.interfaces.verbs.table import Verb
@@ -28,6 +33,7 @@ from recollect.interfaces.verbs.table import Verb
 PATH = "/mcp"
 
 _SESSIONS = 2_000  # at once; each takes 40 kB
+_SESSIONS_OF_A_USER = 100  # at once
 _IDLE = 1_800.0  # seconds after which a session is forgotten
 # A stream by GET would carry what a server says unasked, and this one says nothing unasked.
 _METHODS = ["POST", "DELETE"]
@@ -78,6 +84,7 @@ class Endpoint:
     def __init__(self, server: Server, manager: StreamableHTTPSessionManager) -> None:
         self._server = server
         self._manager = manager
+        self._sessions = Sessions(_SESSIONS_OF_A_USER)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request of HTTP."""
@@ -95,7 +102,20 @@ class Endpoint:
             return
         request.state.caller = caller
         scope["user"] = _principal(caller)
-        await self._manager.handle_request(scope, _again(body, receive), send)
+        told = _Told(send)
+        await self._manager.handle_request(scope, _again(body, receive), told)
+        await self._count(scope, told, caller.user)
+
+    async def _count(self, scope: Scope, told: _Told, user: str) -> None:
+        """Keep count of the user's sessions, and end those that are too many."""
+        session = Headers(scope=scope).get(MCP_SESSION_ID_HEADER) or told.session
+        if session is None:
+            return
+        if told.status == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
+            self._sessions.ended(user, session)
+        elif told.status < HTTPStatus.BAD_REQUEST:
+            for surplus in self._sessions.used(user, session):
+                await self._manager.handle_request(_deleting(scope, surplus), _nothing, _unheard)
 
     async def _caller(self, request: HttpRequest) -> Caller:
         header = request.headers.get("Authorization")
@@ -103,6 +123,35 @@ class Endpoint:
         return await self._server.pool.run(
             lambda: self._server.door.identify(header, address=address)
         )
+
+
+class _Told:
+    """Passes on what is answered, and keeps its status and the session that it names."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status = int(HTTPStatus.INTERNAL_SERVER_ERROR)
+        self.session: str | None = None
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.session = Headers(raw=message["headers"]).get(MCP_SESSION_ID_HEADER)
+        await self._send(message)
+
+
+def _deleting(scope: Scope, session: str) -> Scope:
+    """What their own client would send to end this session of a user."""
+    header = (MCP_SESSION_ID_HEADER.encode(), session.encode())
+    return {**scope, "method": "DELETE", "headers": [header]}
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _unheard(message: Message) -> None:
+    """Nobody asked, so nobody is told."""
 
 
 def _caller_of(context: Context) -> Caller:
