@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from http_server import Serving
 from recollect.app import Recollect
+from recollect.learn.turns import Message, Role
 from recollect.types import Access
 from webdriver import Browser
 
@@ -52,6 +53,9 @@ def fill(ada: Recollect, bob: Recollect) -> dict[str, str]:
     shared = bob.store("Refunds need finance.", tags=["payments"]).memory.id
     bob.share_tag("payments", "ada", "write")
     alone = bob.store("Refunds of finance are bob's own business.").memory.id
+    for text in ("From now on deploy from the main branch only.", "Always squash the commits."):
+        ada.learn([Message(role=Role.USER, text=text)])
+    ada.apply_proposal(ada.proposals()[0].id)
     ada.work()
     return {"old": old, "new": new, "cause": cause, "shared": shared, "alone": alone}
 
@@ -101,6 +105,8 @@ VIEWS = {
     "recall": at("recall", q="when do deploys run"),
     "memories": at("memories", state="all"),
     "memory": "/#/memory/{new}",
+    "inbox": at("inbox"),
+    "decided": at("inbox", show="decided"),
     "why-not": at("why-not", q="deploys", limit=1) + "&id={cause}",
     "nothing": "/#/memory/zzzzzzzzzzzz",
 }

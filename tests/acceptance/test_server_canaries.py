@@ -170,6 +170,18 @@ def put_in(house: House) -> None:
         house.ask("ada", "POST", f"{ROOT}/import", content=packed, headers=LINES)
 
 
+def decide_on_proposals(house: House) -> None:
+    """What waits and can be taken back, and what is decided against."""
+    for text, verbs in (
+        (f"From now on the {TAG} is painted green.", ("apply_proposal", "undo_proposal")),
+        (f"Always close the {TAG} at night.", ("dismiss_proposal",)),
+    ):
+        house.verb("learn", messages=[{"role": "user", "text": text}])
+        waiting = house.verb("proposals")["proposals"][0]["id"]
+        for verb in ("proposal", *verbs):
+            house.verb(verb, id=waiting)
+
+
 def use_every_verb(house: House) -> None:
     """Every verb, about sensitive memories where it can be."""
     secret, other = [*house.kept][:2]
@@ -197,6 +209,7 @@ def use_every_verb(house: House) -> None:
     for shape in DETECTED:  # what a turn says is a secret like any other
         text = f"Remember that {house.make(shape).text}."
         house.verb("learn", messages=[{"role": "user", "text": text}])
+    decide_on_proposals(house)
     house.verb("brief", query=f"{TAG} password")
     assert house.ask("ada", "GET", f"{ROOT}/sync/changes").is_success
     house.verb("share_tag", tag=TAG, reader="bob", right="write")

@@ -28,6 +28,11 @@ NO_TOOL = {
     "unlink": "likewise",
     "learn": "a hook sends turns; an agent that knows what it learned stores it",
     "brief": "a resource: what an agent begins with it does not ask for",
+    "proposals": "the inbox is there for people to decide",
+    "proposal": "likewise",
+    "apply_proposal": "likewise",
+    "dismiss_proposal": "likewise",
+    "undo_proposal": "likewise",
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
 #: Arguments that a server needs not be told, and why.

@@ -13,6 +13,7 @@ from recollect.config import Settings
 from recollect.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from recollect.proposals import Proposal, ProposalState
 from recollect.protocols import Store
+from recollect.recall.parse import check_number
 from recollect.remember.pipeline import Changes, Remember
 from recollect.requests import DraftFields
 from recollect.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope, choose
@@ -24,6 +25,7 @@ if TYPE_CHECKING:  # seldom asked for, and `recollect recall` should begin at on
     from recollect.curate.deciding import Judge
     from recollect.curate.hygiene import Report
 
+PROPOSALS = 100  #: that are listed unless more are wanted
 MOST_PROPOSALS = 10_000  #: that are listed at once
 
 
@@ -131,13 +133,22 @@ class CurationVerbs:
         return hygiene.report(self._store, self.scope, self._clock(), bounds)
 
     def proposals(
-        self, states: Iterable[ProposalState | str] = (ProposalState.OPEN,)
+        self,
+        states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
+        *,
+        limit: int = PROPOSALS,
     ) -> Sequence[Proposal]:
-        """The proposals in these states, those that were made or decided last first."""
+        """The proposals in these states, those that were made or decided last first.
+
+        Raises:
+            InvalidInput: there is no such state.
+            InvalidQuery: the limit is out of its range.
+        """
+        check_number("limit", limit, MOST_PROPOSALS)
         chosen = [choose(ProposalState, state, InvalidInput) for state in states]
         found = [*_all(self._store, self.scope, chosen)]
         found.sort(key=lambda each: (each.decided_at or each.created_at, each.id), reverse=True)
-        return found[:MOST_PROPOSALS]
+        return found[:limit]
 
     def proposal(self, id: str) -> Proposal:
         """One proposal.

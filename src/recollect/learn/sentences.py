@@ -24,7 +24,7 @@ _QUOTES = re.compile(
     '"([^"\n]{1,2000})"|\u201c([^\u201d]{1,2000})\u201d|\u00ab([^\u00bb]{1,2000})\u00bb'
     "|\u2018([^\u2019]{12,2000})\u2019"
 )
-_MARK = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a quotation
+_MARK = "\N{OBJECT REPLACEMENT CHARACTER}"  # stands for a quotation, or for what was set aside
 
 # Lines of logs, stack traces, diffs, shells, tables, configuration and source text.
 _MACHINE = re.compile(
@@ -166,8 +166,13 @@ def _before_announced(line: str) -> tuple[str, str | None]:
 
 
 def _set_aside(found: re.Match[str]) -> str:
-    """An element of a document, as lines that are taken for shown ones."""
-    return "\n" + "\n".join(f"> {line}" for line in found.group().split("\n")) + "\n"
+    """An element of a document, as lines that are taken for shown ones.
+
+    A sentence that it stands in the middle of is marked: half of it is not what was said.
+    """
+    before = found.string[: found.start()].rstrip(" \t")
+    cut = "" if not before or before[-1] in "\n.!?:;" else _MARK
+    return f"{cut}\n" + "\n".join(f"> {line}" for line in found.group().split("\n")) + "\n"
 
 
 def _masked(found: re.Match[str]) -> str:

@@ -97,6 +97,9 @@ def test_the_list_can_be_filtered(tab: Browser, filled: Filled) -> None:
         ({"tags": "deploys,payments"}, []),
         ({"since": "1h", "category": "decisions"}, [filled.ids["cause"]]),
         ({"until": "2001-01-01"}, []),
+        ({"owner": "others"}, [filled.ids["shared"]]),
+        ({"owner": "bob"}, [filled.ids["shared"]]),
+        ({"owner": "me", "tags": "payments"}, []),
     ):
         show(tab, filled, at("memories", **fields))
         assert items(tab) == expected, fields

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from recollect.app import Recollect
+from recollect.app.curation import MOST_PROPOSALS
 from recollect.errors import InvalidInput, ProposalNotFound, RecollectError
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.guard import exit_code, guarded
@@ -196,7 +197,7 @@ def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool)
         run.reply_empty({"proposals": []})
         return
     with found as memories:
-        proposals = memories.proposals(states)
+        proposals = memories.proposals(states, limit=MOST_PROPOSALS)
         texts = _named(memories, proposals)
     run.reply(
         {"proposals": [lazy.machine_curate.proposal(each, texts) for each in proposals]},
@@ -219,7 +220,8 @@ def _decide(
     done: list[Proposal] = []
     failed: list[tuple[str, RecollectError]] = []
     with _existing(run) as memories:
-        chosen = ids or [each.id for each in memories.proposals() if each.kind is all_of]
+        listed = () if ids else memories.proposals(limit=MOST_PROPOSALS)
+        chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
                 done.append(verb(memories)(id_))

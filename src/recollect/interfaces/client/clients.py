@@ -17,7 +17,7 @@ from recollect.interfaces.client import transport
 from recollect.interfaces.client.calling import Pause, Paused, Reply, Send, Steps
 from recollect.interfaces.client.server import Server
 from recollect.interfaces.client.verbs import ServerVerbs
-from recollect.requests import FilterFields
+from recollect.requests import ListFields
 from recollect.types import Memory
 
 _TIMEOUT = 35.0  # seconds of one try: somewhat more than a server takes by itself
@@ -134,6 +134,11 @@ class Client(_AnyClient[httpx.Client]):
     my_shares = _blocking(ServerVerbs.my_shares)
     learn = _blocking(ServerVerbs.learn)
     brief = _blocking(ServerVerbs.brief)
+    proposals = _blocking(ServerVerbs.proposals)
+    proposal = _blocking(ServerVerbs.proposal)
+    apply_proposal = _blocking(ServerVerbs.apply_proposal)
+    dismiss_proposal = _blocking(ServerVerbs.dismiss_proposal)
+    undo_proposal = _blocking(ServerVerbs.undo_proposal)
     users = _blocking(ServerVerbs.users)
     add_user = _blocking(ServerVerbs.add_user)
     disable_user = _blocking(ServerVerbs.disable_user)
@@ -144,9 +149,7 @@ class Client(_AnyClient[httpx.Client]):
     revoke_key = _blocking(ServerVerbs.revoke_key)
     audit_log = _blocking(ServerVerbs.audit_log)
 
-    def every(
-        self, *, newest_first: bool = True, **fields: Unpack[FilterFields]
-    ) -> Iterator[Memory]:
+    def every(self, *, newest_first: bool = True, **fields: Unpack[ListFields]) -> Iterator[Memory]:
         """All memories by creation time, fetched page by page."""
         after: str | None = None
         while True:
@@ -226,6 +229,11 @@ class AsyncClient(_AnyClient[httpx.AsyncClient]):
     my_shares = _awaited(ServerVerbs.my_shares)
     learn = _awaited(ServerVerbs.learn)
     brief = _awaited(ServerVerbs.brief)
+    proposals = _awaited(ServerVerbs.proposals)
+    proposal = _awaited(ServerVerbs.proposal)
+    apply_proposal = _awaited(ServerVerbs.apply_proposal)
+    dismiss_proposal = _awaited(ServerVerbs.dismiss_proposal)
+    undo_proposal = _awaited(ServerVerbs.undo_proposal)
     users = _awaited(ServerVerbs.users)
     add_user = _awaited(ServerVerbs.add_user)
     disable_user = _awaited(ServerVerbs.disable_user)
@@ -237,7 +245,7 @@ class AsyncClient(_AnyClient[httpx.AsyncClient]):
     audit_log = _awaited(ServerVerbs.audit_log)
 
     async def every(
-        self, *, newest_first: bool = True, **fields: Unpack[FilterFields]
+        self, *, newest_first: bool = True, **fields: Unpack[ListFields]
     ) -> AsyncIterator[Memory]:
         """All memories by creation time, fetched page by page."""
         after: str | None = None

@@ -11,12 +11,12 @@ from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
 from recollect import errors, ids
-from recollect.app.recollect import Place
+from recollect.app.browsing import Place
 from recollect.interfaces import cursors
 from recollect.interfaces.client import nouns, recalled
 from recollect.interfaces.client.asking import BY_NAME, request
 from recollect.interfaces.client.calling import Steps
-from recollect.interfaces.client.learning import LearningVerbs
+from recollect.interfaces.client.curation import CurationVerbs
 from recollect.interfaces.client.problems import unreadable
 from recollect.interfaces.verbs import answers as a
 from recollect.interfaces.verbs import requests as r
@@ -24,7 +24,7 @@ from recollect.protocols import Statistics
 from recollect.recall.history import Timeline, Why
 from recollect.recall.parse import LARGEST_POOL, check_number
 from recollect.remember.admit import check_tag, check_user
-from recollect.requests import DraftFields, FilterFields, QueryFields
+from recollect.requests import DraftFields, ListFields, QueryFields
 from recollect.trace import Recollection, WhyNot
 from recollect.types import (
     Link,
@@ -50,7 +50,7 @@ class ListPage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerVerbs(LearningVerbs):
+class ServerVerbs(CurationVerbs):
     """What can be asked of a server."""
 
     # ---- the write path ------------------------------------------------------------------------
@@ -163,9 +163,9 @@ class ServerVerbs(LearningVerbs):
         limit: int = 20,
         after: str | Place | None = None,
         newest_first: bool = True,
-        **fields: Unpack[FilterFields],
+        **fields: Unpack[ListFields],
     ) -> Steps[Sequence[Memory]]:
-        """Memories by creation time; `after` continues behind that memory, or that place."""
+        """Memories by creation time, own and shared; `after` continues behind one, or a place."""
         if isinstance(after, str):
             last = yield from self.get(after)
             after = (last.created_at, last.id)
@@ -188,7 +188,7 @@ class ServerVerbs(LearningVerbs):
         limit: int,
         after: str | None,
         newest_first: bool = True,
-        **fields: Unpack[FilterFields],
+        **fields: Unpack[ListFields],
     ) -> Steps[ListPage]:
         """A page of a list, and where the next one begins."""
         said = {**_given(fields), "limit": limit, "after": after, "newest_first": newest_first}
@@ -206,7 +206,7 @@ class ServerVerbs(LearningVerbs):
         *,
         before: int = 5,
         after: int = 5,
-        **fields: Unpack[FilterFields],
+        **fields: Unpack[ListFields],
     ) -> Steps[Timeline]:
         """What was remembered before and after a memory or a moment."""
         place = ids.normalise(around) if isinstance(around, str) else around.isoformat()

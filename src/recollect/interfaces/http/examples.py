@@ -89,6 +89,20 @@ _LINK_SUBJECT: Data = {
     "kind": "link",
     "name": [_LINK["source"], _LINK["kind"], _LINK["target"]],
 }
+_PROPOSAL: Data = {
+    "id": "k7f2x9w4m0qa",
+    "kind": "supersede",
+    "origin": "consolidation",
+    "memories": [_OTHER["id"], _MEMORY["id"]],
+    "reason": "They say the same in other words.",
+    "evidence": {"cosine": 0.97},
+    "change": {},
+    "digest": "5b1f0c2e9d7a4c38",
+    "created_at": _NOON,
+    "state": "open",
+    "decided_at": None,
+    "undo": {},
+}
 _EPOCH = "9f0c41b7a2de4c55"
 _NEW_KEY: Data = _KEY | {"key": "rcl_5fjm2rt8wz0k_..."}
 
@@ -138,6 +152,11 @@ ANSWERS: dict[str, Data] = {
         "notes": [],
     },
     "brief": {"memories": [_MEMORY]},
+    "proposals": {"proposals": [_PROPOSAL]},
+    "proposal": _PROPOSAL,
+    "apply_proposal": _PROPOSAL | {"state": "applied", "decided_at": _PROPOSAL["created_at"]},
+    "dismiss_proposal": _PROPOSAL | {"state": "dismissed", "decided_at": _PROPOSAL["created_at"]},
+    "undo_proposal": _PROPOSAL | {"state": "undone", "decided_at": _PROPOSAL["created_at"]},
     "store": {"outcome": "stored", "memory": _MEMORY},
     "recall": {
         "query": "where is the staging database",
@@ -188,6 +207,8 @@ ANSWERS: dict[str, Data] = {
         "tags": {"staging": 2},
         "oldest": _NOON,
         "newest": _NOON,
+        "shared": 12,
+        "sharers": 2,
     },
     "secret_get": {"id": _MEMORY["id"], "content": "what only its owner may read"},
     "share": _SHARE,

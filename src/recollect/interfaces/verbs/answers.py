@@ -245,7 +245,7 @@ class TimelineAnswer(Answer):
 
 
 class CountAnswer(Answer):
-    """Counts of what is stored."""
+    """Counts of your memories, and of what others share."""
 
     live: int
     superseded: int
@@ -257,6 +257,8 @@ class CountAnswer(Answer):
     tags: dict[str, int]
     oldest: datetime | None
     newest: datetime | None
+    shared: int = Field(0, description="Live memories of others that you can see; not in `live`.")
+    sharers: int = Field(0, description="How many users these belong to.")
 
 
 class SecretAnswer(Answer):

@@ -71,6 +71,15 @@ User = Annotated[
     str,
     Field(min_length=1, max_length=64, description="The name of a user.", json_schema_extra=_USER),
 ]
+Owner = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="Whose: `me`, `others`, or a user who shares; all that you see if left out.",
+        json_schema_extra=_USER,
+    ),
+]
 Count = Annotated[int, Field(ge=1, le=1_000)]
 Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
@@ -132,6 +141,12 @@ class FilterRequest(Request):
     states: list[State] = []
 
 
+class ListedRequest(FilterRequest):
+    """Which memories are listed."""
+
+    owner: Owner | None = None
+
+
 class QueryRequest(FilterRequest):
     """A question."""
 
@@ -156,7 +171,7 @@ class WhyNotRequest(QueryRequest):
     id: Id
 
 
-class ListRequest(FilterRequest):
+class ListRequest(ListedRequest):
     """Memories by creation time."""
 
     limit: Count = 20
@@ -198,7 +213,7 @@ class LinkRequest(Request):
     target: Id
 
 
-class TimelineRequest(FilterRequest):
+class TimelineRequest(ListedRequest):
     """What was remembered around a memory or a moment."""
 
     around: Word = Field(description="The id of a memory, or a moment in ISO 8601.")

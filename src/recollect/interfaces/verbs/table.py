@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.app import Recollect
 from recollect.interfaces.verbs import answers as a
-from recollect.interfaces.verbs import learning, running
+from recollect.interfaces.verbs import curation, learning, running
 from recollect.interfaces.verbs import requests as r
 from recollect.types import Access
 
@@ -74,7 +74,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         name="list",
-        says="Memories by creation time.",
+        says="Memories by creation time, yours and those shared with you.",
         request=r.ListRequest,
         answer=a.ListAnswer,
         run=running.list_memories,
@@ -185,7 +185,7 @@ VERBS: tuple[Verb, ...] = (
     ),
     Verb(
         name="stats",
-        says="Counts of what is stored.",
+        says="Counts of your memories, and of what others share with you.",
         request=r.Nothing,
         answer=a.CountAnswer,
         run=running.stats,
@@ -302,6 +302,66 @@ VERBS: tuple[Verb, ...] = (
         path="/brief",
         tool=None,  # a resource: what an agent begins with it does not ask for
         command="brief",
+    ),
+    Verb(
+        name="proposals",
+        says="What waits for a decision, or was decided.",
+        request=curation.ProposalsRequest,
+        answer=curation.ProposalsAnswer,
+        run=curation.proposals,
+        access=Access.READ,
+        method="GET",
+        path="/proposals",
+        tool=None,  # the inbox is there for people to decide
+        command="curate inbox",
+    ),
+    Verb(
+        name="proposal",
+        says="One proposal.",
+        request=curation.ProposalRequest,
+        answer=curation.ProposalAnswer,
+        run=curation.proposal,
+        access=Access.READ,
+        method="GET",
+        path="/proposals/{id}",
+        tool=None,  # likewise
+        command="curate show",
+    ),
+    Verb(
+        name="apply_proposal",
+        says="Do what a proposal says; it can be undone.",
+        request=curation.ProposalRequest,
+        answer=curation.ProposalAnswer,
+        run=curation.apply_proposal,
+        access=Access.WRITE,
+        method="POST",
+        path="/proposals/{id}/apply",
+        tool=None,  # likewise
+        command="curate apply",
+    ),
+    Verb(
+        name="dismiss_proposal",
+        says="Decide against a proposal; it is not made again.",
+        request=curation.ProposalRequest,
+        answer=curation.ProposalAnswer,
+        run=curation.dismiss_proposal,
+        access=Access.WRITE,
+        method="POST",
+        path="/proposals/{id}/dismiss",
+        tool=None,  # likewise
+        command="curate dismiss",
+    ),
+    Verb(
+        name="undo_proposal",
+        says="Take back what a proposal did.",
+        request=curation.ProposalRequest,
+        answer=curation.ProposalAnswer,
+        run=curation.undo_proposal,
+        access=Access.WRITE,
+        method="POST",
+        path="/proposals/{id}/undo",
+        tool=None,  # likewise
+        command="curate undo",
     ),
 )
 

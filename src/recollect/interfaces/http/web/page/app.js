@@ -1,6 +1,7 @@
 // The page: from the address to a view, one at a time.
 
 import { make } from "./elements.js";
+import * as inbox from "./inbox.js";
 import { keyForm } from "./key_form.js";
 import { listen } from "./keyboard.js";
 import * as memories from "./memories.js";
@@ -11,7 +12,7 @@ import * as recall from "./recall.js";
 import * as server from "./server.js";
 import * as whyNot from "./why_not.js";
 
-const VIEWS = { "": recall, recall, memories, memory, "why-not": whyNot };
+const VIEWS = { "": recall, recall, memories, memory, inbox, "why-not": whyNot };
 const UNAUTHORIZED = 401;
 
 const main = document.getElementById("main");
@@ -71,10 +72,15 @@ const failed = (problem) => {
 
 /** The words that fields suggest; without them the fields work all the same. */
 const suggest = async () => {
-  const counts = await server.counts();
-  for (const name of ["categories", "tags"]) {
+  const [counts, shares] = await Promise.all([server.counts(), server.shares()]);
+  const words = {
+    categories: Object.keys(counts.categories),
+    tags: Object.keys(counts.tags),
+    owners: ["me", "others", ...new Set(shares.got.map((share) => share.owner))],
+  };
+  for (const [name, values] of Object.entries(words)) {
     document.getElementById(name).replaceChildren(
-      ...Object.keys(counts[name]).map((value) => make("option", { value })));
+      ...values.map((value) => make("option", { value })));
   }
 };
 

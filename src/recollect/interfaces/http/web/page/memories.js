@@ -26,6 +26,7 @@ const filters = (fields) => {
   const form = make("form", { class: "fields filters", "aria-label": "Which memories", submit },
     field("Category", "category", fields, { list: "categories" }),
     field("Tags", "tags", fields, { list: "tags", placeholder: "all of these, by comma" }),
+    field("Owner", "owner", fields, { list: "owners", placeholder: "all that you can see" }),
     choice("State", "state", fields, [
       ["", "live"], ...STATES.slice(1).map((state) => [state, state]), [ALL, "all of them"],
     ]),
@@ -56,6 +57,7 @@ export const show = async ({ fields, signal }) => {
   const form = filters(fields);
   const page = await server.list({
     ...filter(fields),
+    owner: fields.get("owner")?.trim(),
     limit: PAGE,
     after: fields.get("after"),
     newest_first: fields.get("order") !== "oldest",

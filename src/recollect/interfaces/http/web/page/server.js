@@ -71,6 +71,8 @@ export const whyNot = (asked, signal) => post("/why-not", signal, asked);
 export const list = (asked, signal) => get("/memories", signal, asked);
 export const memory = (id, signal) => get(one(id), signal);
 export const why = (id, signal) => get(`${one(id)}/why`, signal);
+export const proposals = (states, signal) => get("/proposals", signal, { states, limit: 1_000 });
+export const decide = (id, verb) => post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, {});
 export const counts = (signal) => get("/stats", signal);
 
 /** All that is shared: what whoever asks gives to others, and what they get. */

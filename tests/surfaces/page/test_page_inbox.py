@@ -1,0 +1,75 @@
+"""The inbox of the page, in a real browser on a real server: what waits is decided there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from http_server import Serving, serving
+from page_views import at, go, text, texts
+from recollect.learn.turns import Message, Role
+from recollect.types import Access
+from webdriver import Browser
+
+SAID = "Always use a & b instead of a <> b in queries."
+BUTTON = "[...document.querySelectorAll('main button')].find(e => e.textContent === arguments[0])"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Serving]:
+    with serving(tmp_path / "memories.db", learn="inbox") as running:
+        running.recollect.for_user("ada").learn([Message(role=Role.USER, text=SAID)])
+        yield running
+
+
+def open_inbox(tab: Browser, server: Serving, access: Access, **fields: str) -> None:
+    tab.visit(server.url)
+    tab.run("sessionStorage.setItem('recollect.key', arguments[0])", server.key("ada", access))
+    go(tab, server, at("inbox", **fields))
+
+
+def click(tab: Browser, label: str) -> None:
+    tab.run(f"{BUTTON}.click()", label)
+
+
+def test_what_waits_is_applied_and_undone_in_its_place(tab: Browser, server: Serving) -> None:
+    ada = server.recollect.for_user("ada")
+    [waiting] = ada.proposals()
+    open_inbox(tab, server, Access.WRITE)
+
+    assert "a & b" in text(tab, "main .content")
+    assert waiting.reason in text(tab, "main .card")
+    click(tab, "apply")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'applied'")
+    assert len(ada.list()) == 1
+    assert text(tab, "#status") == f"{waiting.id} is applied"
+
+    open_inbox(tab, server, Access.WRITE, show="decided")
+    click(tab, "undo")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'undone'")
+    assert ada.list() == []
+    assert texts(tab, "main .decide button") == []
+
+
+def test_what_is_dismissed_waits_no_more(tab: Browser, server: Serving) -> None:
+    open_inbox(tab, server, Access.WRITE)
+    click(tab, "dismiss")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'dismissed'")
+
+    open_inbox(tab, server, Access.WRITE)
+    assert "Nothing waits for a decision" in text(tab)
+    assert server.recollect.for_user("ada").list() == []
+
+
+def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
+    tab: Browser, server: Serving
+) -> None:
+    open_inbox(tab, server, Access.READ)
+    click(tab, "apply")
+    tab.wait("return document.querySelector('main .card .trouble')")
+
+    assert [each.state for each in server.recollect.for_user("ada").proposals()] == ["open"]
+    assert texts(tab, "main .decide button") == ["apply", "dismiss"]
+    assert "write" in text(tab, "main .card .trouble")

@@ -1,0 +1,87 @@
+"""The inbox of a real server, by both clients: what a turn taught is looked at and decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients import KINDS, client_of
+from http_server import Serving, serving
+from recollect import Client, errors
+from recollect.learn.turns import Message, Role
+from recollect.proposals import ProposalState
+
+SAID = [Message(role=Role.USER, text="From now on use pnpm instead of npm in this repository.")]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Serving]:
+    with serving(tmp_path / "served.db", learn="inbox") as running:
+        yield running
+
+
+@pytest.fixture(params=KINDS)
+def ada(request: pytest.FixtureRequest, server: Serving) -> Iterator[Any]:
+    with client_of(request.param, server.url, server.key("ada")) as client:
+        yield client
+
+
+def contents(client: Any) -> list[str]:
+    return [hit.memory.content for hit in client.recall("npm or pnpm?").hits]
+
+
+def test_what_was_learned_waits_is_applied_and_taken_back(server: Serving, ada: Any) -> None:
+    [taken] = ada.learn(SAID).proposed
+    [waiting] = ada.proposals()
+
+    assert (waiting.id, waiting.state, waiting.origin) == (taken.id, "open", "learning")
+    assert waiting == server.recollect.for_user("ada").proposal(waiting.id)
+    assert contents(ada) == []
+
+    assert ada.apply_proposal(waiting.id[:6]).state is ProposalState.APPLIED
+    [found] = contents(ada)
+    assert "pnpm" in found
+
+    assert ada.undo_proposal(waiting.id).state is ProposalState.UNDONE
+    assert contents(ada) == []
+    assert [each.state for each in ada.proposals([*ProposalState])] == ["undone"]
+
+
+def test_what_was_dismissed_is_not_proposed_again_nor_applied(ada: Any) -> None:
+    [taken] = ada.learn(SAID).proposed
+
+    assert ada.dismiss_proposal(taken.id).state is ProposalState.DISMISSED
+    assert ada.learn(SAID).proposed == ()
+    assert list(ada.proposals()) == []
+    with pytest.raises(errors.ProposalDecided):
+        ada.apply_proposal(taken.id)
+    with pytest.raises(errors.CannotUndo):
+        ada.undo_proposal(taken.id)
+
+
+def test_the_inbox_of_another_user_is_not_there(server: Serving, ada: Any) -> None:
+    [taken] = ada.learn(SAID).proposed
+
+    with Client(server.url, server.key("bob")) as bob:
+        assert list(bob.proposals()) == []
+        for decide in (bob.proposal, bob.apply_proposal, bob.dismiss_proposal, bob.undo_proposal):
+            with pytest.raises(errors.ProposalNotFound):
+                decide(taken.id)
+    assert ada.proposal(taken.id).state is ProposalState.OPEN
+
+
+def test_a_reading_key_looks_and_does_not_decide(server: Serving, ada: Any) -> None:
+    [taken] = ada.learn(SAID).proposed
+
+    with Client(server.url, server.key("ada", access="read")) as reader:
+        assert reader.proposal(taken.id).id == taken.id
+        with pytest.raises(errors.NotAllowed):
+            reader.apply_proposal(taken.id)
+
+
+def test_a_limit_out_of_its_range_is_refused_by_name(ada: Any) -> None:
+    with pytest.raises(errors.InvalidInput, match="limit"):
+        ada.proposals(limit=0)
