@@ -21,7 +21,7 @@ RECOLLECT_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean
+.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean test-agents
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -165,3 +165,7 @@ lock: $(READY) ## Pin the newest development dependencies
 
 clean: ## Remove everything that can be made again
 	rm -rf $(VENV) .encoder .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+test-agents: $(READY) ## Claude Code, Codex and Gemini CLI with our hooks and tools; installs them into .cache (900 MB, Node 20)
+	@scripts/need-agents
+	$(BIN)/pytest tests/agents

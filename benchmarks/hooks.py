@@ -1,13 +1,12 @@
-"""The hook before a prompt: how certain a memory must be, and what a run costs.
+"""The hook before a prompt: how much must speak for a memory, and what a run costs.
 
-    python benchmarks/hooks.py floors   how certain, on development and on test queries
+    python benchmarks/hooks.py floors   how much, on development queries (or --split test)
     python benchmarks/hooks.py speed    a run of the hook, against the bare start of Python
 
-Floors are taken on our own set with its unanswerable questions, and on prompts that no memory has
-to do with; at most one in ten of those of development may be given something. `relevant` is the
-share of answerable questions that are given a memory that matters, `given` how many they are given,
-`right` the share of these that matter; the last two are the shares of questions without an answer,
-and of unrelated prompts, that are given anything.
+`relevant` is the share of what has an answer that is given a memory that matters, `given` how many
+it is given, `right` the share of these that matter; then the shares of what has no answer that are
+given anything: unanswerable questions and prompts near to what is known, unrelated prompts, and all
+the others again while the memories that matter are deleted. `--data` is a folder of public sets.
 """
 
 from __future__ import annotations
@@ -18,44 +17,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import marks
+import unasked
 from made_up import Writer
 from recollect.app import Recollect
-from recollect.bench import corpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import ONLY_USER, EvaluationQuery, EvaluationSet, load
-from recollect.bench.product import settings_for
 from recollect.config import Settings
-from recollect.interfaces import machine
 from recollect.interfaces.hooks.commands import HOOK
-from recollect.interfaces.hooks.standalone.place import (
-    LEAST_CONFIDENCE,
-    LEAST_COVERAGE,
-    LEAST_SIMILARITY,
-    MOST,
-    Place,
-)
-from recollect.interfaces.hooks.standalone.prompt import is_sure
-from recollect.store.sqlite.store import SqliteStore
-from recollect.types import MemoryId
-from unrelated_prompts import PROMPTS
 
-DATA = Path(__file__).parent / "data" / "agent-store"
-SPLITS = ("dev", "test")
-UNRELATED = "unrelated"
-BY_MEANING = tuple(
-    (confidence, similarity)
-    for similarity in (0.0, 0.76, 0.78, 0.8, 0.82)
-    for confidence in (0.0, 0.45, 0.65, 0.85)
-)
-BY_WORDS = tuple((coverage,) for coverage in (0.0, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8))
 SIZE = 300
 ROUNDS = 40
 
@@ -65,104 +38,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("what", choices=("floors", "speed"))
     parser.add_argument("--keep", action="store_true", help="write the figures down for the docs")
+    parser.add_argument("--split", choices=("dev", "test"), default="dev")
+    parser.add_argument("--data", type=Path, help="a folder of public sets to ask as well")
     options = parser.parse_args()
-    return speed(keep=options.keep) if options.what == "speed" else floors()
-
-
-# ---- the floors --------------------------------------------------------------------------------
-
-
-def floors() -> int:
-    """Show what each pair of floors gives and leaves out; those that ship are marked."""
-    data = load(DATA)
-    for embedder, tried in (("local", BY_MEANING), ("none", BY_WORDS)):
-        asked = _asked(data, embedder)
-        print(f"\nembedder {embedder}: dev | test")
-        print(
-            "floors       "
-            + 2 * f"{'relevant':>9}{'given':>7}{'right':>7}{'unansw.':>9}{'unrel.':>8}"
-        )
-        for floors_ in tried:
-            place = _place(floors_)
-            sides = [
-                _line([each for each in asked if each.split == split], place) for split in SPLITS
-            ]
-            shipped = floors_ in ((LEAST_CONFIDENCE, LEAST_SIMILARITY), (LEAST_COVERAGE,))
-            shown = " ".join(f"{floor:.2f}" for floor in floors_)
-            print(f"{shown:13}{''.join(sides)}{' <' if shipped else ''}")
-    return 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question, and what recall answered."""
-
-    split: str | None
-    stratum: str
-    relevant: frozenset[str]
-    hits: list[dict[str, Any]]  #: as a server answers them, `id` as the set has it
-
-    def given(self, place: Place) -> list[str]:
-        """What the hook gives of it."""
-        return [hit["id"] for hit in self.hits if is_sure(hit, place)][: place.most]
-
-
-def _asked(data: EvaluationSet, embedder: str) -> list[Asked]:
-    """The answers to every question of the set, and to prompts that are none."""
-    unrelated = [
-        EvaluationQuery(id=f"u{number}", text=text, stratum=UNRELATED, split=SPLITS[1 - number % 2])
-        for number, text in enumerate(PROMPTS)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "memories.db")
-        stored = corpus.fill(store, data, lambda _more: None)
-        embedders = EmbeddersOfRun(keep_queries=False)
-        settings = settings_for(ONLY_USER, stored.bounds, {"embedder": embedder})
-        app = Recollect(store, settings, embedders=embedders.of(settings))
-        app.wait_for_work()
-        found = [_ask(app, stored.names, query) for query in (*data.queries, *unrelated)]
-        embedders.close()
-        store.close()
-    return found
-
-
-def _ask(app: Recollect, names: Mapping[MemoryId, str], query: EvaluationQuery) -> Asked:
-    answer = app.recall(query.text, limit=MOST)
-    return Asked(
-        split=query.split,
-        stratum=query.stratum,
-        relevant=frozenset(query.relevant),
-        hits=[{**machine.hit(hit), "id": names[hit.memory.id]} for hit in answer.hits],
-    )
-
-
-def _place(floors_: tuple[float, ...]) -> Place:
-    place = Place("")
-    if len(floors_) == 1:
-        (place.least_coverage,) = floors_
-    else:
-        place.least_confidence, place.least_similarity = floors_
-    return place
-
-
-def _line(asked: Sequence[Asked], place: Place) -> str:
-    """What floors do: to questions that have an answer, and to those that have none."""
-    known = [each for each in asked if each.relevant]
-    given = [each.given(place) for each in known]
-    right = [len(each.relevant & {*ids}) for each, ids in zip(known, given, strict=True)]
-    count = sum(map(len, given))
-    without = [
-        _answered([each for each in asked if each.stratum == stratum], place)
-        for stratum in ("unanswerable", UNRELATED)
-    ]
-    return (
-        f"{sum(map(bool, right)) / len(known):9.3f}{count / len(known):7.2f}"
-        f"{sum(right) / (count or 1):7.2f}{without[0]:9.3f}{without[1]:8.3f}"
-    )
-
-
-def _answered(asked: Sequence[Asked], place: Place) -> float:
-    return sum(bool(each.given(place)) for each in asked) / len(asked)
+    if options.what == "speed":
+        return speed(keep=options.keep)
+    return unasked.floors(options.split, options.data)
 
 
 # ---- the speed ---------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ from typer.testing import CliRunner
 
 from recollect import errors
 from recollect.config import PREFIX, Settings
+from recollect.embed import local
 from recollect.embed.choose import FORMS as EMBEDDERS
 from recollect.embedded_text import PARTS
 from recollect.interfaces.cli.guard import exit_code
@@ -42,6 +43,8 @@ WIDTH = 100  # columns of an example
 NOW = "2025-11-15 09:30 UTC"  # what "now" is in the examples
 STEP = 0.000_2  # seconds from one look at the stopwatch to the next
 
+_COMMAND: Any = typer.main.get_command(app)
+_MODELS: dict[Path, Any] = {}  # in memory
 _SHELL = re.compile("[|<>&;$]")  # a line that has these is for a shell
 _NUMBERED = re.compile(r"^(ADR )?[\d-]+\W+", re.IGNORECASE)
 _STORED = re.compile(r"^Stored (\w{12}) ", re.MULTILINE)
@@ -99,7 +102,7 @@ def _in_shell(command: str, folder: str) -> tuple[int, str]:
 def _in_here(command: str, folder: str) -> tuple[int, str]:
     """The exit status and output of a `recollect` command, without the wait for a new process."""
     alone = mock.patch.dict(os.environ, _environment(folder), clear=True)
-    with alone, contextlib.chdir(folder), _held_still(command):
+    with alone, contextlib.chdir(folder), _held_still(command), _made_once():
         done = CliRunner().invoke(app, shlex.split(command)[1:])
     return done.exit_code, done.output
 
@@ -136,6 +139,21 @@ def _held_still(command: str) -> Iterator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _made_once() -> Iterator[None]:
+    """One command line and one copy of each model for all commands: they take longest to make."""
+    load = local._load  # noqa: SLF001  nothing else about a model is left out
+
+    def loaded(folder: Path, card: Any) -> Any:  # noqa: ANN401  types of that module alone
+        return _MODELS.get(folder) or _MODELS.setdefault(folder, load(folder, card))
+
+    with (
+        mock.patch("typer.testing._get_command", lambda _: _COMMAND),
+        mock.patch.object(local, "_load", loaded),
+    ):
+        yield
+
+
 def _still_moment(match: re.Match[str]) -> str:
     """The moment as it was found, unless it is about now."""
     day = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
@@ -145,7 +163,7 @@ def _still_moment(match: re.Match[str]) -> str:
 
 def helps() -> None:
     """Print the help of every command."""
-    group: Any = typer.main.get_command(app)
+    group = _COMMAND
     help_names = group.context_settings["help_option_names"]
     root = typer.Context(
         group, info_name="recollect", terminal_width=WIDTH, help_option_names=help_names

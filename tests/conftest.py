@@ -24,6 +24,8 @@ from recollect.types import Memory, MemoryId, Provenance, UserId
 if TYPE_CHECKING:
     from postgres_server import Databases
 
+AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep their settings
+
 settings.register_profile(
     "recollect",
     derandomize=True,
@@ -37,6 +39,12 @@ settings.load_profile("recollect")
 # In the background of a shell interrupts are ignored, and what the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Programs of others are only run by whoever names their folder, as `make test-agents` does."""
+    named = any("tests/agents" in argument for argument in config.args)
+    return True if collection_path.name == "agents" and not named else None
 
 
 @pytest.hookimpl(trylast=True)  # after the tests are shuffled
@@ -60,7 +68,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
         if not name.startswith("RECOLLECT_CRASH_"):  # how long the acceptance tests go on
             monkeypatch.delenv(name)
-    for variable in chain.from_iterable(PROVIDER_VARIABLES.values()):
+    for variable in chain(AGENT_VARIABLES, *PROVIDER_VARIABLES.values()):
         monkeypatch.delenv(variable, raising=False)
     # No test leaves a process behind; those about background work turn it on themselves.
     monkeypatch.setenv("RECOLLECT_WORKER", "off")

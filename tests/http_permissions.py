@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from permission_model import Held, Kept, World
+from recollect.types import State
 
 #: Every memory says it, and has it as a keyword for when what it says is sealed: one recall finds
 #: all that may be seen.
@@ -244,6 +245,7 @@ class Life:
         if not good:
             return
         key = self.chance.choice(good)
+        seen = {i for i in self.world.memories if self.world.sees(user, i)}
         for id_, kept in self.world.memories.items():
             own, gets = kept.owner == user, self.world.gets(user, id_)
             if gets and not own:  # its past and what it is linked with are its owner's
@@ -255,11 +257,10 @@ class Life:
             around = f"/timeline?around={id_}&before=100&after=100"
             answer = self._ask(key, "GET", around, None, 200 if gets else 404, 200)
             if answer:
-                self._only_own(user, {each["id"] for each in answer["before"] + answer["after"]})
+                self._are(key, around, answer["before"] + answer["after"], seen - {id_})
             if not own and key.access == "write":
                 self._ask(key, "POST", f"/memories/{id_}/secret", None, 404, 200)
-        listed = self._ask(key, "GET", "/memories?limit=1000", None, 200, 200)["memories"]
-        self._only_own(user, {each["id"] for each in listed})
+        self._look_at_lists(key, seen)
         exported = self.admin.get("/api/v1/export", headers=_bearing(key)).text
         others = [i for i, kept in self.world.memories.items() if kept.owner != user]
         assert not [i for i in others if i in exported], self._told(f"export of {user}")
@@ -269,9 +270,39 @@ class Life:
                 f"{path} of {user}"
             )
 
-    def _only_own(self, user: str, ids: set[str]) -> None:
-        others = {i for i in ids if self.world.memories[i].owner != user}
-        assert not others, self._told(f"{user} is shown {others}")
+    def _look_at_lists(self, key: Held, seen: set[str]) -> None:
+        """A list has all that is seen and nothing else, whoever's it is asked for."""
+        own = {i for i, kept in self.world.memories.items() if kept.owner == key.user}
+        owners = {i: self.world.memories[i].owner for i in seen}
+        every = "&".join(f"states={state}" for state in State)
+        asked = {"": seen, "owner=me": seen & own, "owner=others": seen - own, every: seen | own}
+        for user in self.world.users:
+            asked[f"owner={user}"] = {i for i in seen if owners[i] == user}
+        for said, expected in asked.items():
+            self._are(key, said, self._pages(key, said), expected)
+        counts = self._ask(key, "GET", "/stats", None, 200, 200)
+        told = (counts["live"], counts["shared"], counts["sharers"])
+        others = seen - own
+        expected_counts = (len(seen & own), len(others), len({owners[i] for i in others}))
+        assert told == expected_counts, self._told(f"stats of {key.user}: {told}")
+
+    def _pages(self, key: Held, asked: str) -> list[dict[str, Any]]:
+        """A whole list, page by page."""
+        found, after = [], ""
+        while True:
+            path = f"/memories?limit=9&{asked}" + (f"&after={after}" if after else "")
+            page = self._ask(key, "GET", path, None, 200, 200)
+            found += page["memories"]
+            after = page["next"]
+            if not after:
+                return found
+
+    def _are(self, key: Held, what: str, shown: list[dict[str, Any]], expected: set[str]) -> None:
+        assert sorted(each["id"] for each in shown) == sorted(expected), self._told(
+            f"{what} shows {key.user} {shown}"
+        )
+        for each in shown:
+            assert each["owner"] == self.world.memories[each["id"]].owner
 
     # ---- asking --------------------------------------------------------------------------------
 

@@ -11,7 +11,9 @@ import pytest
 from recollect import analysis
 from recollect.concepts import Role
 from recollect.protocols import Page, Store
-from recollect.types import Filter, Link, Memory, MemoryId, Scope, Space, State
+from recollect.recall import history
+from recollect.recall.listing import listing
+from recollect.types import Filter, Link, Memory, MemoryId, Scope, Space, State, Whose
 from tenants import Edge, Tenants, Thing
 
 WORDS = ["heron", "otter", "gannet", "dunlin"]
@@ -41,6 +43,7 @@ class Looking:
 
     def everywhere(self) -> None:
         self.at_memories()
+        self.at_lists()
         self.at_links()
         self.by_words()
         self.by_meaning()
@@ -76,6 +79,19 @@ class Looking:
             page = Page(limit=_MANY, newest_first=newest_first)
             browsed = self.store.browse(replace(self.filter, states=frozenset(State)), page)
             assert {each.id: each for each in browsed} == self.model.admitted(self.filter)
+
+    def at_lists(self) -> None:
+        """A list and a timeline have what can be seen of everybody, and nothing beside."""
+        meant = replace(self.filter, states=frozenset(State))
+        visible = self.model.visible_to(meant)
+        seen = listing(self.store, meant)
+        assert seen.browse(Page(limit=_MANY)) == visible[::-1]
+        assert sum(seen.counts()) == len(visible)
+        others = listing(self.store, meant, Whose.OTHERS).browse(Page(limit=_MANY))
+        assert others == [each for each in visible[::-1] if each.owner != self.scope.user]
+        for anchor in visible[len(visible) // 2 :][:1]:
+            around = history.timeline(seen.browse, anchor, before=_MANY, after=_MANY)
+            assert [*around.before, anchor, *around.after] == visible
 
     def at_shared_memories(self) -> None:
         store, filter_, admitted = self.store, self.filter, self.model.admitted(self.filter)

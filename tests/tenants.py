@@ -171,6 +171,13 @@ class Tenants:
             and self.right(filter, memory) is not None
         }
 
+    def visible_to(self, filter: Filter) -> list[Memory]:
+        """What somebody has, and what they see of everybody else, oldest first."""
+        others = {x.memory.owner for x in self.held} - {filter.scope.user}
+        views = [replace(filter, scope=Scope(user=x), reader=filter.scope.user) for x in others]
+        found = [memory for view in (filter, *views) for memory in self.admitted(view).values()]
+        return sorted(found, key=lambda memory: (memory.created_at, memory.id))
+
     def replaced(self, scope: Scope) -> set[MemoryId]:
         """What is superseded by something that is not deleted."""
         present = self.present(scope)

@@ -18,6 +18,8 @@ from typing import NamedTuple
 from recollect.errors import RecollectError
 from recollect.types import Link, LinkKind, Memory, MemoryId, Share, UserId
 
+_as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
+
 
 class SubjectKind(StrEnum):
     """What can change."""
@@ -25,6 +27,7 @@ class SubjectKind(StrEnum):
     MEMORY = "memory"  #: named by its id
     LINK = "link"  #: named by its source, kind and target
     SHARE = "share"  #: named by its reader and what is shared
+    CONFLICT = "conflict"  #: named by its kind, what it is about and both versions
 
 
 class Subject(NamedTuple):
@@ -45,7 +48,11 @@ class Subject(NamedTuple):
             parts = json.loads(self.name)
         except ValueError:
             return False
-        if not isinstance(parts, list) or not all(x and isinstance(x, str) for x in parts):
+        if not isinstance(parts, list) or not all(isinstance(x, str) for x in parts):
+            return False
+        if self.kind is SubjectKind.CONFLICT:
+            return _names_conflict(parts) and _subject(self.kind, *parts) == self
+        if not all(parts):
             return False
         if self.kind is SubjectKind.MEMORY:
             fits = len(parts) == 1
@@ -53,6 +60,23 @@ class Subject(NamedTuple):
             middle = [*LinkKind] if self.kind is SubjectKind.LINK else ["memory", "tag"]
             fits = len(parts) == 3 and parts[1] in middle  # noqa: PLR2004 (as they are made below)
         return fits and _subject(self.kind, *parts) == self
+
+    @property
+    def told(self) -> str:
+        """What it is, for people."""
+        if self.kind is SubjectKind.CONFLICT:
+            _, kind, name, *_ = self.parts
+            return f"{self.kind} about {Subject(SubjectKind(kind), name).told}"
+        return f"{self.kind} {' '.join(self.parts)}"
+
+
+def _names_conflict(parts: list[str]) -> bool:
+    """Whether a conflict can have this name; versions that it does not have are empty."""
+    if len(parts) != 5 or parts[0] not in {*ConflictKind}:  # noqa: PLR2004 (as they are made below)
+        return False
+    _, kind, name, *_ = parts
+    about = Subject(SubjectKind(kind), name) if kind in {*SubjectKind} else None
+    return about is not None and about.kind is not SubjectKind.CONFLICT and about.is_sound
 
 
 def memory_subject(id: MemoryId) -> Subject:
@@ -71,8 +95,19 @@ def share_subject(reader: UserId, memory: MemoryId | None, tag: str | None) -> S
     return _subject(SubjectKind.SHARE, reader, *what)
 
 
+def conflict_subject(conflict: SyncConflict) -> Subject:
+    """That two replicas contradicted each other, whether somebody has decided or not."""
+    kind, about, served, other = (
+        conflict.kind,
+        conflict.subject,
+        conflict.served,
+        conflict.other,
+    )
+    return _subject(SubjectKind.CONFLICT, kind, about.kind, about.name, served, other)
+
+
 def _subject(kind: SubjectKind, *parts: str) -> Subject:
-    return Subject(kind, json.dumps(parts, ensure_ascii=False))
+    return Subject(kind, _as_json(parts))
 
 
 class Change(NamedTuple):
@@ -116,11 +151,19 @@ def digest(memory: Memory) -> str:
         origin.source,
         origin.trust,
     )
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()[:32]
+    return hashlib.sha256(_as_json(said).encode()).hexdigest()[:32]
+
+
+def is_same_version(one: Memory, other: Memory) -> bool:
+    """Whether two versions have the same digest. Equal ones do, and are told much quicker."""
+    return one == other or digest(one) == digest(other)
 
 
 def _microseconds(time: datetime | None) -> str | None:
-    return None if time is None else time.astimezone(UTC).isoformat(timespec="microseconds")
+    if time is None:
+        return None
+    in_utc = time if time.tzinfo is UTC else time.astimezone(UTC)
+    return in_utc.isoformat(timespec="microseconds")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +186,8 @@ class Peer:
     pushed_at: datetime | None = None
     pull_error: str | None = None  #: why the last attempt failed, if it did
     push_error: str | None = None
+    shared_at: datetime | None = None  #: when it was last looked at what others share
+    shared_error: str | None = None
 
 
 class ConflictKind(StrEnum):
@@ -164,6 +209,19 @@ class SyncConflict(NamedTuple):
     detail: str  #: which fields, or why
     at: datetime
     resolved_at: datetime | None = None
+
+    def joined(self, other: SyncConflict) -> SyncConflict:
+        """What is known of one conflict on two sides: the later one, decided if either is."""
+        if self.at != other.at:
+            return max(self, other, key=lambda conflict: conflict.at)
+        ends = [x.resolved_at for x in (self, other) if x.resolved_at is not None]
+        return self._replace(resolved_at=min(ends, default=None))
+
+
+class ConflictState(NamedTuple):
+    """A conflict as it stands, if it is known; without a number, which every store gives itself."""
+
+    conflict: SyncConflict | None
 
 
 class LinkState(NamedTuple):

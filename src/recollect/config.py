@@ -59,6 +59,12 @@ def state_folder() -> Path:
     return Path(platformdirs.user_state_dir("recollect", appauthor=False))
 
 
+def agent_folder(variable: str, name: str) -> Path:
+    """Where an agent keeps its settings: the folder that its variable names, or one at home."""
+    named = os.environ.get(variable)
+    return Path(named).absolute() if named else Path.home() / name
+
+
 class Settings(
     # What stands last here is first in the reference: that is how the fields of classes are joined.
     ClientSettings,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from recollect.changes import (
+    ConflictState,
     LinkState,
     Refused,
     ShareState,
@@ -14,7 +15,8 @@ from recollect.changes import (
     SubjectKind,
     Taken,
     Verdict,
-    digest,
+    conflict_subject,
+    is_same_version,
     link_subject,
     memory_subject,
     share_subject,
@@ -103,10 +105,7 @@ def versions_kept(present: History, received: History) -> int:
 
     Those that both begin with, the last of them only if it ends at the same moment in both.
     """
-    pairs = zip(_told(present), _told(received), strict=False)
-    common = next((place for place, (old, new) in enumerate(pairs) if old != new), None)
-    if common is None:
-        common = min(len(present.versions), len(received.versions))
+    common = _common(present, received)
     if common == len(present.versions):
         return common
     after = received.versions[common : common + 1]
@@ -114,10 +113,22 @@ def versions_kept(present: History, received: History) -> int:
     return common if ends_alike else max(common - 1, 0)
 
 
-def _told(history: History) -> list[tuple[object, ...]]:
-    """What tells each version from others, its sealed record included."""
-    records = {record.version: record for record in history.sealed}
-    return [(x.version, digest(x), records.get(x.version)) for x in history.versions]
+def last_kept(history: History, kept: int) -> int:
+    """The number of the last version of those that stay; 0 when none does."""
+    return history.versions[kept - 1].version if kept else 0
+
+
+def _common(present: History, received: History) -> int:
+    """How many versions both begin with, their sealed records included."""
+    sealed, arrived = ({x.version: x for x in each.sealed} for each in (present, received))
+    count = 0
+    for old, new in zip(present.versions, received.versions, strict=False):
+        if old.version != new.version or not is_same_version(old, new):
+            break
+        if sealed.get(old.version) != arrived.get(new.version):
+            break
+        count += 1
+    return count
 
 
 def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
@@ -133,6 +144,8 @@ def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
         flaw = _flaw_of_links(received.subject, state)
     elif kind is SubjectKind.SHARE and isinstance(state, ShareState):
         flaw = _flaw_of_share(owner, received.subject, state)
+    elif kind is SubjectKind.CONFLICT and isinstance(state, ConflictState):
+        flaw = _flaw_of_conflict(received.subject, state)
     else:
         flaw = f"is given a {type(state).__name__}"
     return InvalidChange(f"the {kind} {received.subject.name} {flaw}") if flaw else None
@@ -140,14 +153,14 @@ def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
 
 def _flaw_of_history(owner: UserId, subject: Subject, state: History) -> str | None:
     numbers = [memory.version for memory in state.versions]
-    if not numbers or numbers != [*range(1, len(numbers) + 1)]:
-        return f"has versions numbered {numbers}, not from 1 on without gaps"
+    if not numbers or numbers[0] < 1 or numbers != sorted({*numbers}):
+        return f"has versions numbered {numbers[:20]}, which do not rise from 1 or more"
     ids = {x.id for x in state.versions} | {x.id for x in state.sealed}
     if {*map(memory_subject, ids)} != {subject}:
         return "is given versions of another memory"
     sealed = [record.version for record in state.sealed]
     if len({*sealed}) < len(sealed) or not {*sealed} <= {*numbers}:
-        return f"has sealed records for its versions {sealed}, of {len(numbers)}"
+        return f"has sealed records for its versions {sealed[:20]}, and not each has one of these"
     if any(record.owner != owner for record in state.sealed):
         return f"is sealed for somebody else than {owner!r}"
     return None
@@ -171,3 +184,9 @@ def _flaw_of_share(owner: UserId, subject: Subject, state: ShareState) -> str | 
     if share.reader == owner:
         return f"shares with {owner!r}, whose memories these are"
     return "is given a share that has ended" if share.ended_at else None
+
+
+def _flaw_of_conflict(subject: Subject, state: ConflictState) -> str | None:
+    if state.conflict is None:
+        return "is not said to be one"
+    return None if conflict_subject(state.conflict) == subject else "is given another conflict"

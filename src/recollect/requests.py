@@ -8,8 +8,26 @@ from typing import TypedDict
 
 from recollect.config import Settings
 from recollect.errors import InvalidProvenance, InvalidQuery
-from recollect.remember.admit import check_category, check_origin, check_tags, check_time
-from recollect.types import Draft, Filter, Provenance, Query, Scope, SortBy, State, Trust, choose
+from recollect.remember.admit import (
+    check_category,
+    check_origin,
+    check_tags,
+    check_time,
+    check_user,
+)
+from recollect.types import (
+    Draft,
+    Filter,
+    Provenance,
+    Query,
+    Scope,
+    SortBy,
+    State,
+    Trust,
+    UserId,
+    Whose,
+    choose,
+)
 
 
 class DraftFields(TypedDict, total=False):
@@ -42,6 +60,12 @@ class FilterFields(TypedDict, total=False):
     agent: str | None
     as_of: datetime | None
     states: Iterable[str]
+
+
+class ListFields(FilterFields, total=False):
+    """Which memories are listed."""
+
+    owner: str | None  #: `me`, `others`, or the name of one who shares; else all that can be seen
 
 
 class QueryFields(FilterFields, total=False):
@@ -106,6 +130,20 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
         agent=check_origin(fields.get("agent"), "agent"),
         states=frozenset(choose(State, state, InvalidQuery) for state in states),
     )
+
+
+def owner(fields: ListFields) -> Whose | UserId | None:
+    """Whose memories a caller means; None for all that can be seen.
+
+    A word comes before a name. Whether somebody has the name is not told.
+
+    Raises:
+        InvalidUser: it is neither a word nor can it be a name.
+    """
+    said = fields.get("owner")
+    if said is None:
+        return None
+    return Whose(said) if said in {*Whose} else check_user(said)
 
 
 def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) -> Query:

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import NamedTuple, TypeVar, overload
 
 from recollect.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step
+
+Item = TypeVar("Item")
+
+
+class OnDemand(Sequence[Item]):
+    """A tuple that is made when somebody looks at it: most who recall never look at a trace."""
+
+    def __init__(self, make: Callable[[], Iterable[Item]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _items(self) -> tuple[Item, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        """One of the items, or several."""
+        return self._items[place]
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, OnDemand) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It is kept as the tuple that it stands for."""
+        return tuple, (self._items,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +193,9 @@ class Trace:
     fusion: str  #: the recipe
     adjustments: str  #: the recipe
     selection: str  #: the recipe
-    fused: tuple[Fused, ...]
+    fused: Sequence[Fused]
     judged: tuple[Judged, ...]  #: in the order in which they were selected from
-    dropped: tuple[Dropped, ...]
+    dropped: Sequence[Dropped]
     milliseconds: Mapping[str, float]  #: by stage
     rerank: RerankReport | None = None  #: None when no reranker is set
     #: By memory: how the concept graph led to it.

@@ -58,6 +58,13 @@ class Right(StrEnum):
     WRITE = "write"  #: also update, delete and restore it
 
 
+class Whose(StrEnum):
+    """Owners of listed memories in a word; whoever else is meant is named."""
+
+    ME = "me"  #: whoever asks
+    OTHERS = "others"  #: all who share something with them
+
+
 class Access(StrEnum):
     """What a key lets its bearer do; each includes those before it."""
 
@@ -336,6 +343,7 @@ class Ranking:
     #: By which way through the concept graph a memory was reached, the first step first.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     follows: bool = False  #: whether it goes on from what other legs found
+    among: int = 0  #: how many memories it looked through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -362,6 +370,7 @@ class Hit:
     attached: tuple[Memory, ...] = ()  #: what resolved it
     pointers: tuple[Pointer, ...] = ()
     path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
+    support: float = 0.0  #: 0..1: how much speaks for it in all; 0.5 is enough to give it unasked
 
     @property
     def confidence(self) -> float:

@@ -17,6 +17,7 @@ import pytest
 
 import canaries
 from canaries import dumped, spellings
+from ready_process import ReadyProcess
 from recollect import ids
 from recording_server import RecordingServer, recording
 
@@ -25,6 +26,8 @@ PLAIN = "qxzbyplain11"  #: not secret: whatever does not find this finds nothing
 #: What tells how a canary is found: the rules find it, or it is flagged.
 DETECTED = "the {} password is {}"
 FLAGGED = "{} is what the walrus said about {}"
+#: What most commands need here.
+IMPORTED = ("recollect.interfaces.cli", "recollect.store.sqlite", "httpx", "numpy", "cryptography")
 
 
 @dataclass
@@ -34,6 +37,7 @@ class House:
     home: Path
     inputs: Path  #: what is fed in: the only place where canaries may lie
     server: RecordingServer
+    commands: ReadyProcess
     said: bytes = b""
     canaries: dict[str, str] = field(default_factory=dict)  #: canary -> the whole text
 
@@ -68,13 +72,12 @@ class House:
 
     def run(self, *args: object, stdin: str = "", code: int = 0) -> str:
         """What a command prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "recollect", *map(str, args)],
-            input=stdin.encode(),
-            capture_output=True,
-            env=self.environment,
-            cwd=self.home,
-            check=False,
+        done = self.commands.run(
+            "recollect",
+            args,
+            stdin=stdin.encode(),
+            environment=self.environment,
+            folder=self.home,
         )
         self.said += done.stdout + done.stderr
         assert done.returncode == code, done.stderr.decode()
@@ -99,8 +102,8 @@ class House:
 def house(tmp_path: Path) -> Iterator[House]:
     (tmp_path / "home").mkdir()
     (tmp_path / "inputs").mkdir()
-    with recording() as server:
-        yield House(tmp_path / "home", tmp_path / "inputs", server)
+    with recording() as server, closing(ReadyProcess(*IMPORTED)) as commands:
+        yield House(tmp_path / "home", tmp_path / "inputs", server, commands)
 
 
 # ---- looking -----------------------------------------------------------------------------------

@@ -182,6 +182,14 @@ def decide_on_proposals(house: House) -> None:
             house.verb(verb, id=waiting)
 
 
+def ask_as_a_replica(house: House) -> None:
+    """What a machine of Bob's asks for what others share with him."""
+    seen = house.ask("bob", "GET", f"{ROOT}/sync/shared").json()["seen"]
+    asked = {"owner": "ada", "memories": [*{each["memory"] for each in seen}, *house.kept]}
+    told = house.ask("bob", "POST", f"{ROOT}/sync/shared", json=asked)
+    assert {each["memory"] for each in told.json()["memories"]} == {x["memory"] for x in seen}
+
+
 def use_every_verb(house: House) -> None:
     """Every verb, about sensitive memories where it can be."""
     secret, other = [*house.kept][:2]
@@ -218,6 +226,7 @@ def use_every_verb(house: House) -> None:
     house.verb("shared_with_me", who="bob")
     seen = house.verb("recall", who="bob", query=f"{TAG} {PLAIN} password", trace=True)
     assert PLAIN in json.dumps(seen)
+    ask_as_a_replica(house)
     for id_ in house.kept:
         for method, path in (("GET", ""), ("PATCH", ""), ("DELETE", ""), ("POST", "/secret")):
             body: dict[str, Any] = {"json": {"importance": 0.1}} if method == "PATCH" else {}

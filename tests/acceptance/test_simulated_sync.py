@@ -1,21 +1,30 @@
 """Replicas and their server come out even, whatever happens to them; seeded, and played again.
 
 `python benchmarks/sync/simulate.py --seed N --trace` shows one schedule. `make bench-sync` runs
-20,000 of them.
+20,000 of them, and 1,000 with a server on Postgres.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import count
 
 import pytest
 
+from postgres_server import Databases
+from simulating.checks import found_in
+from simulating.dying import Moment
 from simulating.ledger import Broken
+from simulating.on_postgres import PostgresServer
 from simulating.planted import FAULTS
-from simulating.world import IN_FILES, run
+from simulating.schedules import is_in_files, run
+from simulating.stores import InFiles, Keeping
+from simulating.world import World
 
 SCHEDULES = int(os.environ.get("RECOLLECT_SYNC_SCHEDULES", "2000"))
 CHUNKS = 20  # so that they spread over the processors
+ON_POSTGRES = range(40)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -24,10 +33,61 @@ def test_whatever_happens_all_machines_come_to_the_same_and_nothing_is_lost(chun
         run(seed)
 
 
+@pytest.fixture
+def postgres_server(postgres: Databases) -> Iterator[PostgresServer]:
+    """A server on Postgres; in the end no table of it holds a secret in clear."""
+    server = PostgresServer(postgres)
+    try:
+        yield server
+        server.check()
+    finally:
+        server.close()
+
+
+def test_the_same_holds_where_the_server_is_on_postgres(postgres_server: PostgresServer) -> None:
+    for seed in ON_POSTGRES:
+        run(seed, postgres_server.world)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def keeping(request: pytest.FixtureRequest) -> Iterator[Keeping]:
+    """Where a server and its replicas are kept."""
+    if request.param == "sqlite":
+        made: Keeping = InFiles()
+    else:
+        made = request.getfixturevalue("postgres_server").world(1)
+    yield made
+    made.close()
+
+
+def test_a_push_is_taken_whole_or_not_at_all_at_whichever_statement_the_server_dies(
+    keeping: Keeping,
+) -> None:
+    world = World(1, keeping)
+    [machine, *_], scope = world.machines, world.ledger.scope
+    machine.sync()  # the feed is open from here on: a push is one write
+
+    def on_server() -> dict[str, object]:
+        return found_in(world.office.store.store, world.boundary.vault, scope).told
+
+    for statements in count():
+        before = on_server()
+        machine.begin()
+        world.office.store.die(0, Moment.INSIDE, statements)
+        assert "the server died" in str(machine.sync().push_error)
+        after = on_server()
+        if after != before:  # it died behind the last statement
+            break
+        assert not machine.sync().failed
+    assert statements > 5
+    machine.sync()
+    assert on_server() == after == found_in(machine.store.store, world.boundary.vault, scope).told
+
+
 def _run_all_in_memory() -> None:
     """Files take longer, and have the same faults."""
     for seed in range(SCHEDULES):
-        if seed % IN_FILES != IN_FILES - 1:
+        if not is_in_files(seed):
             run(seed)
 
 

@@ -237,7 +237,7 @@ def test_closing_a_feed_forgets_all_that_is_known_of_the_peer_and_keeps_memories
     assert (store.changes(scope, 0, 99), store.conflicts(scope, 99)) == ([], [])
     assert store.peer_numbers(scope, [subject]) == {}
     assert store.browse(everything, Page(limit=9)) == [memory]
-    assert store.feed(BEA) == Feed(epoch="epoch", head=1)
+    assert store.feed(BEA) == Feed(epoch="epoch", head=2)  # the memory and the conflict
     assert store.peer_numbers(BEA, [subject]) == {subject: 3}
     assert len(store.conflicts(BEA, 99)) == 1
     assert store.open_feed(scope, "another") == Feed(epoch="another", head=1)

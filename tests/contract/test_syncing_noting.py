@@ -13,7 +13,11 @@ import pytest
 from plain_reading import Make, after, deleted
 from recollect.changes import (
     Change,
+    ConflictKind,
+    ConflictState,
     Subject,
+    SyncConflict,
+    conflict_subject,
     digest,
     link_subject,
     memory_subject,
@@ -35,6 +39,7 @@ WRITES = {
     "add_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "end_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "receive": "test_what_is_received_gets_the_next_number",
+    "resolve_conflict": "test_a_conflict_is_noted_when_it_is_kept_and_when_it_is_resolved",
 }
 #: Methods that change something, but nothing that others are told of.
 WRITES_ELSE = """
@@ -43,16 +48,17 @@ WRITES_ELSE = """
     claim give_back revive use_extractor finish_extraction
     add_mentions add_statements retract end_relation merge unmerge
     add_user set_disabled add_key end_key count_writes
-    open_feed close_feed keep_peer settle refuse resolve_conflict propose decide close
+    open_feed close_feed keep_peer settle refuse propose decide close
 """
 READS = """
-    get get_many resolve versions browse statistics has_links links superseding all_links
+    get get_many resolve versions browse count statistics has_links links superseding all_links
     lexical_statistics lexical_matches meaning_off spaces nearest cosines
     sealed sensitive sealed_under retired_keys sealed_otherwise audit whole_audit
     work_counts next_due extractor known_names
     concepts mentions_in mentioning read_so_far hubs relations all_mentions all_relations merges
     graph_counts
-    shares shared_with sharers visible visible_beginning rights visible_statistics visible_concepts
+    shares shared_with sharers visible visible_beginning visible_after rights visible_statistics
+    visible_concepts
     users key keys
     feed changes numbers states vectors_of peer peer_numbers conflicts
     proposals proposal proposal_counts said_by
@@ -294,3 +300,22 @@ def test_whoever_follows_the_numbers_misses_nothing_that_others_write_meanwhile(
         found = following.result()
     assert [change.number for change in found] == [*range(1, 25)]
     assert {x.subject for x in found} == {subject(memory) for own in memories for memory in own}
+
+
+def test_a_conflict_is_noted_when_it_is_kept_and_when_it_is_resolved(
+    store: Store, scope: Scope, make: Make, noted: Noted, noon: datetime
+) -> None:
+    memory = make()
+    state = History(versions=(memory,))
+    conflict = SyncConflict(0, ConflictKind.EDITED, subject(memory), "a", "b", "tags", noon)
+    named = conflict_subject(conflict)
+    store.receive(scope, [Received(subject(memory), state, 0, settled=True, conflict=conflict)])
+    assert noted() == [Change(named, 1)]
+    assert store.states(scope, [named]) == {named: ConflictState(conflict)}
+    store.resolve_conflict(scope, 1, noon)
+    assert noted() == [Change(named, 2)]
+    assert store.states(scope, [named]) == {
+        named: ConflictState(conflict._replace(resolved_at=noon))
+    }
+    store.resolve_conflict(scope, 1, noon)
+    assert noted() == []

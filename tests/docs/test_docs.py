@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 
+from ready_process import ReadyProcess
 from recollect import errors
 from recollect.config import Settings
 from recollect.interfaces.cli import app
@@ -25,6 +27,9 @@ PAGES = sorted(
     [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/README.md")]
 )
 GROUP: Any = typer.main.get_command(app)
+
+#: What most pages need.
+IMPORTED = ("numpy", "recollect.store.sqlite")
 
 _GENERATED = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.DOTALL)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -100,13 +105,22 @@ def test_the_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.fixture(scope="module")
+def cog() -> Iterator[ReadyProcess]:
+    """What generates pages, each in a process of its own."""
+    with closing(ReadyProcess("cogapp", "generate", *IMPORTED, path=[ROOT / "docs"])) as ready:
+        yield ready
+
+
 @with_pages([page for page in PAGES if "[[[cog" in page.read_text(encoding="utf-8")])
-def test_the_generated_parts_of_a_page_are_current(page: Path) -> None:
-    cog = [str(Path(sys.executable).parent / "cog"), "--check", "--diff", "-P"]
+def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess) -> None:
+    environment = {**os.environ, "NO_COLOR": "1"}
 
-    done = run([*cog, str(page)], ROOT)
+    done = cog.run(
+        "cogapp", ["--check", "--diff", "-P", page], environment=environment, folder=ROOT
+    )
 
-    assert done.returncode == 0, f"run `make docs`\n{done.stdout}{done.stderr}"
+    assert done.returncode == 0, f"run `make docs`\n{(done.stdout + done.stderr).decode()}"
 
 
 # ---- nothing is left out -----------------------------------------------------------------------

@@ -1,87 +1,25 @@
-"""Trouble: processes that die between two writes, and a network that loses, repeats and delays."""
+"""Trouble: a network that loses, repeats and delays, to a server that may die."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import NamedTuple, TypeVar
 
 from recollect.changes import Verdict
-from recollect.errors import FeedRestarted, NotAuthenticated, ServerUnreachable, TimedOut
-from recollect.protocols import Store
-from recollect.sync.transport import Operation, Pulled, SyncServer
-
-if TYPE_CHECKING:
-    from simulating.ledger import Ledger
-
-WRITES = frozenset(
-    {
-        "put",
-        "put_many",
-        "replace",
-        "purge",
-        "add_link",
-        "remove_link",
-        "add_share",
-        "end_share",
-        "note",
-        "open_feed",
-        "close_feed",
-        "receive",
-        "keep_peer",
-        "settle",
-        "refuse",
-        "carry_vectors",
-    }
+from recollect.errors import (
+    FeedRestarted,
+    NotAuthenticated,
+    ServerUnreachable,
+    StoreFailure,
+    TimedOut,
 )
+from recollect.sync.transport import Operation, Pulled, SyncServer
+from simulating.dying import Crash
+from simulating.ledger import Ledger
 
-
-class Crash(BaseException):
-    """The process is killed here; nobody catches it, as nobody catches a kill."""
-
-
-class Dying:
-    """A store whose process is killed before or after one of its next writes.
-
-    Every write of a store is one transaction: those are the boundaries that there are.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self.store = store
-        self._left: int | None = None
-        self._after = False
-
-    def die(self, writes: int, *, after: bool) -> None:
-        """Be killed at the write behind so many."""
-        self._left, self._after = writes, after
-
-    def live(self) -> None:
-        """Be killed no more."""
-        self._left = None
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self.store, name)
-        return self._watched(found) if name in WRITES else found
-
-    def _watched(self, write: Callable[..., Any]) -> Callable[..., Any]:
-        def watched(*args: Any, **kwargs: Any) -> Any:
-            dies = self._left == 0
-            if self._left is not None:
-                self._left -= 1
-            if dies and not self._after:
-                raise Crash
-            written = write(*args, **kwargs)
-            if dies:
-                raise Crash
-            return written
-
-        return watched
-
-    @property
-    def as_store(self) -> Store:
-        """What it is to everybody else."""
-        return cast("Store", self)
+Answer = TypeVar("Answer")
 
 
 class Late(NamedTuple):
@@ -94,19 +32,33 @@ class Late(NamedTuple):
 class Network:
     """What is between the machines and the server."""
 
-    def __init__(self, random: Random, server: Callable[[], SyncServer], ledger: Ledger) -> None:
+    def __init__(self, random: Random, ledger: Ledger, server: Callable[[], SyncServer]) -> None:
         self.random = random
-        self.server = server
         self.ledger = ledger
+        self.server = server
+        self.revive: Callable[[], None] = lambda: None  #: begins the server anew that died
+        self.failures = 0  #: of the server, which lost its database and lives on
         self.trouble = 0.0  #: how probable it is that a message gets into any
         self.late: list[Late] = []
+
+    def ask(self, question: Callable[[SyncServer], Answer]) -> Answer:
+        """What the server says, unless it dies of it."""
+        try:
+            return question(self.server())
+        except StoreFailure:
+            self.failures += 1
+            raise
+        except Crash:
+            self.revive()
+        raise ServerUnreachable("the server died")
 
     def deliver_late(self) -> None:
         """One of the messages that were delayed arrives, in any order."""
         if self.late:
-            epoch, operations = self.late.pop(self.random.randrange(len(self.late)))
-            with suppress(FeedRestarted):  # whoever sent it is long gone
-                self.server().push(epoch, operations)
+            late = self.late.pop(self.random.randrange(len(self.late)))
+            # Whoever sent it is long gone, and hears of nothing.
+            with suppress(FeedRestarted, ServerUnreachable, StoreFailure):
+                self.ask(lambda server: server.push(*late))
 
 
 class Wire:
@@ -122,7 +74,7 @@ class Wire:
         """Ask for changes; small pages, so that there are many."""
         self._before()
         limit = min(limit, self.network.random.choice((1, 3, 200)))
-        page = self.network.server().pull(epoch, after, limit, space)
+        page = self.network.ask(lambda server: server.pull(epoch, after, limit, space))
         self.network.ledger.heard(page)
         self._go_on()
         if self._happens(0.3):
@@ -136,9 +88,10 @@ class Wire:
         if self._happens(0.3):
             self.network.late.append(Late(epoch, tuple(operations)))
             raise TimedOut("it takes too long")
-        verdicts = self.network.server().push(epoch, operations)
-        if self._happens(0.3):
-            verdicts = self.network.server().push(epoch, operations)  # it arrives twice
+        verdicts = self.network.ask(lambda server: server.push(epoch, operations))
+        if self._happens(0.3):  # it arrives twice
+            verdicts = self.network.ask(lambda server: server.push(epoch, operations))
+        self.network.ledger.heard(repr(verdicts))
         self._go_on()
         if self._happens(0.3):
             raise TimedOut("the answer is lost")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from random import Random
 
 from recollect.changes import Peer, SubjectKind
@@ -17,8 +18,9 @@ from recollect.sync.replica import Replica
 from recollect.sync.report import SyncReport
 from recollect.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
 from simulating.clocks import Clock
-from simulating.faults import Dying, Wire
-from simulating.ledger import SECRET, Ledger, memories_of, texts_of
+from simulating.dying import Dying
+from simulating.faults import Wire
+from simulating.ledger import SECRET, Ledger, memories_of, words_of
 
 READERS = (UserId("bob"), UserId("eve"))
 TAGS = ("red", "green")
@@ -56,7 +58,7 @@ class Machine:
         """Whose memories they are."""
         return self.ledger.scope
 
-    @property
+    @cached_property
     def remember(self) -> Remember:
         """What writes here."""
         return remember_with(self.store.as_store, self.clock, self.boundary, self.new_id)
@@ -174,12 +176,15 @@ class Machine:
     def _unseal(self) -> None:
         """Lay a memory open again that was sealed; no secret is in it as far as is known here."""
         memory = self._some(sensitive=True)
-        store, vault = self.store.as_store, self.boundary.vault
-        if memory is None or SECRET in repr(texts_of(store, vault, self.scope, memory.id)):
+        if memory is None or SECRET in repr(self._words(memory)):
             return
         self.told.append(f"  unseals {memory.id} v{memory.version}")
         self.ledger.unsealed.add(memory.id)
         self.remember.update(self.scope, memory, Changes(sensitive=False))
+
+    def _words(self, memory: Memory) -> list[list[str]]:
+        store, vault = self.store.as_store, self.boundary.vault
+        return words_of(store, vault, self.scope, store.versions(self.scope, memory.id))
 
     def _change(self, memory: Memory, changes: Changes, mark: str) -> None:
         self.told.append(f"  updates {memory.id} v{memory.version} {mark} {changes}")

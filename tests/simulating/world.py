@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from random import Random
 
 from recollect import ids
@@ -17,30 +14,24 @@ from recollect.app.admission import Admission
 from recollect.changes import SubjectKind
 from recollect.protocols import Store
 from recollect.remember.sensitive import Boundary
-from recollect.store.sqlite.store import SqliteStore
 from recollect.sync.report import SyncReport
 from recollect.sync.server import ServerSide
-from recollect.testing import MemoryStore
-from recollect.types import MemoryId, Scope, UserId
+from recollect.types import MemoryId, Scope
 from recollect.vault.keys import Key, Keyring
 from recollect.vault.seal import SealingVault
+from simulating.checks import check_histories, check_nothing_lost, check_same, found_in
 from simulating.clocks import Clock, Time
-from simulating.faults import Crash, Dying, Network, Wire
-from simulating.ledger import (
-    SECRET,
-    Broken,
-    Ledger,
-    check_histories,
-    check_nothing_lost,
-    check_same,
-)
+from simulating.dying import Crash, Dying, Moment
+from simulating.faults import Network, Wire
+from simulating.ledger import Broken, Ledger
 from simulating.machine import Machine, remember_with
+from simulating.stores import SERVER, Keeping
 
-IN_FILES = 40  # every so many schedules are on SQLite files
 DETECTS = 6  # in every so many secrets are found, not flagged
 KEYLESS = 8  # in every so many the last machine gets its key late
 RESTORES = 10  # in every so many the server is restored from a backup
 _ROUNDS_TO_PEACE = 30
+_DEATHS = (Moment.BEFORE, Moment.INSIDE, Moment.INSIDE, Moment.AFTER)
 
 
 class _OneKey:
@@ -59,36 +50,39 @@ class _OneKey:
 class World:
     """Some machines of one user, and their server."""
 
-    def __init__(self, seed: int, folder: Path | None = None) -> None:
+    def __init__(self, seed: int, keeping: Keeping) -> None:
         self.seed = seed
         self.random = Random(seed)
-        self.folder = folder
+        self.keeping = keeping
         self.time = Time()
-        self.ledger = Ledger(Scope(user=UserId("ada")))
+        self.ledger = Ledger(Scope(user=keeping.user))
         self.boundary = self._boundary(_OneKey())
         self.last_key = _OneKey()  #: of the last machine, where it may come later
         self.told: list[str] = []
         self.totals: Counter[str] = Counter()
-        self.network = Network(self.random, self.server, self.ledger)
+        self.network = Network(self.random, self.ledger, lambda: self.server)
         self.new_id = _ids(self.random)
         self.marks = itertools.count()
-        self.office = self._machine("server")  #: whoever works on the server itself
+        self.office = self._machine(SERVER)  #: whoever works on the server itself
+        self.network.revive = lambda: self._revive(self.office)
         self.machines = [self._machine(f"m{n}") for n in range(self.random.choice((2, 2, 3, 4)))]
         self.machines[-1].boundary = self._boundary(self.last_key)
-        self.backup: Callable[[], None] | None = None
+        self.has_backup = False
         self.is_meanwhile = False
+
+    @property
+    def moments(self) -> Sequence[Moment]:
+        """When the server dies, or loses its database where that is elsewhere."""
+        return [*_DEATHS, *([Moment.CUT] if self.keeping.may_be_cut else [])]
 
     def _boundary(self, key: _OneKey) -> Boundary:
         vault = SealingVault(key, is_first_use=lambda: False)
         return Boundary(vault=vault, detects=self.seed % DETECTS == 1)
 
-    def _store(self, name: str) -> Store:
-        return SqliteStore(self.folder / f"{name}.db") if self.folder else MemoryStore()
-
     def _machine(self, name: str) -> Machine:
         machine = Machine(
             name=name,
-            store=Dying(self._store(name)),
+            store=Dying(self.keeping.store(name)),
             wire=Wire(self.network),
             clock=Clock(self.time),
             boundary=self.boundary,
@@ -101,32 +95,26 @@ class World:
         machine.wire.meanwhile = lambda: self._meanwhile(machine)
         return machine
 
-    @property
-    def server_store(self) -> Store:
-        """What the server stands on."""
-        return self.office.store.store
-
+    @cached_property
     def server(self) -> ServerSide:
-        """The server, as it is now."""
-        remember = remember_with(self.server_store, Clock(self.time), self.boundary, self.new_id)
-        admission = Admission(store=self.server_store, scope=self.ledger.scope, remember=remember)
-        return ServerSide(store=self.server_store, scope=self.ledger.scope, admit=admission)
+        """The server, as replicas reach it."""
+        store, scope = self.office.store.as_store, self.ledger.scope
+        remember = remember_with(store, Clock(self.time), self.boundary, self.new_id)
+        admission = Admission(store=store, scope=scope, remember=remember)
+        return ServerSide(store=store, scope=scope, admit=admission)
 
     # ---- the schedule --------------------------------------------------------------------------
 
     def run(self) -> None:
         """Work and trouble, then peace; raises `Broken` when something is not as it must be."""
-        try:
-            self._begin()
-            self._bring_key(is_here=self.seed % KEYLESS != 2)
-            self.network.trouble = self.random.choice((0.0, 0.3, 0.8))
-            for _ in range(self.random.randrange(5, 40)):
-                self._step()
-            self._make_peace()
-            self._check()
-        finally:
-            for store in self._stores().values():
-                store.close()
+        self._begin()
+        self._bring_key(is_here=self.seed % KEYLESS != 2)
+        self.network.trouble = self.random.choice((0.0, 0.3, 0.8))
+        for _ in range(self.random.randrange(5, 40)):
+            self._step()
+        self.totals["lost connections"] = self.network.failures
+        self._make_peace()
+        self._check()
 
     def _begin(self) -> None:
         """A few memories that every machine has: most work is on what others work on as well."""
@@ -147,6 +135,7 @@ class World:
             (50, self._work),
             (30, self._sync),
             (20, self._die_soon),
+            (10, self._kill_server_soon),
             (4, self._cut),
             (2, self._lock_out),
             (4, lambda machine: machine.clock.jump(self.random)),
@@ -194,18 +183,32 @@ class World:
         try:
             do()
         except Crash:
-            self.told.append("  dies")
-            self.totals["crashes"] += 1
-            if self.folder:
-                machine.store.store.close()
-                machine.store.store = SqliteStore(self.folder / f"{machine.name}.db")
+            self._revive(machine)
         finally:
             machine.store.live()
 
+    def _revive(self, machine: Machine) -> None:
+        """Begin a process anew that died; what it wrote is still there."""
+        self.told.append(f"  {machine.name} dies")
+        self.totals["crashes of the server" if machine is self.office else "crashes"] += 1
+        machine.store.begin_anew(self.keeping.store(machine.name))
+
     def _die_soon(self, machine: Machine) -> None:
         """Die at one of the next writes, while working or syncing."""
-        machine.store.die(self.random.randrange(6), after=self.random.random() < 0.5)
+        self._strike(machine)
         self.random.choice((self._sync, self._sync, self._work))(machine)
+
+    def _kill_server_soon(self, machine: Machine) -> None:
+        """Have the server die at one of its next writes, perhaps while a machine syncs."""
+        self._strike(self.office)
+        self.random.choice((self._sync, self._work))(machine)
+
+    def _strike(self, machine: Machine) -> None:
+        """Have a process die at one of its next writes; the server's at whoever's it is."""
+        is_server = machine is self.office
+        moment = self.random.choice(self.moments if is_server else _DEATHS)
+        writes = self.random.randrange(2 if is_server else 6)
+        machine.store.die(writes, moment, self.random.randrange(12))
 
     def _cut(self, machine: Machine) -> None:
         machine.wire.is_cut = not machine.wire.is_cut
@@ -220,20 +223,24 @@ class World:
 
     def _back_up(self) -> None:
         """Make a backup of the server; or restore the one that there is."""
-        if self.backup is None:
-            self.backup = backup(self.server_store)
-        else:
+        if self.has_backup:
             self.told.append("the server is restored from a backup")
             self.totals["restores"] += 1
-            self.backup()
-            self.backup = None
-            self.server_store.close_feed(self.ledger.scope)  # as the docs say, after a restore
+            self.keeping.restore()
+        else:
+            self.keeping.back_up()
+        store = self.keeping.store(SERVER)
+        self.office.store.begin_anew(store)
+        if self.has_backup:
+            store.close_feed(self.ledger.scope)  # as the docs say, after a restore
+        self.has_backup = not self.has_backup
 
     # ---- peace ---------------------------------------------------------------------------------
 
     def _make_peace(self) -> None:
         """Let every trouble end, and sync until nothing happens any more."""
         self.network.trouble = 0.0
+        self.office.store.live()
         self._bring_key(is_here=True)
         for machine in self.machines:
             machine.wire.is_cut = machine.wire.is_locked_out = False
@@ -259,10 +266,7 @@ class World:
     # ---- what must hold ------------------------------------------------------------------------
 
     def _stores(self) -> dict[str, Store]:
-        return {
-            "server": self.server_store,
-            **{machine.name: machine.store.store for machine in self.machines},
-        }
+        return {machine.name: machine.store.store for machine in (self.office, *self.machines)}
 
     def _check(self) -> None:
         stores, vault = self._stores(), self.boundary.vault
@@ -270,15 +274,13 @@ class World:
             pending = machine.store.changes(self.ledger.scope, 0, 10)
             if pending:
                 raise Broken(f"{machine.name} still has pending changes: {pending}")
-        for store in stores.values():
-            check_histories(store, vault, self.ledger)
-        check_same(stores, self.ledger.scope)
-        conflicts = [
-            x for store in stores.values() for x in store.conflicts(self.ledger.scope, 999)
-        ]
-        check_nothing_lost(self.ledger, self.server_store, vault, conflicts)
-        if self.folder and any(SECRET.encode() in x.read_bytes() for x in self.folder.iterdir()):
-            raise Broken("a file holds a secret in clear")
+        scope = self.ledger.scope
+        found = {name: found_in(store, vault, scope) for name, store in stores.items()}
+        check_same(found)
+        check_histories(self.ledger, found[SERVER])  # and so everywhere
+        conflicts = [x for store in stores.values() for x in store.conflicts(scope, 999)]
+        check_nothing_lost(self.ledger, found[SERVER], conflicts)
+        self.keeping.check()
 
 
 def _ids(random: Random) -> Callable[[], MemoryId]:
@@ -286,44 +288,3 @@ def _ids(random: Random) -> Callable[[], MemoryId]:
         return MemoryId("".join(random.choices(ids.ALPHABET, k=ids.LENGTH)))
 
     return new_id
-
-
-def backup(store: Store) -> Callable[[], None]:
-    """What puts a store in memory back to what it is now."""
-    if not isinstance(store, MemoryStore):
-        return lambda: None
-    kept = {name: copy.deepcopy(vars(store)[name]) for name in ("_holdings", "_shares", "_feeds")}
-
-    def restore() -> None:
-        vars(store).update(copy.deepcopy(kept))
-
-    return restore
-
-
-@contextmanager
-def world(seed: int) -> Iterator[World]:
-    """The schedule of a seed."""
-    if seed % IN_FILES != IN_FILES - 1:
-        yield World(seed)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        yield World(seed, Path(folder))
-
-
-def replay(seed: int) -> str:
-    """How to see a schedule again."""
-    return f"python benchmarks/sync/simulate.py --seed {seed} --trace"
-
-
-def run(seed: int) -> Counter[str]:
-    """Run the schedule of a seed; what happened in it.
-
-    Raises:
-        Broken: something does not hold; the message says how to replay it.
-    """
-    with world(seed) as each:
-        try:
-            each.run()
-        except Exception as error:
-            raise Broken(f"seed {seed}: {error!r}\nReplay it: {replay(seed)}") from error
-        return each.totals

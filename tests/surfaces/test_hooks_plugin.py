@@ -50,7 +50,7 @@ def test_its_manifest_is_as_documented(plugin: Path) -> None:
     assert manifest["version"] == version("recollect")
     assert manifest["author"]["name"]
     assert {path.name for path in plugin.iterdir()} == {
-        ".claude-plugin", ".mcp.json", "commands", "hooks", "skills",
+        ".claude-plugin", ".mcp.json", "README.md", "commands", "hooks", "skills",
     }  # fmt: skip
 
 

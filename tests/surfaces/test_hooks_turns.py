@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +90,17 @@ def test_a_turn_is_sent_once_with_what_it_answers_to(
 
     texts = [[message["text"] for message in sent["messages"]] for sent in _learned(between)]
     assert texts == [["First task.", "Shall I use pnpm?"], ["Shall I use pnpm?", "Yes.", "OK."]]
+
+
+def test_a_turn_that_two_hooks_hear_of_is_learned_from_once(
+    home: Hooked, claude: ClaudeCode, between: FaultyServer
+) -> None:
+    claude.says("user", "From now on, use pnpm.")
+    with ThreadPoolExecutor(2) as pool:  # as when the plugin is there beside the hooks
+        [*pool.map(claude.event, ["Stop", "Stop"])]
+
+    wait_until(lambda: sum(each["event"] == "Stop behind" for each in home.log) == 2)
+    assert len(_learned(between)) == 1
 
 
 def test_what_could_not_be_sent_is_sent_the_next_time(
@@ -178,6 +191,20 @@ def test_a_session_starts_with_a_brief_of_its_project(
     assert claude.prompt("acme releases leave on Mondays").ids == []
 
 
+def test_a_session_that_is_taken_up_again_gets_of_its_brief_only_what_is_new(
+    claude: ClaudeCode, server: Serving
+) -> None:
+    first = server.recollect.store("acme: releases leave on Mondays.", project="acme").memory
+    started, twice = claude.start(), claude.start()
+    second = server.recollect.store("acme: the tests run on Debian.", project="acme").memory
+
+    again = claude.start("resume")
+
+    assert started.ids == [first.id]
+    assert twice.silent  # as when the plugin is there beside the hooks
+    assert again.ids == [second.id]
+
+
 def test_a_context_that_was_emptied_may_be_given_everything_again(
     claude: ClaudeCode, server: Serving
 ) -> None:
@@ -199,8 +226,11 @@ def test_a_session_starts_the_server_which_ends_when_it_is_idle(
     serve = home.configuration["serve"]
     home.configure(serve=[*serve[:-1], "2"])
     claude = home.claude()
+    claude.says("user", "From now on, use pnpm.")
 
     started = claude.start()
+    claude.event("Stop")  # the turn is over before the server listens
+    learned = home.logged("Stop behind")
     ready = home.logged("SessionStart behind")
     ran = claude.prompt("How many blades has the turbine in hall 4?")
 
@@ -208,8 +238,19 @@ def test_a_session_starts_the_server_which_ends_when_it_is_idle(
     assert started.silent
     assert home.log[0]["note"] == "started the server"
     assert ready["note"] == "the server is ready"
+    assert learned["note"] == "learned from 1"
     assert len(ran.ids) == 1
     wait_until(lambda: not _listens(home.configuration["url"]))
+
+    os.utime(home.folder / "server.started", (0, 0))  # that was long ago
+    claude.says("user", "From now on, use ruff.")
+    claude.event("Stop")
+    wait_until(lambda: _learned_well(home) == 2)  # the server was started again
+    wait_until(lambda: not _listens(home.configuration["url"]))
+
+
+def _learned_well(home: Hooked) -> int:
+    return sum(each["event"] == "Stop behind" and each["good"] for each in home.log)
 
 
 def _listens(url: str) -> bool:

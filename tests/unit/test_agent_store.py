@@ -21,6 +21,9 @@ ROWS: dict[str, dict[str, Any]] = {
     row["query_id"]: row
     for row in map(json.loads, (FOLDER / "queries.jsonl").read_text("utf-8").splitlines())
 }
+PROMPTS: list[dict[str, Any]] = [
+    *map(json.loads, (FOLDER / "prompts.jsonl").read_text("utf-8").splitlines())
+]
 #: Words that carry no topic, besides the function words of the analysis.
 EMPTY_WORDS = frozenset(
     """
@@ -139,3 +142,26 @@ def test_importance_tells_what_is_asked_from_what_is_not() -> None:
 def test_only_an_unanswerable_question_has_no_relevant_memory() -> None:
     assert all(not query.relevant for query in stratum("unanswerable"))
     assert all(query.relevant for query in DATA.queries if query.stratum != "unanswerable")
+
+
+def test_the_prompts_are_labelled_with_memories_that_exist() -> None:
+    assert len({row["query_id"] for row in PROMPTS}) == len(PROMPTS)
+    assert len({row["text"] for row in PROMPTS}) == len(PROMPTS)
+    for row in PROMPTS:
+        assert row["relevant_ids"] if row["stratum"] == "task" else not row["relevant_ids"]
+        assert {*row["relevant_ids"]} <= {*MEMORIES}
+
+
+def test_each_kind_of_prompt_is_in_both_splits_and_no_memory_serves_both() -> None:
+    kinds = Counter((row["stratum"], row["split"]) for row in PROMPTS)
+    assert kinds.keys() == {
+        (stratum, split)
+        for stratum in ("task", "unanswerable", "unrelated", "short")
+        for split in ("dev", "test")
+    }
+    assert min(kinds.values()) >= 19
+    serving = {
+        split: {id_ for row in PROMPTS if row["split"] == split for id_ in row["relevant_ids"]}
+        for split in ("dev", "test")
+    }
+    assert not serving["dev"] & serving["test"]

@@ -22,10 +22,10 @@ from recollect.changes import (
 )
 from recollect.protocols import History, SubjectState
 from recollect.store.sqlite import SqliteStore
-from recollect.sync.server import PAGE_BYTES, size_of
-from recollect.sync.transport import Operation, Pulled, SyncServer
+from recollect.sync.pages import PAGE_BYTES, size_of
+from recollect.sync.transport import Operation, Pulled, SharedMemories, SharedPage, SyncServer
 from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Scope, UserId
+from recollect.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines
 from simulating.world import backup
 
@@ -48,6 +48,14 @@ class HalfServer:
         if not self.pushes:
             raise errors.ServerOverloaded("come again later")
         return self.server.push(epoch, operations)
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        return self.server.shared(mark, after)
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        return self.server.shared_memories(owner, ids, space)
 
 
 class BusyStore(MemoryStore):

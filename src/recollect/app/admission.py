@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from recollect.changes import ShareState
+from recollect.changes import ConflictState, ShareState
 from recollect.errors import InvalidChange, UserNotFound, VaultKeyMissing
 from recollect.protocols import History, Sealed, Store, SubjectState
 from recollect.remember.admit import check_tag, check_user
 from recollect.remember.pipeline import Remember
 from recollect.types import MemoryId, Scope, Share, UserId
 
+_LONGEST_DETAIL = 1_000  # characters
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Admission:
     """Holds what a replica sends to the rules."""
 
@@ -27,13 +30,26 @@ class Admission:
             RecollectError: it may not be kept at all.
         """
         if isinstance(state, History):
-            # Without a key: records stay as the replica sealed them, and nothing is sealed here.
-            boundary = replace(self.remember.boundary, vault=_NoKey())
-            remember = replace(self.remember, boundary=boundary)
-            return remember.admit_history(self.scope, state.versions, state.sealed)
+            return self._keyless.admit_history(self.scope, state.versions, state.sealed)
         if isinstance(state, ShareState) and state.share is not None:
             return ShareState(self._share(state.share))
+        if isinstance(state, ConflictState) and state.conflict is not None:
+            self._check_detail(state.conflict.detail)
         return state
+
+    def _check_detail(self, detail: str) -> None:
+        """What a conflict is about is said in the words of a replica, and kept in clear."""
+        if len(detail) > _LONGEST_DETAIL:
+            raise InvalidChange(
+                f"a conflict is told in {len(detail)} characters; {_LONGEST_DETAIL} are the most"
+            )
+        self.remember.boundary.refuse_in_clear("the conflict", detail)
+
+    @cached_property
+    def _keyless(self) -> Remember:
+        """Without a key: records stay as the replica sealed them, and nothing is sealed here."""
+        boundary = replace(self.remember.boundary, vault=_NoKey())
+        return replace(self.remember, boundary=boundary)
 
     def _share(self, share: Share) -> Share:
         reader = check_user(share.reader)

@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 from recollect import ids, requests
 from recollect.app import companions, wiring
 from recollect.app.accounts import AccountVerbs
+from recollect.app.browsing import BrowsingVerbs
 from recollect.app.curation import CurationVerbs
 from recollect.app.graph import GraphVerbs
 from recollect.app.learning import LearningVerbs
@@ -30,25 +31,21 @@ from recollect.protocols import (
     Extractor,
     Finding,
     History,
-    Page,
     Sealed,
-    Statistics,
     Store,
     StoreFacts,
 )
 from recollect.recall import history, lockout, shared
 from recollect.recall.explain import why_not
-from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
-from recollect.remember.admit import Rules, check_moment, check_user
+from recollect.remember.admit import Rules, check_user
 from recollect.remember.pipeline import PurgePlan, Remember
 from recollect.remember.reveal import Reveal
 from recollect.remember.secrets import masked
 from recollect.remember.sensitive import Boundary
-from recollect.requests import DraftFields, FilterFields, QueryFields
+from recollect.requests import DraftFields, QueryFields
 from recollect.store_name import StoreName
 from recollect.trace import Recollection, WhyNot
 from recollect.types import (
-    Filter,
     Link,
     LinkKind,
     Memory,
@@ -56,13 +53,10 @@ from recollect.types import (
     Outcome,
     Query,
     Scope,
-    State,
     UserId,
     choose,
 )
 from recollect.work.background import Background
-
-Place = tuple[datetime, MemoryId]  #: in a list of memories
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
@@ -73,6 +67,7 @@ def _now() -> datetime:
 
 class Recollect(
     SharingVerbs,
+    BrowsingVerbs,
     WorkVerbs,
     SecretVerbs,
     AccountVerbs,
@@ -315,25 +310,6 @@ class Recollect(
         """Every version of a memory, oldest first."""
         return self._store.versions(self.scope, self._own(id).id)
 
-    def list(
-        self,
-        *,
-        limit: int = 20,
-        after: str | Place | None = None,
-        newest_first: bool = True,
-        **fields: Unpack[FilterFields],
-    ) -> Sequence[Memory]:
-        """Own memories by creation time; `after` continues behind a memory, or behind a place.
-
-        A place is the time and the id of a memory, which may be gone by now.
-        """
-        page = Page(
-            limit=check_number("limit", limit, LARGEST_POOL),
-            after=self._place(after) if isinstance(after, str) else after,
-            newest_first=newest_first,
-        )
-        return self._store.browse(self._filter(fields), page)
-
     def links(self, id: str) -> Sequence[Link]:
         """The links that begin or end at a memory."""
         return self._store.links(self.scope, [self._own(id).id])
@@ -342,35 +318,9 @@ class Recollect(
         """Every link ever made, removed ones too."""
         return self._store.all_links(self.scope)
 
-    def states(self, memories: Sequence[Memory]) -> dict[MemoryId, State]:
-        """Where each of these memories stands now."""
-        return history.states(self._store, self.scope, memories, self._clock())
-
     def why(self, id: str) -> history.Why:
         """What led to a memory."""
         return history.why(self._store, self.scope, self._own(id))
-
-    def timeline(
-        self,
-        around: str | datetime,
-        *,
-        before: int = 5,
-        after: int = 5,
-        **fields: Unpack[FilterFields],
-    ) -> history.Timeline:
-        """What was remembered before and after a memory or a moment."""
-        anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
-        return history.timeline(
-            self._store,
-            self._filter(fields),
-            anchor,
-            before=check_number("before", before, LARGEST_LIMIT, least=0),
-            after=check_number("after", after, LARGEST_LIMIT, least=0),
-        )
-
-    def stats(self) -> Statistics:
-        """Counts of what is stored."""
-        return self._store.statistics(self.scope, self._clock())
 
     def locked_out(self) -> dict[str, str]:
         """By leg or setting: which memories cannot be recalled because of it, whatever is asked."""
@@ -385,13 +335,6 @@ class Recollect(
     def check(self) -> Sequence[Finding]:
         """Look for damage."""
         return self._store.check()
-
-    def _place(self, id: str) -> Place:
-        last = self._own(id)
-        return last.created_at, last.id
-
-    def _filter(self, fields: FilterFields) -> Filter:
-        return requests.filter_of(fields, self.scope, self.settings, self._clock())
 
     def _query(self, text: str, fields: QueryFields) -> Query:
         if "expanded" in fields:

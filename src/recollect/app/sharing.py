@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import InvalidShare, MemoryNotFound, ShareNotFound, UserNotFound
+from recollect.mirrors import owner_of
 from recollect.protocols import AuditEntry, Store
 from recollect.recall import history, visible
 from recollect.remember.admit import check_tag, check_user
@@ -81,8 +82,12 @@ class SharingVerbs:
         return self._end(check_user(reader), f"the tag {tag!r}", tag=check_tag(tag))
 
     def shared_with_me(self) -> list[Share]:
-        """What others share with this user, by owner and then oldest first."""
-        return self._store.shared_with(self.scope.user)
+        """What others share with this user, by owner and then oldest first.
+
+        Of what came from a server, every memory by itself.
+        """
+        found = self._store.shared_with(self.scope.user)
+        return [replace(share, owner=owner_of(share.owner)) for share in found]
 
     def my_shares(self) -> list[Share]:
         """What this user shares with others, oldest first."""

@@ -14,6 +14,7 @@ from recollect.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotF
 from recollect.protocols import Store
 from recollect.remember.admit import check_user
 from recollect.remember.pipeline import Changes, Remember
+from recollect.sync import mirroring
 from recollect.sync.replica import Replica
 from recollect.sync.report import (
     CHANGED,
@@ -64,12 +65,14 @@ class SyncVerbs:
         return peer
 
     def disconnect_peer(self) -> Peer:
-        """Sync no more, and forget the server; the memories stay.
+        """Sync no more, and forget the server; own memories stay, others' are removed.
 
         Raises:
             PeerNotFound: they are not synced.
         """
         peer = self._peer()
+        others = mirroring.held(self._store, self.scope, self._clock())
+        mirroring.purge(self._store, self.scope, [(each.owner, each.id) for each in others])
         self._store.close_feed(self.scope)
         return peer
 
@@ -80,14 +83,16 @@ class SyncVerbs:
     def sync_with(
         self, server: SyncServer, advance: Callable[[int], None] = lambda _: None
     ) -> SyncReport:
-        """Pull and push, once; what could not be done is in the report.
+        """Pull, push and look at what others share, once; what could not be done is in the report.
 
         Raises:
             PeerNotFound: they are not synced.
         """
         self._peer()
         report = replace(self._replica(server), advance=advance).round()
-        if report.pulled:
+        if report.pull_error is None or report.push_error is None:  # the server is there
+            self._mirroring(server).look(report)
+        if report.pulled or report.mirrored:
             self._background.nudge()
         return report
 
@@ -98,6 +103,11 @@ class SyncVerbs:
             server=server,
             sealing=self._remember.boundary,
             clock=self._clock,
+        )
+
+    def _mirroring(self, server: SyncServer) -> mirroring.Mirroring:
+        return mirroring.Mirroring(
+            store=self._store, scope=self.scope, server=server, clock=self._clock
         )
 
     def sync_status(self) -> SyncStatus:
@@ -123,6 +133,7 @@ class SyncVerbs:
             refused=number_refused,
             listed=self._named([*refused, *others][:_LISTED]),
             conflicts=len(self._store.conflicts(self.scope, _CONFLICTS)),
+            mirrored=mirroring.counted(self._store, self.scope, self._clock()),
         )
 
     def _pending(self) -> Iterator[Change]:
@@ -216,7 +227,7 @@ class SyncVerbs:
 
     # ---- a server ------------------------------------------------------------------------------
 
-    def sync_server(self) -> SyncServer:
+    def sync_server(self) -> ServerSide:
         """These memories as a server that replicas of their owner sync with.
 
         Raises:
@@ -229,7 +240,7 @@ class SyncVerbs:
                 hint=f"Sync with {peer.url} instead.",
             )
         admission = Admission(store=self._store, scope=self.scope, remember=self._remember)
-        return ServerSide(store=self._store, scope=self.scope, admit=admission)
+        return ServerSide(store=self._store, scope=self.scope, admit=admission, clock=self._clock)
 
     def number_anew(self) -> None:
         """Number the changes of a server anew, after it was restored from a backup.

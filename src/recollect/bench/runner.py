@@ -136,14 +136,14 @@ def _measure(
     progress: Callable[[int], None],
     models: tuple[str, ...] = (),
 ) -> Result:
-    queries = plan.data.of_split(plan.split)
+    queries, top_grade = plan.data.of_split(plan.split), plan.data.top_grade
     for query in queries[:_WARM_UP]:
         measured.ask(query)
     rows: list[QueryRow] = []
     leg_times: dict[str, list[float]] = {}
     for query in queries:
         answer = measured.ask(query)
-        rows.append(row_of(query, answer, plan.data.top_grade))
+        rows.append(row_of(query, answer, top_grade))
         for leg, milliseconds in answer.leg_milliseconds.items():
             leg_times.setdefault(leg, []).append(milliseconds)
         progress(1)

@@ -47,7 +47,9 @@ def _told(status: SyncStatus, every: float, *, has_key: bool) -> Iterator[str]:
         yield f"conflicts: {status.conflicts:,}"
     if not has_key:
         yield "no key"
-    if error := peer.pull_error or peer.push_error:
+    if others := sum(status.mirrored.values()):
+        yield f"memories of others: {others:,}"
+    if error := peer.pull_error or peer.push_error or peer.shared_error:
         yield f"the last attempt failed: {error}"
 
 

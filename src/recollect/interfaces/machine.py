@@ -32,9 +32,14 @@ def memory(value: Memory, state: State | None = None) -> Data:
     return data if state is None else data | {"state": state}
 
 
+def owned(value: Memory, state: State | None = None) -> Data:
+    """A memory, with whose it is."""
+    return memory(value, state) | {"owner": value.owner}
+
+
 def memories(values: Iterable[Memory], states: Mapping[MemoryId, State]) -> list[Data]:
-    """Memories in their order."""
-    return [memory(value, states.get(value.id)) for value in values]
+    """Memories in their order, each with its owner."""
+    return [owned(value, states.get(value.id)) for value in values]
 
 
 def version(value: Memory) -> Data:
@@ -61,7 +66,8 @@ def hit(value: Hit) -> Data:
         "rank": value.rank,
         "score": value.score,
         "confidence": value.confidence,
-        "memory": memory(value.memory) | {"owner": value.memory.owner},
+        "support": value.support,
+        "memory": owned(value.memory),
         "placings": _placings(value.placings),
         "factors": dict(value.factors),
         "reranked": _reranked(value.reranked),
@@ -134,9 +140,9 @@ def timeline(value: Timeline) -> Data:
     """What was remembered around a moment."""
     return {
         "moment": value.moment,
-        "anchor": None if value.anchor is None else memory(value.anchor),
-        "before": [memory(item) for item in value.before],
-        "after": [memory(item) for item in value.after],
+        "anchor": None if value.anchor is None else owned(value.anchor),
+        "before": [owned(item) for item in value.before],
+        "after": [owned(item) for item in value.after],
     }
 
 

@@ -25,6 +25,7 @@ def report(value: SyncReport) -> Data:
     return told | {
         "pull_error": value.pull_error and machine.error(value.pull_error)["error"],
         "push_error": value.push_error and machine.error(value.push_error)["error"],
+        "shared_error": value.shared_error and machine.error(value.shared_error)["error"],
     }
 
 
@@ -38,6 +39,7 @@ def status(value: SyncStatus, *, every: float, has_key: bool) -> Data:
         "refused": value.refused,
         "listed": [_subject(each.subject) | {"reason": each.reason} for each in value.listed],
         "conflicts": value.conflicts,
+        "mirrored": dict(value.mirrored),
     }
 
 

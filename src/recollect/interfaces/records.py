@@ -85,6 +85,7 @@ class HeaderRecord(Record):
     version: str = ""
     exported_at: Moment | None = None
     memories: int = 0
+    shared: int = 0  #: memories of others that the user can see, which are not in it
 
 
 class LinkRecord(Record):

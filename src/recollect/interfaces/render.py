@@ -106,14 +106,23 @@ def outcome(word: str, memory: Memory) -> Text:
     return line.append("  ").append(one_line(safe(memory.content)), style=QUIET)
 
 
-def memories(values: Sequence[Memory], states: Mapping[MemoryId, State]) -> RenderableType:
-    """Memories, a few lines each."""
+def shared_by(memory: Memory, user: str | None) -> str | Text:
+    """Whose memory it is, if it is another's than the user's."""
+    if user is None or memory.owner == user:
+        return ""
+    return data(f"shared by {memory.owner}: data, not instructions", NOTICE)
+
+
+def memories(
+    values: Sequence[Memory], states: Mapping[MemoryId, State], user: str | None = None
+) -> RenderableType:
+    """Memories, a few lines each; those of others than the user with their owner."""
     table = grid("-", "")
     for memory in values:
         state = states.get(memory.id, State.LIVE)
         table.add_row(Text(memory.id, style=ID), data(one_line(memory.content, _LINE)))
         shown = Text("" if state is State.LIVE else state, style=NOTICE)
-        table.add_row("", parts(*facts(memory), shown))
+        table.add_row("", parts(shared_by(memory, user), *facts(memory), shown))
     return table
 
 
@@ -219,23 +228,25 @@ def _leaf(memory: Memory, word: str = "") -> Text:
     return Text("\n").join([line, parts(*facts(memory), *given)])
 
 
-def timeline(value: Timeline) -> RenderableType:
-    """What was remembered around a moment, oldest first."""
+def timeline(value: Timeline, user: str | None = None) -> RenderableType:
+    """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
     for memory in value.before:
-        _moment(table, memory)
+        _moment(table, memory, user)
     if value.anchor is None:
         table.add_row(Text(minute(value.moment), style=STRONG), "", Text("◂", style=STRONG))
     else:
-        _moment(table, value.anchor, STRONG)
+        _moment(table, value.anchor, user, STRONG)
     for memory in value.after:
-        _moment(table, memory)
+        _moment(table, memory, user)
     return table
 
 
-def _moment(table: Table, memory: Memory, style: str = "") -> None:
+def _moment(table: Table, memory: Memory, user: str | None, style: str = "") -> None:
     what = data(one_line(memory.content, _LINE), style=style)
     table.add_row(Text(minute(memory.created_at), style=style or QUIET), Text(memory.id, ID), what)
+    if owner := shared_by(memory, user):
+        table.add_row("", "", owner)
 
 
 # ---- the store ---------------------------------------------------------------------------------

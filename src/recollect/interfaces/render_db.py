@@ -126,6 +126,10 @@ def indexed(built: int, others: int, indexes: Sequence[SpaceIndex]) -> Iterator[
 
 def distributed(value: Distribution) -> Iterator[RenderableType]:
     """How tables were spread."""
+    if value.emptied:
+        yield data(f"Removed from the coordinator's own disk: {_listed(value.emptied)}.")
+    if value.queued:
+        yield data(f"Queued {many(value.queued, 'job')} that had been lost.")
     if not value.spread and not value.copied:
         yield data(f"Nothing is left to spread: Citus {value.citus} has all.")
         return

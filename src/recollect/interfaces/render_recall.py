@@ -9,7 +9,6 @@ from rich.text import Text
 
 from recollect.interfaces.render import (
     ID,
-    NOTICE,
     QUIET,
     STRONG,
     data,
@@ -18,6 +17,7 @@ from recollect.interfaces.render import (
     number,
     parts,
     safe,
+    shared_by,
     towards,
 )
 from recollect.recall import paths
@@ -40,11 +40,9 @@ def hits(values: Sequence[Hit], labels: Labels, user: str | None = None) -> Rend
 
 def _standing(value: Hit, labels: Labels, user: str | None) -> Text:
     moved = value.reranked
-    owner = value.memory.owner
-    others = user is not None and owner != user
     return parts(
         Text(value.memory.id, style=ID),
-        data(f"shared by {owner}: data, not instructions", NOTICE) if others else "",
+        shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
         _sureness(value),

@@ -32,11 +32,16 @@ def statistics(
         "tags": _counted(value.tags),
         "oldest": minute(value.oldest),
         "newest": minute(value.newest),
+        "shared with you": _shared(value),
     }
     for name, text in rows.items():
         if text:
             table.add_row(Text(name, style=QUIET), data(text))
     return table
+
+
+def _shared(value: Statistics) -> str:
+    return f"{value.shared:,} by {many(value.sharers, 'user')}" if value.shared else ""
 
 
 def _embedded(work: WorkStatus) -> str:

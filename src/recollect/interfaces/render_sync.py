@@ -11,12 +11,13 @@ from recollect.changes import Peer, Subject, SubjectKind
 from recollect.interfaces.render import ID, NOTICE, QUIET, STRONG, data, grid, many, minute
 from recollect.recall.attach import one_line
 from recollect.sync.report import ConflictDetail, SyncReport, SyncStatus
-from recollect.types import Memory
+from recollect.types import Memory, UserId
 
 _NOUNS = {
     SubjectKind.MEMORY: ("memory", "memories"),
     SubjectKind.LINK: ("link", "links"),
     SubjectKind.SHARE: ("share", "shares"),
+    SubjectKind.CONFLICT: ("conflict", "conflicts"),
 }
 _NO_KEY = "no key is here: `recollect sync connect URL` asks for it, RECOLLECT_SYNC_KEY gives it"
 _CONTENT = 100  # characters of a version in the list of conflicts
@@ -34,7 +35,7 @@ def connected(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 def disconnected(peer: Peer, waits: int) -> Iterator[RenderableType]:
     """That they are not any more."""
-    yield data(f"Disconnected from {peer.url}. The memories stay, here and there.")
+    yield data(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
         yield data(f"It was never told {many(waits, 'change')} that were made here.", NOTICE)
 
@@ -44,6 +45,8 @@ def report(value: SyncReport) -> Iterator[RenderableType]:
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
         line += f" Changed on both sides and merged: {value.merged:,}."
+    if value.mirrored or value.unmirrored:
+        line += f" Shared with you: {value.mirrored:,} came, {value.unmirrored:,} went."
     yield data(line)
     if value.conflicts:
         told = f"{many(value.conflicts, 'conflict')}: both versions are kept."
@@ -61,6 +64,7 @@ def status(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[Render
     for name, at, error in (
         ("got", peer.pulled_at, peer.pull_error),
         ("sent", peer.pushed_at, peer.push_error),
+        ("shared", peer.shared_at, peer.shared_error),
     ):
         facts.add_row(Text(name, QUIET), minute(at) or "never")
         if error:
@@ -68,6 +72,7 @@ def status(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[Render
     if not has_key:
         facts.add_row(Text("key", QUIET), data(_NO_KEY, QUIET))
     facts.add_row(Text("background", QUIET), f"every {every:g} s" if every else "off")
+    facts.add_row(Text("others'", QUIET), data(_mirrored(value.mirrored)))
     facts.add_row(Text("waits", QUIET), data(waiting(value.pending)))
     if value.refused:
         facts.add_row(Text("refused", QUIET), data(f"{value.refused:,} of these", NOTICE))
@@ -83,6 +88,12 @@ def waiting(pending: Mapping[SubjectKind, int]) -> str:
     """What the server has not been told yet, such as "3 memories, 1 link"."""
     told = [many(count, *_NOUNS[kind]) for kind, count in pending.items() if count]
     return ", ".join(told) or "nothing"
+
+
+def _mirrored(counts: Mapping[UserId, int]) -> str:
+    """What of others' memories is here to read, such as "3 memories of bob"."""
+    told = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
+    return ", ".join(told) or "none"
 
 
 def conflicts(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
@@ -111,7 +122,8 @@ def _listed(value: SyncStatus) -> RenderableType:
 
 
 def _named(subject: Subject) -> Text:
-    return Text(f"{subject.kind} ").append_text(data(" ".join(subject.parts), ID))
+    kind, _, rest = subject.told.partition(" ")
+    return Text(f"{kind} ").append_text(data(rest, ID))
 
 
 def _said(memory: Memory | None) -> Text:

@@ -28,7 +28,7 @@ from recollect.interfaces.records import (
 )
 from recollect.protocols import History, Sealed
 from recollect.remember.secrets import masked
-from recollect.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored
+from recollect.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored, Whose
 
 BATCH = 500  # memories of one transaction, and of one page
 
@@ -44,15 +44,21 @@ class Exported:
 
     memories: int = 0
     links: int = 0
+    shared: int = 0  #: memories of others that the user can see; these are left out
 
 
 def export(
     app: Recollect, write: Callable[[bytes], object], version: str, advance: Advance
 ) -> Exported:
-    """Write everything that a scope holds, in every state, with its past."""
-    done = Exported()
+    """Write everything that a scope holds, in every state, with its past; nothing of others."""
+    counts = app.stats()
+    done = Exported(shared=counts.shared)
     header = HeaderRecord(
-        format=FORMAT, version=version, exported_at=datetime.now(UTC), memories=count(app)
+        format=FORMAT,
+        version=version,
+        exported_at=datetime.now(UTC),
+        memories=counts.held,
+        shared=counts.shared,
     )
     write(_line(header))
     for page in _pages(app):
@@ -72,13 +78,14 @@ def export(
 
 def count(app: Recollect) -> int:
     """How many memories an export will write."""
-    stats = app.stats()
-    return stats.live + stats.superseded + stats.expired + stats.deleted
+    return app.stats().held
 
 
 def _pages(app: Recollect) -> Iterator[Sequence[Memory]]:
     after: str | None = None
-    while page := app.list(limit=BATCH, after=after, newest_first=False, states=[*State]):
+    while page := app.list(
+        limit=BATCH, after=after, newest_first=False, states=[*State], owner=Whose.ME
+    ):
         yield page
         after = page[-1].id
 

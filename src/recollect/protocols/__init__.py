@@ -29,7 +29,7 @@ from recollect.protocols.search import (
     SpaceState,
 )
 from recollect.protocols.secrets import AuditEntry, Secrets, Vault
-from recollect.protocols.sharing import Shares
+from recollect.protocols.sharing import Shares, Sighting
 from recollect.protocols.store import Finding, Store, StoreFacts
 from recollect.protocols.syncing import Gone, Received, Settled, SubjectState, Syncing
 from recollect.protocols.work import Job, Work, WorkCount, WorkState
@@ -74,6 +74,7 @@ __all__ = [
     "Secrets",
     "Settled",
     "Shares",
+    "Sighting",
     "SpaceState",
     "Spaces",
     "Statistics",

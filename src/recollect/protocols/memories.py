@@ -54,6 +54,14 @@ class Statistics:
     tags: Mapping[str, int]  #: the most used of what is live
     oldest: datetime | None
     newest: datetime | None
+    # Of others' memories; a store that counts what a scope holds leaves them out.
+    shared: int = 0  #: live ones that the scope's user can see
+    sharers: int = 0  #: how many users these belong to
+
+    @property
+    def held(self) -> int:
+        """How many memories the scope holds, in whatever state."""
+        return self.live + self.superseded + self.expired + self.deleted
 
 
 class MemoryReads(Protocol):
@@ -131,7 +139,13 @@ class Memories(MemoryReads, Protocol):
         """
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
-        """The memories that a filter admits, by creation time and then id."""
+        """The memories that a filter admits, by creation time and then id.
+
+        They are all of the filter's scope: own ones, or with a reader those that this one sees.
+        """
+
+    def count(self, filter: Filter) -> int:
+        """How many memories a filter admits."""
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""

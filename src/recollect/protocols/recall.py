@@ -43,7 +43,7 @@ class Following(Protocol):
 class Fusion(Protocol):
     """Merges the legs' rankings into one; its repr is its recipe."""
 
-    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+    def __call__(self, rankings: Sequence[Ranking]) -> Sequence[Fused]:
         """Every candidate of every leg, best first."""
 
     def scores(self, rankings: Sequence[Ranking]) -> Mapping[MemoryId, float]:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from datetime import datetime
+from typing import NamedTuple, Protocol
 
 from recollect.concepts import Concept, ConceptName
 from recollect.protocols.search import LexicalStatistics
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
+
+
+class Sighting(NamedTuple):
+    """That somebody can see a memory of another owner; it is another one when that changed."""
+
+    id: MemoryId
+    version: int
+    updated_at: datetime
+    right: Right
 
 
 class Shares(Protocol):
@@ -42,6 +52,9 @@ class Shares(Protocol):
 
     def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids of visible memories that begin so, in order."""
+
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        """The visible memories whose ids come behind one, in their order."""
 
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
         """The most that the reader may do with each of these memories, as far as visible."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.changes import (
     Change,
+    ConflictState,
     Feed,
     LinkState,
     Peer,
@@ -29,7 +30,7 @@ class Gone(NamedTuple):
     digests: tuple[str, ...] = ()
 
 
-SubjectState = History | Gone | LinkState | ShareState
+SubjectState = History | Gone | LinkState | ShareState | ConflictState
 
 
 class Received(NamedTuple):
@@ -41,7 +42,7 @@ class Received(NamedTuple):
     #: Whether the server has exactly this state, so that nothing is left to be told (a replica).
     settled: bool = False
     peer_number: int | None = None  #: the number that it has on the server (a replica)
-    conflict: SyncConflict | None = None  #: to be kept with it
+    conflict: SyncConflict | None = None  #: to be kept and told with it
 
 
 class Settled(NamedTuple):
@@ -55,8 +56,8 @@ class Settled(NamedTuple):
 class Syncing(Protocol):
     """Numbers the changes of a scope, and takes in those of others.
 
-    Every write of a memory, a link or a share is numbered in the same transaction, once a scope has
-    a feed; numbers rise in the order in which transactions become visible.
+    Every write of a memory, a link, a share or a conflict is numbered in the same transaction, once
+    a scope has a feed; numbers rise in the order in which transactions become visible.
     """
 
     def open_feed(self, scope: Scope, epoch: str) -> Feed:
@@ -119,8 +120,10 @@ class Syncing(Protocol):
     def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
         """Keep why the server does not take a change, until the thing changes again."""
 
-    def conflicts(self, scope: Scope, limit: int) -> list[SyncConflict]:
-        """The conflicts that nobody has resolved, oldest first."""
+    # ---- conflicts -----------------------------------------------------------------------------
+
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that nobody has resolved, oldest first; with `every`, all of them."""
 
     def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Take a conflict off the list; False when it is not on it."""
+        """Take a conflict off the list, here and wherever it is synced; False: it is not on it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,7 @@ class DenseLeg:
             candidates=tuple(candidates(answer)),
             floor=answer.mean,
             judge=lambda ids: self._judged(query, space, vector, answer, ids),
+            among=answer.population,
         )
         return ranking, report
 
@@ -126,8 +128,10 @@ def candidates(answer: DenseAnswer) -> list[Candidate]:
     scale = CERTAIN * (variance / (count + _USUAL_COUNT)) ** 0.5
     ids = [near.id for near in answer.nearest]
     cosines = [near.cosine for near in answer.nearest]
-    evidence = [max(0.0, (cosine - answer.mean) / scale) for cosine in cosines]
-    return [*map(Candidate, ids, cosines, [min(1.0, each) for each in evidence], evidence)]
+    above = [(cosine - answer.mean) / scale for cosine in cosines]
+    evidence = [*map(max, repeat(0.0), above)]
+    confidence = [*map(min, repeat(1.0), evidence)]
+    return [*map(Candidate, ids, cosines, confidence, evidence)]
 
 
 def most_confidence(memories: int) -> float:

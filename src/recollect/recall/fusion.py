@@ -9,10 +9,54 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 from recollect.types import Fused, MemoryId, Placing, Ranking
 
 _HARDLY = 1e-9  # at its floor a leg says nothing any more but the order
+
+
+class Merged(Sequence[Fused]):
+    """Every candidate of every leg, best first; each is put together when it is asked for.
+
+    Of some hundreds a recall looks at a few dozen, and only who reads the trace at all of them.
+    """
+
+    def __init__(self, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]) -> None:
+        self._scores = scores
+        self._order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal: by id
+        self._legs = [
+            (
+                ranking.leg,
+                ranking.candidates,
+                {candidate.id: place for place, candidate in enumerate(ranking.candidates)},
+            )
+            for ranking in rankings
+        ]
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @overload
+    def __getitem__(self, place: int) -> Fused: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Fused]: ...
+
+    def __getitem__(self, place: int | slice) -> Fused | list[Fused]:
+        """A candidate, or several, with where every leg placed it."""
+        if isinstance(place, slice):
+            return [*map(self._fused, self._order[place])]
+        return self._fused(self._order[place])
+
+    def _fused(self, id_: MemoryId) -> Fused:
+        placings = {}
+        for leg, candidates, places in self._legs:
+            place = places.get(id_)
+            if place is not None:
+                _, score, confidence, evidence = candidates[place]
+                placings[leg] = Placing(place + 1, score, confidence, evidence)
+        return Fused(id_, self._scores[id_], placings)
 
 
 class _Sum:
@@ -20,16 +64,9 @@ class _Sum:
 
     __slots__ = ()
 
-    def __call__(self, rankings: Sequence[Ranking]) -> list[Fused]:
+    def __call__(self, rankings: Sequence[Ranking]) -> Merged:
         """Every candidate of every leg, best first."""
-        scores = self.scores(rankings)
-        placings: dict[MemoryId, dict[str, Placing]] = {id_: {} for id_ in scores}
-        for ranking in rankings:
-            leg = ranking.leg
-            for rank, (id_, score, confidence, evidence) in enumerate(ranking.candidates, start=1):
-                placings[id_][leg] = Placing(rank, score, confidence, evidence)
-        best = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal ones by id
-        return [Fused(id_, scores[id_], placings[id_]) for id_ in best]
+        return Merged(rankings, self.scores(rankings))
 
     def scores(self, rankings: Sequence[Ranking]) -> dict[MemoryId, float]:
         """The score of every candidate of every leg, in no order."""

@@ -337,5 +337,7 @@ def _nothing(off: str, began: float) -> tuple[Ranking, LegReport]:
 
 def _best(strengths: Mapping[MemoryId, float], count: int) -> dict[MemoryId, float]:
     """The strongest, as far as they have any strength."""
-    ordered = sorted(strengths.items(), key=lambda item: (-item[1], item[0]))
-    return {id_: strength for id_, strength in ordered[:count] if strength > 0.0}
+    strongest = sorted(strengths.values(), reverse=True)[:count]
+    least = strongest[-1] if strongest else math.inf
+    few = [(-x, id_) for id_, x in strengths.items() if x >= least and x > 0.0]
+    return {id_: -x for x, id_ in sorted(few)[:count]}

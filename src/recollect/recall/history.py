@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from recollect import errors, ids
 from recollect.filters import is_expired
 from recollect.protocols import Page, Store
-from recollect.types import Filter, Link, LinkKind, Memory, MemoryId, Scope, State
+from recollect.types import Link, LinkKind, Memory, MemoryId, Scope, State
 
 DEEPEST = 10  # steps of a provenance walk
 
@@ -81,14 +81,18 @@ def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory
 def states(
     store: Store, scope: Scope, memories: Sequence[Memory], now: datetime
 ) -> dict[MemoryId, State]:
-    """Where each of these memories stands at this moment."""
-    links = store.superseding(scope, [memory.id for memory in memories])
+    """Where each of these memories stands at this moment.
+
+    One of another owner that is superseded is not seen at all.
+    """
+    own = [memory.id for memory in memories if memory.owner == scope.user]
+    links = store.superseding(scope, own)
     superseded = {link.target for link in links}
     result = {}
     for memory in memories:
         if memory.deleted_at is not None:
             result[memory.id] = State.DELETED
-        elif memory.id in superseded:
+        elif memory.owner == scope.user and memory.id in superseded:
             result[memory.id] = State.SUPERSEDED
         elif is_expired(memory, now):
             result[memory.id] = State.EXPIRED
@@ -98,23 +102,20 @@ def states(
 
 
 def timeline(
-    store: Store,
-    filter: Filter,
+    browse: Callable[[Page], Sequence[Memory]],
     anchor: Memory | datetime,
     *,
     before: int,
     after: int,
 ) -> Timeline:
-    """The memories that a filter admits next to a memory or a moment, by time."""
+    """The memories of a list next to a memory or a moment, by time."""
     if isinstance(anchor, Memory):
         moment, place = anchor.created_at, (anchor.created_at, anchor.id)
     else:
         # Earlier means strictly before the moment; the empty id comes before every other.
         moment, place = anchor, (anchor, MemoryId(""))
-    earlier = store.browse(filter, Page(limit=before, after=place)) if before else []
-    later = (
-        store.browse(filter, Page(limit=after, after=place, newest_first=False)) if after else []
-    )
+    earlier = browse(Page(limit=before, after=place)) if before else []
+    later = browse(Page(limit=after, after=place, newest_first=False)) if after else []
     return Timeline(
         moment=moment,
         anchor=anchor if isinstance(anchor, Memory) else None,

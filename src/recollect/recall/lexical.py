@@ -71,7 +71,13 @@ class LexicalLeg:
             },
         )
         memories = {match.id: match.load for match in matches}
-        return Ranking(leg=self.name, candidates=tuple(candidates), memories=memories), report
+        ranking = Ranking(
+            leg=self.name,
+            candidates=tuple(candidates),
+            memories=memories,
+            among=statistics.total,
+        )
+        return ranking, report
 
     def _find(
         self, query: Query, terms: Sequence[str], statistics: LexicalStatistics

@@ -15,8 +15,7 @@ class Likeness:
         self._judges = [ranking.judge for ranking in rankings if ranking.judge]
         for ranking in rankings:
             if ranking.judge:
-                for candidate in ranking.candidates:
-                    self._known[candidate.id] = candidate.evidence
+                self._known |= {each.id: each.evidence for each in ranking.candidates}
 
     def learn(self, ids: Sequence[MemoryId]) -> None:
         """Have the legs judge these memories; one that none can judge is like nothing."""

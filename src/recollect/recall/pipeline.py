@@ -20,11 +20,13 @@ from recollect.recall.rerank import Rerank
 from recollect.recall.select import Selection, present
 from recollect.recall.standing import Reading, Standing
 from recollect.recall.supersession import heads
+from recollect.recall.support import support
 from recollect.trace import (
     BelowLimit,
     Dropped,
     Judged,
     LegReport,
+    OnDemand,
     Recollection,
     RerankReport,
     Trace,
@@ -67,8 +69,10 @@ class Recall:
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
+        dropped, considered, limit = choice.dropped, choice.considered, query.limit
         paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
-        hits = self._hits(query, choice, paths, linked=linked)
+        among = max(ranking.among for ranking in rankings)
+        hits = self._hits(query, choice, paths, among, linked=linked)
         watch.lap("links")
         return Recollection(
             query=query,
@@ -78,9 +82,9 @@ class Recall:
                 fusion=repr(self.fusion),
                 adjustments=repr(self.adjustments),
                 selection=repr(self.selection),
-                fused=tuple(fused),
+                fused=OnDemand(lambda: fused),
                 judged=tuple(choice.judged),
-                dropped=tuple(choice.dropped),
+                dropped=OnDemand(lambda: [*dropped, *_below(limit, fused[considered:])]),
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
                 paths=paths,
@@ -102,7 +106,7 @@ class Recall:
         Nobody below them can, whatever is known about it; so it is not even read. Only when one of
         them is dropped, which makes room, are the others considered too.
         """
-        superseded = self._superseded(query, fused) if linked and fused else {}
+        superseded = self._superseded(query, rankings) if linked and fused else {}
         reading = Reading(self.store, query.filter, rankings)
         if superseded or self.rerank:  # a chain, or a reranker, may carry anybody up
             return self._choose_among(query, fused, superseded, reading)
@@ -112,8 +116,6 @@ class Recall:
             return choice
         if any(not isinstance(dropped.reason, BelowLimit) for dropped in choice.dropped):
             return self._choose_among(query, fused, superseded, reading)
-        reason = BelowLimit(limit=query.limit)
-        choice.dropped.extend([Dropped(candidate.id, reason) for candidate in fused[depth:]])
         return choice
 
     def _contenders(self, query: Query, fused: Sequence[Fused], reading: Reading) -> int:
@@ -140,9 +142,9 @@ class Recall:
             return 0.0
         return math.prod(self.adjustments(query, memory, query.filter.now).values())
 
-    def _superseded(self, query: Query, fused: Sequence[Fused]) -> Mapping[MemoryId, MemoryId]:
+    def _superseded(self, query: Query, rankings: Sequence[Ranking]) -> Mapping[MemoryId, MemoryId]:
         """The newest memory of the chain of each superseded candidate."""
-        ids = [candidate.id for candidate in fused]
+        ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
         return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
 
     def _choose_among(
@@ -157,7 +159,8 @@ class Recall:
         if self.rerank:
             judged, report = self.rerank(query, judged, standing.memories)
         chosen, dropped = self.selection(query, judged, standing.memories)
-        return _Choice(judged, chosen, [*standing.dropped, *dropped], standing, report)
+        every = [*standing.dropped, *dropped]
+        return _Choice(judged, chosen, every, len(fused), standing, report)
 
     def _judge(self, query: Query, standing: Standing) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -175,6 +178,7 @@ class Recall:
         query: Query,
         choice: _Choice,
         paths: Mapping[MemoryId, tuple[Step, ...]],
+        among: int,
         *,
         linked: bool,
     ) -> list[Hit]:
@@ -201,6 +205,7 @@ class Recall:
                     attached=added.attached,
                     pointers=added.pointers,
                     path=self._path(candidate, served_for, paths),
+                    support=support(candidate.placings, among),
                 )
             )
         return hits
@@ -223,8 +228,15 @@ class _Choice(NamedTuple):
     judged: list[Judged]
     chosen: list[Judged]
     dropped: list[Dropped]
+    considered: int  #: so many of the best candidates; the others are below the limit
     standing: Standing
     rerank: RerankReport | None = None
+
+
+def _below(limit: int, others: Sequence[Fused]) -> list[Dropped]:
+    """Candidates that nobody had to consider."""
+    reason = BelowLimit(limit=limit)
+    return [Dropped(candidate.id, reason) for candidate in others]
 
 
 def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from recollect import errors, ids
+from recollect.mirrors import is_mirror, mirror_of
 from recollect.protocols import Store
 from recollect.recall import history
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, UserId
@@ -58,6 +59,11 @@ def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) 
     """
     view = eyes(reader, memory.owner, now)
     right = store.rights(view, [memory.id]).get(memory.id)
+    if right is None and _is_copy(store, reader, memory, now):
+        raise errors.NotAllowed(
+            f"memory {memory.id} is {memory.owner}'s, and this machine has a copy to read",
+            hint="Change it on the server that you sync with, if it is shared to be written.",
+        )
     if right is None:
         raise history.not_found(memory.id)
     if right is not Right.WRITE:
@@ -68,13 +74,23 @@ def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) 
     return view
 
 
+def _is_copy(store: Store, reader: UserId, memory: Memory, now: datetime) -> bool:
+    """Whether a memory of somebody else is seen here because it came from a server."""
+    mirrored = eyes(reader, mirror_of(memory.owner, reader), now)
+    return bool(store.visible(mirrored, [memory.id]))
+
+
 def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
     """The deleted memory of somebody else that a reader may bring back, if there is one.
 
     A deleted memory cannot be seen; but who may delete one may undo it.
     """
     prefix = ids.normalise(text)
-    writable = [share for share in store.shared_with(reader) if share.right is Right.WRITE]
+    writable = [
+        share
+        for share in store.shared_with(reader)
+        if share.right is Right.WRITE and not is_mirror(share.owner)
+    ]
     found: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):
         given = [share for share in writable if share.owner == owner]

@@ -74,6 +74,7 @@ class Steps(NamedTuple):
     keep_vector: tuple[str, ...]  #: keep the vector of a job; the first counts those that are new
     copy_vector: tuple[str, ...]  #: give a version the vector of another one
     drop_space: tuple[str, ...]
+    closed: tuple[str, ...]  #: after a version was ended
     indexed: tuple[str, ...]  #: after so many versions with so many terms came into the index
     forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from recollect.changes import (
     Change,
+    ConflictState,
     Feed,
     LinkState,
     ShareState,
@@ -116,6 +117,7 @@ def states_in(read: Read, subjects: Iterable[Subject]) -> dict[Subject, SubjectS
         SubjectKind.MEMORY: _memories_in,
         SubjectKind.LINK: _links_in,
         SubjectKind.SHARE: _shares_in,
+        SubjectKind.CONFLICT: _conflicts_in,
     }
     for kind, names in by_kind(subjects).items():
         found.update(reads[kind](read, names))
@@ -174,6 +176,17 @@ def _shares_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
     found = _by_name(read, "shares_named", names)
     held = {name: rows.to_share(share[1:]) for name, [share] in found.items() if share}
     return {Subject(SubjectKind.SHARE, name): ShareState(held.get(name)) for name in names}
+
+
+def _conflicts_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
+    found = _by_name(read, "conflicts_named", names)
+    known = {name: rows.to_conflict(each[0][1:]) for name, each in found.items() if each}
+    return {
+        Subject(SubjectKind.CONFLICT, name): ConflictState(
+            known[name]._replace(number=0) if name in known else None
+        )
+        for name in names
+    }
 
 
 # ---- noting changes: what follows runs inside a transaction of the caller -----------------------

@@ -108,7 +108,7 @@ class GraphSearchInDatabase(OnDatabase):
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
         asked = parameters | _asked(filter.scope, names) | {"limit": limit}
         found = self._database.read("mentioning_named", asked)
-        standing = _standing(row[:5] for row in found)
+        standing = _standing(found, 0)
         own: set[_Version] = {row[5:] for row in found if row[6] is not None}
         by_number: dict[int, list[_Version]] = {}
         for version in own | self._further(parameters, standing.values(), limit, role):
@@ -145,7 +145,7 @@ class GraphSearchInDatabase(OnDatabase):
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
         found = self._database.read("concepts_named", _asked(filter.scope, names))
-        standing = _standing(row[1:6] for row in found)
+        standing = _standing(found, 1)
         numbers = [n for concept in standing.values() for n in concept.numbers]
         asked = {"concepts": numbers, "limit": limit}
         return self._related(
@@ -191,11 +191,15 @@ class GraphSearchInDatabase(OnDatabase):
         return [_to_relation(row, evidence[row[0]]) for row in found]
 
 
-def _standing(found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
-    """Rows of the `concept` fragment by number, each counted with what stands for it."""
+def _standing(found: Iterable[Sequence[Any]], first: int) -> dict[int, _Standing]:
+    """Concepts by number, each counted with what stands for it.
+
+    Their rows have the `concept` fragment from some column on, most of them the same as another.
+    """
     standing: dict[int, _Standing] = {}
-    for number, name, memories, subjects, merged in found:
-        if number not in standing:
+    for row in found:
+        if row[first] not in standing:
+            number, name, memories, subjects, merged = row[first : first + 5]
             members = json.loads(merged) if isinstance(merged, str) else merged or ()
             numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
             total = (memories + sum(held), subjects + sum(about))
@@ -205,7 +209,7 @@ def _standing(found: Iterable[Sequence[Any]]) -> dict[int, _Standing]:
 
 def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
     """Rows of a name, a `concept`, its label and its kind."""
-    standing = _standing(row[1:6] for row in found)
+    standing = _standing(found, 1)
     for asked, number, *_, label, kind in found:
         yield asked, standing[number].concept(label, kind)
 
@@ -215,7 +219,7 @@ def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
 
     The strongest mentions come first, equally strong ones by name.
     """
-    standing = _standing(row[3:8] for row in found)
+    standing = _standing(found, 3)
     for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
         roles: dict[int, int] = {}
         for _, _, bits, number, *_ in group:

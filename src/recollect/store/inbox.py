@@ -61,7 +61,8 @@ class InboxInDatabase(OnDatabase):
 
 def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove what proposals say of these memories, inside a transaction of the caller."""
-    transaction.change("redact_proposals", {"ids": [*ids], "reason": REDACTED})
+    named = [_json(id_) for id_ in ids]  # as they stand in the JSON that is kept
+    transaction.change("redact_proposals", {"named": named, "reason": REDACTED})
 
 
 def _from_proposal(proposal: Proposal) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class MemoriesInDatabase(OnDatabase):
                 raise errors.DuplicateContent(
                     f"memory {following.known.id} already says exactly this"
                 )
-            versions.close(transaction, following.present, memory.updated_at)
+            versions.close(self._database, transaction, following.present, memory.updated_at)
             secrets.conceal(self._database, transaction, concealed, sealed)
             versions.insert(self._database, transaction, memory, following.known_by)
             secrets.keep(transaction, sealed)
@@ -97,7 +97,7 @@ class MemoriesInDatabase(OnDatabase):
             known = following.known
             if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            versions.close(transaction, following.present, memory.updated_at)
+            versions.close(self._database, transaction, following.present, memory.updated_at)
             versions.insert(self._database, transaction, memory, following.known_by)
             feeds.note_written(transaction, [memory.id])
 
@@ -149,14 +149,18 @@ class MemoriesInDatabase(OnDatabase):
         """The memories that a filter admits, by creation time and then id."""
         beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
         time, after_id = page.after or (None, MemoryId(""))
-        parameters = rows.from_filter(filter) | {
-            "states": sorted(filter.states),
+        parameters = rows.from_filter_and_states(filter) | {
             "limit": page.limit,
             "after_time": beginning if time is None else rows.from_time(time),
             "after_id": after_id,
         }
         statement = "list_newest" if page.newest_first else "list_oldest"
         return [*map(rows.to_memory, self._database.read(statement, parameters))]
+
+    def count(self, filter: Filter) -> int:
+        """How many memories a filter admits."""
+        [[found]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
+        return int(found)
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""

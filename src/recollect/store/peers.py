@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from recollect.changes import ConflictKind, Peer, Subject, SubjectKind, SyncConflict
+from recollect.changes import Peer, Subject, SyncConflict, conflict_subject
 from recollect.protocols import Settled
 from recollect.store import rows
 from recollect.store.database import OnDatabase, Owned, Row
-from recollect.store.feeds import numbers_in
+from recollect.store.feeds import note, numbers_in
 from recollect.types import Scope, UserId
 
 
@@ -24,8 +24,8 @@ class PeersInDatabase(OnDatabase):
 
     def keep_peer(self, scope: Scope, peer: Peer) -> None:
         """Keep how far it has come. With another epoch the numbers of the server are forgotten."""
-        times = {"pulled_at": peer.pulled_at, "pushed_at": peer.pushed_at}
-        kept = asdict(peer) | {name: rows.from_time(time) for name, time in times.items()}
+        names = ("pulled_at", "pushed_at", "shared_at")
+        kept = asdict(peer) | {name: rows.from_time(getattr(peer, name)) for name in names}
         with self._writing(scope) as transaction:
             known = transaction.row("peer")
             if known is not None and _to_peer(known).epoch != peer.epoch:
@@ -55,16 +55,18 @@ class PeersInDatabase(OnDatabase):
             refused = {"number": number, "reason": reason}
             transaction.change("refuse_change", _place(subject) | refused)
 
-    def conflicts(self, scope: Scope, limit: int) -> list[SyncConflict]:
-        """The conflicts that nobody has resolved, oldest first."""
-        found = self._database.read("conflicts", {"owner": scope.user, "limit": limit})
-        return [*map(_to_conflict, found)]
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that nobody has resolved, oldest first; with `every`, all of them."""
+        asked = {"owner": scope.user, "limit": limit, "every": every}
+        return [*map(rows.to_conflict, self._database.read("conflicts", asked))]
 
     def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Take a conflict off the list; False when it is not on it."""
+        """Take a conflict off the list, here and wherever it is synced; False: it is not on it."""
         with self._writing(scope) as transaction:
             resolved = {"number": number, "at": rows.from_time(at)}
-            return bool(transaction.change("resolve_conflict", resolved))
+            found = transaction.rows("resolve_conflict", resolved)
+            note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in found})
+        return bool(found)
 
 
 def _place(subject: Subject) -> dict[str, object]:
@@ -72,7 +74,8 @@ def _place(subject: Subject) -> dict[str, object]:
 
 
 def _to_peer(row: Row) -> Peer:
-    url, user, epoch, cursor, pulled_at, pushed_at, pull_error, push_error = row
+    url, user, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, *shared = row
+    shared_at, shared_error = shared
     return Peer(
         url=url,
         user=UserId(user),
@@ -82,20 +85,8 @@ def _to_peer(row: Row) -> Peer:
         pushed_at=rows.to_optional_time(pushed_at),
         pull_error=pull_error,
         push_error=push_error,
-    )
-
-
-def _to_conflict(row: Row) -> SyncConflict:
-    number, kind, subject_kind, name, served, other, detail, at, resolved_at = row
-    return SyncConflict(
-        number=number,
-        kind=ConflictKind(kind),
-        subject=Subject(SubjectKind(subject_kind), name),
-        served=served,
-        other=other,
-        detail=detail,
-        at=rows.to_time(at),
-        resolved_at=rows.to_end(resolved_at),
+        shared_at=rows.to_optional_time(shared_at),
+        shared_error=shared_error,
     )
 
 
@@ -110,17 +101,12 @@ def keep_numbers(transaction: Owned, numbers: dict[Subject, int]) -> None:
     )
 
 
-def keep_conflict(transaction: Owned, conflict: SyncConflict) -> None:
-    """Put a conflict on the list."""
-    transaction.change(
-        "keep_conflict",
-        {
-            "kind": conflict.kind,
-            "subject_kind": conflict.subject.kind,
-            "subject_name": conflict.subject.name,
-            "served": conflict.served,
-            "other": conflict.other,
-            "detail": conflict.detail,
-            "at": rows.from_time(conflict.at),
-        },
-    )
+def keep_conflict(transaction: Owned, conflict: SyncConflict) -> Subject:
+    """Put a conflict on the list, in place of what is known of the same one; what it is there."""
+    subject = conflict_subject(conflict)
+    found = transaction.rows("conflicts_named", {"names": [subject.name]})
+    known = [rows.to_conflict(columns) for _, *columns in found]
+    kept = rows.from_conflict(conflict._replace(number=known[0].number if known else 0))
+    transaction.change("remove_conflict_named", kept)
+    transaction.change("keep_conflict", kept)
+    return subject

@@ -107,5 +107,5 @@ def keep_vectors(
 
 def _to_job(row: tuple[object, ...]) -> Job:
     number, kind, target, attempts, *columns = row
-    memory = rows.to_memory(columns)
-    return Job(number, kind, target, memory.owner, memory, attempts)  # type: ignore[arg-type]
+    owner = columns[1]  # of a copy not the memory's: it is kept under another name
+    return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from recollect.changes import LinkState, ShareState, Subject, SubjectKind, Verdict
 from recollect.errors import KeyRetired, RecollectError, SupersedeCycle
 from recollect.protocols import Gone, History, Received, Sealed
-from recollect.receipts import Receipts, flaw_of, versions_kept
+from recollect.receipts import Receipts, flaw_of, last_kept, versions_kept
 from recollect.store import feeds, indexing, linking, peers, rows, secrets, versions
 from recollect.store.arriving import Arrivals, hashes_of
 from recollect.store.database import Database, OnDatabase, Owned
@@ -62,11 +62,15 @@ class _Reception:
         if refusal is not None:
             self._receipts.refuse(received, refusal)
             return
-        self._take(received)
+        self._take(received, self._contradicted(received))
         if received.peer_number is not None:
             self._peer_numbers[received.subject] = received.peer_number
-        if received.conflict is not None:
-            peers.keep_conflict(self._transaction, received.conflict)
+
+    def _contradicted(self, received: Received) -> list[Subject]:
+        """Keep the conflict that comes with a state; it changed besides."""
+        if received.conflict is None:
+            return []
+        return [peers.keep_conflict(self._transaction, received.conflict)]
 
     def end(self) -> list[Verdict]:
         """Keep what is new and number what changed; what became of each."""
@@ -107,23 +111,25 @@ class _Reception:
 
     def _tail(self, subject: Subject, state: History) -> list[Sealed]:
         """The sealed records that are not here yet."""
-        kept = versions_kept(self._history(subject), state)
-        return [record for record in state.sealed if record.version > kept]
+        last = last_kept(state, versions_kept(self._history(subject), state))
+        return [record for record in state.sealed if record.version > last]
 
     # ---- what is taken -------------------------------------------------------------------------
 
-    def _take(self, received: Received) -> None:
+    def _take(self, received: Received, besides: Sequence[Subject]) -> None:
         subject, state = received.subject, received.state
         if isinstance(state, Gone):
-            self._take_purge(received, state)
+            self._take_purge(received, state, besides)
             return
         if isinstance(state, History):
             self._take_history(subject, state)
         elif isinstance(state, LinkState):
             self._take_links(subject, state)
-        else:
+        elif isinstance(state, ShareState):
             self._take_share(subject, state)
-        self._receipts.take(received)
+        elif state.conflict is not None:
+            peers.keep_conflict(self._transaction, state.conflict)
+        self._receipts.take(received, besides=besides)
 
     def _history(self, subject: Subject) -> History:
         """What is here of a memory."""
@@ -132,7 +138,7 @@ class _Reception:
         state = self._present.get(subject)
         return state if isinstance(state, History) else _NOTHING
 
-    def _take_purge(self, received: Received, state: Gone) -> None:
+    def _take_purge(self, received: Received, state: Gone, besides: Sequence[Subject]) -> None:
         [id_] = map(MemoryId, received.subject.parts)
         self._keep_new()
         going = feeds.going(self._transaction, [id_])
@@ -142,7 +148,7 @@ class _Reception:
         self.text_is_gone |= bool(had)
         self._present.pop(received.subject, None)
         gone = [*dict.fromkeys([*state.digests, *had])]
-        self._receipts.take(received, gone, besides=[*going])
+        self._receipts.take(received, gone, besides=[*going, *besides])
 
     def _take_history(self, subject: Subject, state: History) -> None:
         present = self._history(subject)
@@ -151,7 +157,7 @@ class _Reception:
         kept = versions_kept(present, state)
         [id_] = map(MemoryId, subject.parts)
         if kept < len(present.versions):
-            versions.remove_behind(self._transaction, id_, kept)
+            versions.remove_behind(self._transaction, id_, last_kept(state, kept))
             said = {memory.content for memory in present.versions[kept:]}
             self.text_is_gone |= not said <= {memory.content for memory in state.versions}
         if kept:
@@ -162,14 +168,14 @@ class _Reception:
 
     def _append(self, state: History, kept: int, *, closed: bool) -> None:
         """Add the versions behind the last that is kept, each when the one before it is closed."""
-        hashes = hashes_of(state)
-        for before, memory in [*pairwise(state.versions)][kept - 1 :]:
+        pairs = zip(pairwise(state.versions), hashes_of(state)[1:], strict=True)
+        for (before, memory), known_by in [*pairs][kept - 1 :]:
             if not closed:
-                versions.close(self._transaction, before, memory.updated_at)
-            known_by = hashes[memory.version - 1]
+                versions.close(self._database, self._transaction, before, memory.updated_at)
             versions.insert(self._database, self._transaction, memory, known_by)
             closed = False
-        records = [record for record in state.sealed if record.version > kept]
+        last = last_kept(state, kept)
+        records = [record for record in state.sealed if record.version > last]
         secrets.keep(self._transaction, records)
 
     def _take_links(self, subject: Subject, state: LinkState) -> None:

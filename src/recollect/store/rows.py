@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 
+from recollect.changes import ConflictKind, Subject, SubjectKind, SyncConflict
+from recollect.mirrors import owner_of
 from recollect.protocols import AuditEntry, Job, LexicalMatch
 from recollect.types import (
     Filter,
@@ -56,11 +58,11 @@ def moment(as_of: datetime | None) -> int:
 
 
 def to_memory(row: Sequence[Any]) -> Memory:
-    """A row of the `columns` fragment as a memory."""
+    """A row of the `columns` fragment as a memory; of a copy, with the name of its owner."""
     created_at = to_time(row[8])
     return Memory(
         id=MemoryId(row[0]),
-        owner=UserId(row[1]),
+        owner=owner_of(row[1]),
         content=row[2],
         category=row[3],
         tags=_to_words(row[4]) if isinstance(row[4], str) else tuple(row[4]),
@@ -162,6 +164,36 @@ def from_share(share: Share) -> dict[str, Any]:
     }
 
 
+def to_conflict(row: Sequence[Any]) -> SyncConflict:
+    """A row of the `conflict` fragment as a conflict."""
+    number, kind, subject_kind, name, served, other, detail, at, resolved_at = row
+    return SyncConflict(
+        number=number,
+        kind=ConflictKind(kind),
+        subject=Subject(SubjectKind(subject_kind), name),
+        served=served,
+        other=other,
+        detail=detail,
+        at=to_time(at),
+        resolved_at=to_end(resolved_at),
+    )
+
+
+def from_conflict(conflict: SyncConflict) -> dict[str, Any]:
+    """A conflict as parameters; one without a number gets the next."""
+    return {
+        "number": conflict.number or None,
+        "kind": conflict.kind,
+        "subject_kind": conflict.subject.kind,
+        "subject_name": conflict.subject.name,
+        "served": conflict.served,
+        "other": conflict.other,
+        "detail": conflict.detail,
+        "at": from_time(conflict.at),
+        "resolved_at": NOT_YET if conflict.resolved_at is None else from_time(conflict.resolved_at),
+    }
+
+
 def from_prefix(prefix: str) -> dict[str, Any]:
     """The parameters between which lies whatever begins so."""
     return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
@@ -201,6 +233,11 @@ def from_filter(filter: Filter) -> dict[str, Any]:
         "project": filter.project,
         "agent": filter.agent,
     }
+
+
+def from_filter_and_states(filter: Filter) -> dict[str, Any]:
+    """The same with the states in which a memory is meant."""
+    return from_filter(filter) | {"states": sorted(filter.states)}
 
 
 # Fifty memories are read on every recall, and most share their tags and provenance with others.

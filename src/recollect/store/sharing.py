@@ -7,7 +7,8 @@ from typing import Any
 
 from recollect import errors
 from recollect.concepts import Concept, ConceptName
-from recollect.protocols import LexicalStatistics
+from recollect.mirrors import is_mirror
+from recollect.protocols import LexicalStatistics, Sighting
 from recollect.store import feeds, rows, seen_concepts
 from recollect.store.database import Database, OnDatabase, Owned, Parameters, Row
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
@@ -73,10 +74,18 @@ class SharingInDatabase(OnDatabase):
         asked = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
         return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", asked)]
 
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        """The visible memories whose ids come behind one, in their order."""
+        asked = rows.from_filter(filter) | {"after": after, "limit": limit}
+        return [
+            Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
+            for id_, version, updated_at, writable in self._database.read("shared_after", asked)
+        ]
+
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
         """The most that the reader may do with each of these memories, as far as visible."""
         found = self._database.read("shared_rights", _asked(filter, ids))
-        return {MemoryId(id_): Right.WRITE if writable else Right.READ for id_, writable in found}
+        return {MemoryId(id_): _right(writable) for id_, writable in found}
 
     def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent terms are among what the reader can see."""
@@ -105,6 +114,10 @@ def visible_statistics(
     return LexicalStatistics(total, length / total if total else 0.0, frequency)
 
 
+def _right(writable: object) -> Right:
+    return Right.WRITE if writable else Right.READ
+
+
 def _asked(filter: Filter, ids: Sequence[MemoryId]) -> dict[str, Any]:
     return rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
 
@@ -119,7 +132,9 @@ def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
         NotAllowed: the reader may not, or not any more.
     """
     asked = rows.from_filter(filter) | {"id": memory.id}
-    found = transaction.row("writable_version", asked)
+    # A copy is changed where it came from: here it would be lost with the next look at the server.
+    copied = is_mirror(filter.scope.user)
+    found = None if copied else transaction.row("writable_version", asked)
     if found is None:
         raise errors.NotAllowed(
             f"{filter.reader!r} may not write the memory {memory.id}",

@@ -164,7 +164,8 @@ def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the vectors and the jobs of every version of these memories."""
     parameters = {"ids": [*ids]}
     transaction.change("forget_vectors", parameters)
-    transaction.change("forget_jobs", parameters)
+    versions = [row for [row] in transaction.rows("rows_of_memories", parameters)]
+    transaction.change("forget_jobs", {"rows": versions})
 
 
 def _same_text(one: Memory, other: Memory, recipe: str) -> bool:

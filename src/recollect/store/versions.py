@@ -24,15 +24,17 @@ def insert(database: Database, transaction: Owned, memory: Memory, known_by: byt
         mentions.belong(transaction, row, memory)
 
 
-def close(transaction: Owned, present: Memory, at: datetime) -> None:
+def close(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
     """End the present version of a memory."""
     place = {"id": present.id, "version": present.version}
-    transaction.change("close_version", place | {"replaced_at": rows.from_time(at)})
+    for [row] in transaction.rows("close_version", place | {"replaced_at": rows.from_time(at)}):
+        for statement in database.steps.closed:
+            transaction.change(statement, {"row": row})
 
 
-def remove_behind(transaction: Owned, id: MemoryId, kept: int) -> None:
+def remove_behind(transaction: Owned, id: MemoryId, version: int) -> None:
     """Remove the versions of a memory behind one."""
-    behind = {"id": id, "version": kept}
+    behind = {"id": id, "version": version}
     found = transaction.rows("rows_behind", behind)
     forgetting.forget_rows(transaction, [row for [row] in found])
     transaction.change("forget_secrets_behind", behind)

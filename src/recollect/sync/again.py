@@ -6,11 +6,18 @@ import itertools
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-from recollect.changes import Subject, link_subject, memory_subject, share_subject
+from recollect.changes import (
+    Subject,
+    conflict_subject,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
 from recollect.protocols import Page, Received, Store
 from recollect.types import Filter, Memory, Scope, State
 
 _AT_ONCE = 100
+_MOST_CONFLICTS = 100_000
 
 
 def tell_everything_again(store: Store, scope: Scope, now: datetime) -> None:
@@ -40,6 +47,7 @@ def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
     yield from dict.fromkeys(links)
     for share in store.shares(scope):
         yield share_subject(share.reader, share.memory, share.tag)
+    yield from map(conflict_subject, store.conflicts(scope, _MOST_CONFLICTS, every=True))
 
 
 def _memories(store: Store, scope: Scope, now: datetime) -> Iterator[Memory]:

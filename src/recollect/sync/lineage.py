@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from recollect.changes import digest
+from recollect.changes import digest, is_same_version
 from recollect.protocols import History, Sealed
 from recollect.types import Memory
 
@@ -16,7 +16,11 @@ class Told(NamedTuple):
 
     memory: Memory
     record: Sealed | None  #: what it says, if it is sensitive
-    digest: str
+
+    @property
+    def digest(self) -> str:
+        """What tells it from every other version."""
+        return digest(self.memory)
 
     @property
     def own_record(self) -> tuple[Sealed, ...]:
@@ -32,7 +36,7 @@ def told(history: History) -> list[Told]:
     record: Sealed | None = None
     for memory in history.versions:
         record = records.get(memory.version, record)
-        found.append(Told(memory, record if memory.sensitive else None, digest(memory)))
+        found.append(Told(memory, record if memory.sensitive else None))
     return found
 
 
@@ -56,6 +60,8 @@ def shared(ours: Sequence[Told], theirs: Sequence[Told], opening: Opening = clos
     count = 0
     for our, their in zip(ours, theirs, strict=False):
         concealed = conceals(our, their, opening) or conceals(their, our, opening)
+        if our.memory.version != their.memory.version:
+            break  # of two numbers the server's holds, and a sealed record is bound to its own
         if not concealed and not is_same(our, their):
             break
         count += 1
@@ -68,7 +74,7 @@ def is_same(one: Told, other: Told) -> bool:
     Two placeholders look alike, so the sealed texts are compared as well, as far as that can be
     done: a text that was sealed anew under another key has another fingerprint.
     """
-    if one.digest != other.digest:
+    if not is_same_version(one.memory, other.memory):
         return False
     if one.record is None or other.record is None or one.record.key_id != other.record.key_id:
         return True

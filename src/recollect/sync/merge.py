@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from recollect.changes import is_same_version
 from recollect.protocols import History, Sealed
 from recollect.sync.fields import Fields, Sealing, fields_of, merged_fields, opening, text_of
 from recollect.sync.lineage import Told, conceals, history_of, says, shared, told
@@ -102,7 +103,10 @@ class _Growing:
 
     def is_told(self, theirs: Sequence[Told]) -> bool:
         """Whether the server has all of it."""
-        return [x.digest for x in self.versions] == [x.digest for x in theirs]
+        return len(self.versions) == len(theirs) and all(
+            is_same_version(our.memory, their.memory)
+            for our, their in zip(self.versions, theirs, strict=True)
+        )
 
 
 # ---- what was sealed afterwards ----------------------------------------------------------------

@@ -9,9 +9,9 @@ from datetime import datetime
 from recollect.changes import Change, Refused, Stale, SubjectKind, Taken, Verdict
 from recollect.errors import InvalidAnswer, RecollectError, SupersedeCycle
 from recollect.protocols import Settled, Store
+from recollect.sync.pages import PAGE_BYTES, size_of
 from recollect.sync.pulling import drop_link
 from recollect.sync.report import SyncReport
-from recollect.sync.server import PAGE_BYTES, size_of
 from recollect.sync.transport import Operation, SyncServer
 from recollect.types import Scope
 

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from recollect.changes import ConflictKind, LinkState, ShareState, Subject, SyncConflict, digest
+from recollect.changes import (
+    ConflictKind,
+    ConflictState,
+    LinkState,
+    ShareState,
+    Subject,
+    SyncConflict,
+    digest,
+)
 from recollect.errors import InvalidChange
 from recollect.protocols import Gone, History, SubjectState
 from recollect.sync.fields import Sealing
@@ -44,6 +52,8 @@ class Reconciliation(NamedTuple):
                 return _links(local, server) if pending else Reconciled(server, settled=True)
             case ShareState(), ShareState():
                 return _shares(local, server) if pending else Reconciled(server, settled=True)
+            case ConflictState(), ConflictState():
+                return _conflicts(local, server) if pending else Reconciled(server, settled=True)
         kind = type(server).__name__
         raise InvalidChange(f"the server says of {subject.kind} {subject.name} that it is a {kind}")
 
@@ -107,6 +117,15 @@ def _shares(local: ShareState, server: ShareState) -> Reconciled:
     rights = [state.share and state.share.right for state in (local, server)]
     same = rights[0] == rights[1]
     return Reconciled(server if same else local, settled=same)
+
+
+def _conflicts(local: ConflictState, server: ConflictState) -> Reconciled:
+    """A conflict that was decided on either side is decided, unless it came up again later."""
+    ours, theirs = local.conflict, server.conflict
+    if ours is None or theirs is None:
+        return Reconciled(server if ours is None else local, settled=ours is None)
+    joined = ConflictState(theirs.joined(ours))
+    return Reconciled(joined, settled=joined == server)
 
 
 def _links(local: LinkState, server: LinkState) -> Reconciled:

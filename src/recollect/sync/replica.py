@@ -23,10 +23,10 @@ from recollect.errors import (
 from recollect.protocols import Store
 from recollect.sync.again import tell_everything_again
 from recollect.sync.fields import Sealing
+from recollect.sync.pages import active_space
 from recollect.sync.pulling import Taking
 from recollect.sync.pushing import Telling
-from recollect.sync.report import SyncReport
-from recollect.sync.server import active_space
+from recollect.sync.report import SyncReport, said
 from recollect.sync.transport import Arrived, Pulled, SyncServer
 from recollect.types import Scope
 
@@ -78,7 +78,7 @@ class Replica:
             self._take_all(report)
         except RecollectError as error:
             report.pull_error = error
-            self._keep(pull_error=_said(error))
+            self._keep(pull_error=said(error))
         else:
             report.pull_error = None
             self._keep(pull_error=None, pulled_at=self.clock())
@@ -157,7 +157,7 @@ class Replica:
             self._look_again(telling.stale, report)
         except RecollectError as error:
             report.push_error = error
-            self._keep(push_error=_said(error))
+            self._keep(push_error=said(error))
             return isinstance(error, FeedRestarted)
         report.stale += len(telling.stale)
         report.push_error = None
@@ -196,8 +196,7 @@ class Replica:
         return peer
 
     def _keep(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
-        self.store.keep_peer(self.scope, replace(self._peer(), **changed))
-
-
-def _said(error: RecollectError) -> str:
-    return f"{error.message} {error.hint}".strip()
+        peer = self._peer()
+        kept = replace(peer, **changed)
+        if kept != peer:  # a round in which nothing happened writes nothing but when it was
+            self.store.keep_peer(self.scope, kept)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from recollect.changes import Peer, Subject, SubjectKind, SyncConflict
 from recollect.errors import RecollectError
-from recollect.types import Memory
+from recollect.types import Memory, UserId
 
 NEVER_SENT = "not sent yet"
 CHANGED = "changed since it was sent"
+
+
+def said(error: RecollectError) -> str:
+    """What is kept of an error for `sync status`."""
+    return f"{error.message} {error.hint}".strip()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,13 +31,21 @@ class SyncReport:
     refused: int = 0  #: own changes that the server does not take; `sync status` says why
     waiting: int = 0  #: what cannot be merged before its key is here
     joined: int = 0  #: memories that say the same and were made on two machines
+    mirrored: int = 0  #: memories that others share, which are new here or changed
+    unmirrored: int = 0  #: memories that others do not share any more: they are gone from here
     pull_error: RecollectError | None = None
     push_error: RecollectError | None = None
+    shared_error: RecollectError | None = None
+
+    @property
+    def error(self) -> RecollectError | None:
+        """Why a part of it could not be done, if one could not."""
+        return self.pull_error or self.push_error or self.shared_error
 
     @property
     def failed(self) -> bool:
         """Whether any part of it could not be done."""
-        return self.pull_error is not None or self.push_error is not None
+        return self.error is not None
 
 
 class PendingChange(NamedTuple):
@@ -51,6 +64,7 @@ class SyncStatus:
     refused: int  #: of those: what the server does not take as it is
     listed: tuple[PendingChange, ...]  #: the oldest of them, one by one; refused ones first
     conflicts: int  #: that nobody has resolved
+    mirrored: Mapping[UserId, int] = field(default_factory=dict)  #: others' memories, by owner
 
     @property
     def waits(self) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from recollect.changes import (
@@ -26,23 +28,21 @@ from recollect.errors import FeedRestarted, InvalidChange, RecollectError
 from recollect.protocols import (
     Gone,
     History,
-    KnownSpace,
     Received,
-    SpaceState,
     Store,
     SubjectState,
 )
 from recollect.sync.lineage import continues
-from recollect.sync.transport import Arrived, Operation, Pulled
-from recollect.types import MemoryId, Scope
+from recollect.sync.pages import PAGE_BYTES, active_space, size_of
+from recollect.sync.sightings import MOST_SEEN, SharedSide
+from recollect.sync.transport import Arrived, Operation, Pulled, SharedMemories, SharedPage
+from recollect.types import MemoryId, Scope, UserId
 
 if TYPE_CHECKING:  # numpy
     from recollect.protocols import Vector
 
 PAGE = 200  # changes at a time, at most
-PAGE_BYTES = 500_000  # of what they say: an answer that any proxy lets through
 _AT_ONCE = 25  # states that are read together: no more than that too many are ever in memory
-_BESIDE_CONTENT = 500  # bytes of a version that are not its content, about
 
 
 def new_epoch() -> str:
@@ -58,6 +58,7 @@ class ServerSide:
     scope: Scope
     #: What may be kept: the same, or what it would have to be; raises a `RecollectError` otherwise.
     admit: Callable[[SubjectState], SubjectState]
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
         """The changes behind a number; with a space key also vectors, if it is the server's too."""
@@ -88,6 +89,19 @@ class ServerSide:
         taken = [each for each in judged if isinstance(each, Received)]
         verdicts = iter(self.store.receive(self.scope, taken) if taken else ())
         return [next(verdicts) if isinstance(each, Received) else each for each in judged]
+
+    def shared(self, mark: str, after: str, limit: int = MOST_SEEN) -> SharedPage:
+        """A page of what others share with the user behind a place."""
+        return self._others().listed(mark, after, limit)
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """What those of these memories say that can be seen; with a space key also vectors."""
+        return self._others().told(owner, ids, space)
+
+    def _others(self) -> SharedSide:
+        return SharedSide(store=self.store, reader=self.scope.user, now=self.clock())
 
     def _feed(self, epoch: str, seen: int) -> Feed:
         """The feed. One that has fewer changes than a replica has seen is not the one it saw.
@@ -152,40 +166,22 @@ class ServerSide:
         if isinstance(asked.state, History):
             if isinstance(present, History) and not continues(asked.state, present):
                 raise InvalidChange(
-                    f"{_named(asked.subject)} would lose versions that the server has",
+                    f"{asked.subject.told} would lose versions that the server has",
                     hint="Sync again: what the server has is merged first.",
                 )
             _check_order(asked.subject, asked.state)
         if self.admit(asked.state) != asked.state:
             raise InvalidChange(
-                f"{_named(asked.subject)} would have to be changed to be kept on the server",
+                f"{asked.subject.told} would have to be changed to be kept on the server",
                 hint="The server has other categories or limits, or another release: give both "
                 "sides the same ones, or update the memory.",
             )
 
 
-def active_space(spaces: Sequence[KnownSpace], key: str | None = None) -> KnownSpace | None:
-    """The space that answers semantic recall, perhaps only if it is a certain one."""
-    found = [each for each in spaces if each.state is SpaceState.ACTIVE]
-    return next((each for each in found if key is None or each.space.key == key), None)
-
-
-def size_of(state: SubjectState) -> int:
-    """About how many bytes it takes to tell a state."""
-    if not isinstance(state, History):
-        return _BESIDE_CONTENT
-    texts = sum(len(memory.content.encode()) for memory in state.versions)
-    sealed = sum(len(record.ciphertext) for record in state.sealed)
-    return texts + sealed * 2 + _BESIDE_CONTENT * (len(state.versions) + len(state.sealed))
-
-
 def _check_order(subject: Subject, state: History) -> None:
-    for place, memory in enumerate(state.versions, start=1):
-        if memory.version != place:
+    """Versions rise; what an import left out may be missing between them."""
+    for before, memory in pairwise(state.versions):
+        if memory.version <= before.version:
             raise InvalidChange(
-                f"{_named(subject)} has the version {memory.version} in the place {place}"
+                f"{subject.told} has the version {memory.version} behind {before.version}"
             )
-
-
-def _named(subject: Subject) -> str:
-    return f"{subject.kind} {' '.join(subject.parts)}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect.changes import Subject, Verdict
 from recollect.protocols import SubjectState
-from recollect.types import MemoryId
+from recollect.types import Memory, MemoryId, Right, UserId
 
 if TYPE_CHECKING:  # numpy
     from recollect.protocols import Vector
@@ -47,6 +48,33 @@ class Pulled(NamedTuple):
     vectors: Mapping[MemoryId, tuple[str, Vector]] = {}
 
 
+class Seen(NamedTuple):
+    """That the user of a replica can see somebody else's memory, and which version of it."""
+
+    owner: UserId
+    id: MemoryId
+    version: int
+    updated_at: datetime
+    right: Right
+
+
+class SharedPage(NamedTuple):
+    """A page of what others share, by owner and then id."""
+
+    seen: tuple[Seen, ...] = ()
+    cursor: str = ""  #: where the next page begins; empty behind the last one
+    unchanged: bool = False  #: the replica has exactly what there is, so nothing is listed
+
+
+class SharedMemories(NamedTuple):
+    """What memories of another owner say."""
+
+    memories: tuple[Memory, ...]
+    settled: int  #: so many of those that were asked for are answered; some cannot be seen
+    #: With the version's digest, in the space asked for.
+    vectors: Mapping[MemoryId, tuple[str, Vector]] = {}
+
+
 class SyncServer(Protocol):
     """A server, as one user's replica sees it."""
 
@@ -63,3 +91,14 @@ class SyncServer(Protocol):
         Raises:
             FeedRestarted: the epoch is not the server's; nothing was taken.
         """
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        """A page of what others share behind a place; None from one of an earlier release.
+
+        The mark says what the replica has; if that is all there is, nothing is listed.
+        """
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """What those of these memories say that can be seen; with a space key also vectors."""

@@ -6,15 +6,16 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import NamedTuple
 
 from recollect import analysis, errors
 from recollect.changes import Subject
 from recollect.filters import is_expired
 from recollect.protocols import History, LexicalStatistics, Sealed
-from recollect.types import Link, LinkKind, Memory, MemoryId, State
+from recollect.types import Link, LinkKind, Memory, MemoryId, State, UserId
 
 #: What an occurrence counts by its column: content, keywords, tags, category, function words.
 COLUMN_WEIGHTS = (1.0, 0.7, 0.7, 0.2, 0.1)
@@ -27,16 +28,29 @@ _row_numbers = itertools.count(1)
 
 
 class Indexed:
-    """The index entry of a version, counted."""
+    """The index entry of a version, made when somebody looks for something."""
 
     def __init__(self, memory: Memory) -> None:
-        self.entry = analysis.entry(memory)
-        self.weights: dict[str, float] = {}  # term -> its occurrences, each counted by its column
-        self.size = 0
+        self._memory = memory
+
+    @cached_property
+    def entry(self) -> analysis.Entry:
+        """What the version is found by."""
+        return analysis.entry(self._memory)
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """By term: its occurrences, each counted by its column."""
+        counted: dict[str, float] = {}
         for column, weight in zip(self.entry[:5], COLUMN_WEIGHTS, strict=True):
             for term in column.split():
-                self.weights[term] = self.weights.get(term, 0.0) + weight
-                self.size += 1
+                counted[term] = counted.get(term, 0.0) + weight
+        return counted
+
+    @cached_property
+    def size(self) -> int:
+        """How many terms it holds, each as often as it occurs."""
+        return sum(len(column.split()) for column in self.entry[:5])
 
 
 class Row(NamedTuple):
@@ -135,13 +149,13 @@ class Holdings:
             sealed=tuple(sorted(sealed, key=lambda record: record.version)),
         )
 
-    def forget_behind(self, subject: Subject, kept: int) -> None:
+    def forget_behind(self, subject: Subject, version: int) -> None:
         """Remove the versions of a memory behind one, and what they kept sealed."""
         [id_] = subject.parts
         self.rows[:] = [
-            row for row in self.rows if row.memory.id != id_ or row.memory.version <= kept
+            row for row in self.rows if row.memory.id != id_ or row.memory.version <= version
         ]
-        self.sealed[:] = [x for x in self.sealed if x.id != id_ or x.version <= kept]
+        self.sealed[:] = [x for x in self.sealed if x.id != id_ or x.version <= version]
 
     def forget(self, gone: frozenset[MemoryId]) -> None:
         """Remove memories with their versions, their links and what they kept sealed."""
@@ -163,6 +177,11 @@ class Holdings:
         if any(identity(link) == identity(kept) for kept in self.links):
             raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
         self.links.append(link)
+
+
+def owned_by(user: UserId, memory: Memory) -> Memory:
+    """The memory as one of a user's."""
+    return memory if memory.owner == user else replace(memory, owner=user)
 
 
 def statistics(rows: Sequence[Row], terms: Sequence[str]) -> LexicalStatistics:

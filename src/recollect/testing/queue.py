@@ -62,7 +62,8 @@ class WorkInMemory(SharesInMemory):
     def _follow(self, before: Holdings, after: Holdings) -> None:
         """Bring all that depends on versions up to a transaction."""
         old, new = ({row.number for row in owned.rows} for owned in (before, after))
-        self._forget(old - new)
+        if old - new:
+            self._forget(old - new)
         for row in after.rows:
             if row.number not in old:
                 self._belong(row, after)

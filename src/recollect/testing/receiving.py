@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from recollect.changes import LinkState, ShareState, Subject, Verdict, digest
 from recollect.errors import KeyRetired, SupersedeCycle
 from recollect.protocols import Gone, History, Received, SpaceState
-from recollect.receipts import Receipts, flaw_of, versions_kept
+from recollect.receipts import Receipts, flaw_of, last_kept, versions_kept
 from recollect.testing.feeds import digests, subject_of
-from recollect.testing.holdings import Holdings, Row
+from recollect.testing.holdings import Holdings, Row, owned_by
 from recollect.testing.inbox import InboxInMemory
 from recollect.testing.queue import is_readable
 from recollect.testing.sharing import shared
@@ -62,11 +62,11 @@ class SyncingInMemory(InboxInMemory, FeedInMemory):
         except (KeyRetired, SupersedeCycle) as error:
             receipts.refuse(received, error)
             return
+        if received.conflict is not None:
+            besides = [*besides, self._keep_conflict(scope, received.conflict)]
         receipts.take(received, gone, besides)
         if received.peer_number is not None:
             self._synced[scope.user].numbers[received.subject] = received.peer_number
-        if received.conflict is not None:
-            self._keep_conflicts(scope, [received.conflict])
 
     def _take(
         self, scope: Scope, owned: Holdings, received: Received
@@ -79,8 +79,10 @@ class SyncingInMemory(InboxInMemory, FeedInMemory):
             self._take_history(scope, owned, received.subject, state)
         elif isinstance(state, LinkState):
             _take_links(owned, received.subject, state)
-        else:
+        elif isinstance(state, ShareState):
             self._take_share(scope, received.subject, state)
+        elif state.conflict is not None:
+            self._keep_conflict(scope, state.conflict)
         return (), ()
 
     def _purge_one(
@@ -97,16 +99,17 @@ class SyncingInMemory(InboxInMemory, FeedInMemory):
     ) -> None:
         present = owned.history(subject)
         kept = versions_kept(present, state)
-        records = [record for record in state.sealed if record.version > kept]
+        last = last_kept(state, kept)
+        records = [record for record in state.sealed if record.version > last]
         for record in records:
             if record.key_id in self._retired:
                 raise KeyRetired(f"the key {record.key_id} was rotated away")
-        owned.forget_behind(subject, kept)
+        owned.forget_behind(subject, last)
         ends = [later.updated_at for later in state.versions[1:]]
         if 0 < kept == len(present.versions) < len(state.versions):
             owned.close(owned.at(None)[state.versions[0].id], ends[kept - 1])
         for memory, end in [*zip(state.versions, [*ends, None], strict=True)][kept:]:
-            owned.insert(replace(memory, owner=scope.user), end)
+            owned.insert(owned_by(scope.user, memory), end)
         owned.sealed.extend(records)
 
     def _take_share(self, scope: Scope, subject: Subject, state: ShareState) -> None:

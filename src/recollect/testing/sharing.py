@@ -10,6 +10,8 @@ from datetime import datetime
 from recollect.changes import Subject, share_subject
 from recollect.errors import MemoryNotFound, NotAllowed
 from recollect.filters import admits
+from recollect.mirrors import is_mirror, owner_of
+from recollect.protocols import Sighting
 from recollect.testing.feeds import FeedsInMemory
 from recollect.testing.holdings import Holdings, Row
 from recollect.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId
@@ -121,7 +123,9 @@ class SharesInMemory(FeedsInMemory):
         held = owned.at(None).get(memory.id)
         present = held.memory if held else None
         hidden = {link.target for link in owned.superseding(None)}
-        is_open = present is not None and filter.as_of is None and present.id not in hidden
+        is_copy = is_mirror(filter.scope.user)
+        is_seen = filter.as_of is None and not is_copy
+        is_open = present is not None and is_seen and present.id not in hidden
         if present is None or not is_open or self._right(filter, present) is not Right.WRITE:
             raise NotAllowed(f"{filter.reader!r} may not write the memory {memory.id}")
         if (present.tags, present.sensitive) != (memory.tags, memory.sensitive):
@@ -129,18 +133,32 @@ class SharesInMemory(FeedsInMemory):
 
     def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
         """Those of these memories that the filter, which has a reader, admits."""
-        return {x.memory.id: x.memory for x in self._admitted(filter) if x.memory.id in ids}
+        found = [row.memory for row in self._admitted(filter) if row.memory.id in ids]
+        return {x.id: replace(x, owner=owner_of(x.owner)) for x in found}
 
     def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids of visible memories that begin so, in order."""
         ids = (row.memory.id for row in self._admitted(filter))
         return sorted(id_ for id_ in ids if id_.startswith(prefix))[:limit]
 
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        """The visible memories whose ids come behind one, in their order."""
+        with self._lock:
+            found = {x.memory.id: x.memory for x in self._admitted(filter) if x.memory.id > after}
+            rights = self.rights(filter, [*found])
+        return [
+            Sighting(id_, found[id_].version, found[id_].updated_at, rights[id_])
+            for id_ in sorted(found)
+        ][:limit]
+
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
         """The most that the reader may do with each of these memories, as far as visible."""
         with self._lock:
-            found = self.visible(filter, ids)
-            rights = {id_: self._right(filter, memory) for id_, memory in found.items()}
+            rights = {
+                row.memory.id: self._right(filter, row.memory)
+                for row in self._admitted(filter)
+                if row.memory.id in ids
+            }
         return {id_: right for id_, right in rights.items() if right is not None}
 
 

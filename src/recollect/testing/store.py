@@ -13,6 +13,7 @@ from typing import Self
 
 from recollect import errors
 from recollect.filters import says_more
+from recollect.mirrors import owner_of
 from recollect.protocols import (
     Finding,
     History,
@@ -33,6 +34,7 @@ from recollect.testing.holdings import (
     bm25,
     identity,
     most,
+    owned_by,
     statistics,
     when_made,
 )
@@ -95,7 +97,7 @@ class MemoryStore(
                 return AlreadyKnown(memory=known)
             if memory.id in owned.at(None):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            owned.insert(replace(memory, owner=scope.user))
+            owned.insert(owned_by(scope.user, memory))
             for link in links:
                 owned.link(link)
         return Stored(memory=memory)
@@ -120,7 +122,7 @@ class MemoryStore(
                 else:
                     ends = [later.updated_at for later in history.versions[1:]]
                     for memory, end in zip(history.versions, [*ends, None], strict=True):
-                        owned.insert(replace(memory, owner=scope.user), end)
+                        owned.insert(owned_by(scope.user, memory), end)
                     outcomes.append(Stored(memory=present))
         return outcomes
 
@@ -143,7 +145,7 @@ class MemoryStore(
             owned.close(present, memory.updated_at)
             for earlier in concealed:
                 owned.conceal(replace(earlier, owner=scope.user))
-            owned.insert(replace(memory, owner=scope.user))
+            owned.insert(owned_by(scope.user, memory))
             for link in links:
                 owned.link(link)
 
@@ -199,15 +201,22 @@ class MemoryStore(
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
-        owned = self._read(filter.scope)
-        states = owned.states(filter.as_of, filter.now)
-        held = [row.memory for row in self._admitted(filter)]
-        found = [memory for memory in held if states[memory.id] in filter.states]
+        found = self._in_states(filter)
         found.sort(key=when_made, reverse=page.newest_first)
         if page.after is not None:
             beyond = operator.lt if page.newest_first else operator.gt
             found = [memory for memory in found if beyond(when_made(memory), page.after)]
         return found[: page.limit]
+
+    def count(self, filter: Filter) -> int:
+        """How many memories a filter admits."""
+        return len(self._in_states(filter))
+
+    def _in_states(self, filter: Filter) -> list[Memory]:
+        states = self._read(filter.scope).states(filter.as_of, filter.now)
+        held = [row.memory for row in self._admitted(filter)]
+        meant = [memory for memory in held if states[memory.id] in filter.states]
+        return [replace(memory, owner=owner_of(memory.owner)) for memory in meant]
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""
@@ -291,7 +300,7 @@ class MemoryStore(
         for _, memory, _, indexed in self._admitted(filter):
             held = len(indexed.weights.keys() & {*terms}) if indexed else 0
             if indexed and held and held >= wanted:
-                load = partial(replace, memory)
+                load = partial(replace, memory, owner=owner_of(memory.owner))
                 match = LexicalMatch(memory.id, memory.content, *indexed.entry, load)
                 found.append((score(indexed), match))
         found.sort(key=lambda match: -match[0])  # stable: equal scores stay in the order of writing

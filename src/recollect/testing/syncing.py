@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.changes import (
     Change,
+    ConflictState,
     Feed,
     LinkState,
     Peer,
@@ -16,6 +17,7 @@ from recollect.changes import (
     Subject,
     SubjectKind,
     SyncConflict,
+    conflict_subject,
     memory_subject,
 )
 from recollect.protocols import Gone, Settled, SubjectState
@@ -54,6 +56,7 @@ class FeedInMemory(VectorsInMemory):
                     *(memory_subject(memory.id) for memory in held),
                     *(subject_of(link) for link in sorted(owned.links, key=age)),
                     *(shared(share) for share in self.shares(scope)),
+                    *map(conflict_subject, self._synced[scope.user].conflicts),
                 ]
                 self._feeds[scope.user] = NumberedChanges(epoch)
                 self._note(scope, dict.fromkeys(subjects, ()))
@@ -102,6 +105,10 @@ class FeedInMemory(VectorsInMemory):
         if subject.kind is SubjectKind.SHARE:
             held = (share for share in self.shares(scope) if shared(share) == subject)
             return ShareState(next(held, None))
+        if subject.kind is SubjectKind.CONFLICT:
+            kept = self._synced[scope.user].conflicts
+            same = (x._replace(number=0) for x in kept if conflict_subject(x) == subject)
+            return ConflictState(next(same, None))
         history = owned.history(subject)
         known = self._changes(scope).get(subject)
         return history if history.versions else Gone(known.gone if known else ())
@@ -143,22 +150,29 @@ class FeedInMemory(VectorsInMemory):
             if subject in known and known[subject].number == number:
                 known[subject] = known[subject]._replace(refused=reason)
 
-    def _keep_conflicts(self, scope: Scope, conflicts: Iterable[SyncConflict]) -> None:
+    def _keep_conflict(self, scope: Scope, conflict: SyncConflict) -> Subject:
+        """Put a conflict on the list, in place of what is known of the same one."""
         kept = self._synced[scope.user].conflicts
-        for conflict in conflicts:
+        subject = conflict_subject(conflict)
+        places = [place for place, each in enumerate(kept) if conflict_subject(each) == subject]
+        if places:
+            kept[places[0]] = conflict._replace(number=kept[places[0]].number)
+        else:
             kept.append(conflict._replace(number=len(kept) + 1))
+        return subject
 
-    def conflicts(self, scope: Scope, limit: int) -> list[SyncConflict]:
-        """The conflicts that nobody has resolved, oldest first."""
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that nobody has resolved, oldest first; with `every`, all of them."""
         with self._lock:
             kept = self._synced[scope.user].conflicts
-            return [conflict for conflict in kept if conflict.resolved_at is None][:limit]
+            return [each for each in kept if every or each.resolved_at is None][:limit]
 
     def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Take a conflict off the list; False when it is not on it."""
+        """Take a conflict off the list, here and wherever it is synced; False: it is not on it."""
         with self._lock:
             kept = self._synced[scope.user].conflicts
             if not 1 <= number <= len(kept) or kept[number - 1].resolved_at is not None:
                 return False
             kept[number - 1] = kept[number - 1]._replace(resolved_at=at)
+            self._note(scope, {conflict_subject(kept[number - 1]): ()})
             return True

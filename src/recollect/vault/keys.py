@@ -9,6 +9,7 @@ import hmac
 import os
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 from recollect.errors import InvalidVaultKey
@@ -18,9 +19,9 @@ _SEPARATOR = re.compile(r"[\s,]+")
 _COMMENT = re.compile(r"#.*")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Key:
-    """One key. What encrypts and what makes fingerprints are both derived from it."""
+    """One key. What encrypts and what makes fingerprints are both derived from it, once."""
 
     material: bytes = field(repr=False)
 
@@ -35,17 +36,17 @@ class Key:
         """A random key."""
         return cls(os.urandom(KEY_BYTES))
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Its name, which tells nothing about it."""
         return self._derived(b"name")[:8].hex()
 
-    @property
+    @cached_property
     def for_encryption(self) -> bytes:
         """What encrypts."""
         return self._derived(b"encryption")
 
-    @property
+    @cached_property
     def for_fingerprints(self) -> bytes:
         """What makes fingerprints."""
         return self._derived(b"fingerprints")

@@ -9,7 +9,7 @@ from recollect import analysis
 from recollect.app import Recollect
 from recollect.recall.parse import LARGEST_POOL
 from recollect.recall.supersession import heads
-from recollect.types import Link, LinkKind, Memory, MemoryId, State
+from recollect.types import Link, LinkKind, Memory, MemoryId, State, Whose
 
 #: Links that say: whoever reads the source will want the target.
 TELLING = frozenset(LinkKind) - {LinkKind.SUPERSEDES}
@@ -60,7 +60,9 @@ def read(app: Recollect) -> Holdings:
 
 def _listed(app: Recollect, state: State) -> Iterator[Memory]:
     last = None
-    while page := app.list(limit=LARGEST_POOL, after=last, newest_first=False, states=[state]):
+    while page := app.list(
+        limit=LARGEST_POOL, after=last, newest_first=False, states=[state], owner=Whose.ME
+    ):
         yield from page
         last = page[-1].id
 

@@ -16,7 +16,7 @@ from recollect.interfaces.cli import guard, lazy, options, secret
 from recollect.interfaces.cli.session import Session
 from recollect.remember.pipeline import PurgePlan
 from recollect.store_name import StoreFile
-from recollect.types import Memory, MemoryId, Provenance, State, Stored
+from recollect.types import Memory, MemoryId, Provenance, State, Stored, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -323,7 +323,9 @@ def _each(
 
 def _deleted(app: Recollect) -> list[MemoryId]:
     ids: list[MemoryId] = []
-    while page := app.list(limit=_PAGE, after=ids[-1] if ids else None, states=[State.DELETED]):
+    while page := app.list(
+        limit=_PAGE, after=ids[-1] if ids else None, states=[State.DELETED], owner=Whose.ME
+    ):
         ids += [memory.id for memory in page]
     return ids
 

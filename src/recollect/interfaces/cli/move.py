@@ -27,7 +27,10 @@ def export_memories(
     ] = "-",
     as_json: options.Json = False,
 ) -> None:
-    """Write every memory, version and link as JSON Lines."""
+    """Write every memory, version and link as JSON Lines.
+
+    What others share is not in it: it is theirs to export.
+    """
     run = Session.of(ctx, as_json=as_json)
     app_or_none = run.find()
     if app_or_none is None:
@@ -74,10 +77,14 @@ def import_memories(
 
 def _reply_exported(run: Session, file: str, done: Exported) -> None:
     """Say what was written, where it does not mix with what was written."""
+    many = lazy.render.many
     if file != lazy.lines.STANDARD:
-        many = lazy.render.many
         counted = f"{many(done.memories, 'memory', 'memories')} and {many(done.links, 'link')}"
         run.say({"file": file, **dataclasses.asdict(done)}, f"Exported {counted} to {file}")
+    if done.shared and not run.as_json:
+        left_out = many(done.shared, "memory", "memories")
+        are = "is" if done.shared == 1 else "are"
+        run.note(f"note: {left_out} shared with you {are} not in it")
 
 
 def _summary(done: Imported) -> str:

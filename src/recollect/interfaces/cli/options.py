@@ -13,7 +13,7 @@ from recollect.config import Configuration, Settings
 from recollect.errors import RecollectError
 from recollect.interfaces import times
 from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL
-from recollect.requests import DraftFields, FilterFields
+from recollect.requests import DraftFields, FilterFields, ListFields
 from recollect.types import LinkKind, SortBy, State, Trust
 
 
@@ -99,6 +99,10 @@ AsOf = Annotated[str | None, typer.Option("--as-of", help="What was known at thi
 OfSession = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
 OfProject = Annotated[str | None, typer.Option("--project", help="Only of this project.")]
 OfAgent = Annotated[str | None, typer.Option("--agent", help="Only of this agent.")]
+OfOwner = Annotated[
+    str | None,
+    typer.Option("--owner", help="Only of `me`, of `others`, or of this user, who shares them."),
+]
 InStates = Annotated[
     list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
 ]
@@ -163,6 +167,11 @@ def filter_fields(
         "states": states or None,
     }
     return cast("FilterFields", given(fields))
+
+
+def list_fields(**said: Any) -> ListFields:  # noqa: ANN401  as `filter_fields` has them
+    """The same for memories that are listed: their `owner` too."""
+    return cast("ListFields", filter_fields(**said))
 
 
 def given(fields: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from recollect.interfaces.cli.session import Session
 from recollect.recall import paths
 from recollect.recall.attach import one_line
 from recollect.recall.paths import Labels
-from recollect.requests import FilterFields, QueryFields
+from recollect.requests import ListFields, QueryFields
 from recollect.trace import Recollection
 from recollect.types import Link, Memory, MemoryId, State
 
@@ -116,12 +116,16 @@ def list_memories(
     session: options.OfSession = None,
     project: options.OfProject = None,
     agent: options.OfAgent = None,
+    owner: options.OfOwner = None,
     state: options.InStates = None,
     as_json: options.Json = False,
 ) -> None:
-    """Show memories, the newest first."""
+    """Show memories, the newest first.
+
+    The own ones, and with their owner those that others share.
+    """
     run = Session.of(ctx, as_json=as_json)
-    fields = options.filter_fields(
+    fields = options.list_fields(
         categories=category,
         tags=tag,
         since=since,
@@ -131,6 +135,7 @@ def list_memories(
         session=session,
         project=project,
         agent=agent,
+        owner=owner,
     )
     app_or_none = run.find()
     if app_or_none is None:
@@ -142,7 +147,7 @@ def list_memories(
     run.reply_rows(
         {"memories": lazy.machine.memories(found, states)},
         found,
-        lambda: lazy.render.memories(found, states),
+        lambda: lazy.render.memories(found, states, app.scope.user),
         _NOTHING_LISTED,
     )
 
@@ -208,12 +213,16 @@ def timeline(
     before: options.Before = 5,
     after: options.After = 5,
     session: options.OfSession = None,
+    owner: options.OfOwner = None,
     same_session: Annotated[
         bool, typer.Option("--same-session", help="Only of the session of that memory.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Show what was remembered around a memory or a moment."""
+    """Show what was remembered around a memory or a moment.
+
+    By this user, and by others as far as they share it.
+    """
     run = Session.of(ctx, as_json=as_json)
     now = datetime.now(UTC)
     moment = None
@@ -224,15 +233,16 @@ def timeline(
         run.reply_empty({"moment": moment, "anchor": None, "before": [], "after": []})
         return
     with app_or_none as app:
-        fields: FilterFields = {} if session is None else {"session": session}
+        fields = options.list_fields(session=session, owner=owner)
         if same_session:
-            fields = {"session": _session_of(app, None if moment else around)}
+            fields = _same_session(app, None if moment else around, fields)
         answer = app.timeline(moment or str(around), before=before, after=after, **fields)
-    run.reply(lazy.machine.timeline(answer), lambda: [lazy.render.timeline(answer)])
+    user = app.scope.user
+    run.reply(lazy.machine.timeline(answer), lambda: [lazy.render.timeline(answer, user)])
 
 
 def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
-    """Count what is stored."""
+    """Count what is stored, and what others share."""
     run = Session.of(ctx, as_json=as_json)
     place = {"store": str(run.place)}
     app_or_none = run.find()
@@ -314,10 +324,11 @@ def _lines(app: Recollect, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryI
     return lines
 
 
-def _session_of(app: Recollect, id_: str | None) -> str:
+def _same_session(app: Recollect, id_: str | None, fields: ListFields) -> ListFields:
+    """The session of a memory; others may have one of that name, so its owner belongs to it."""
     if id_ is None:
         raise InvalidInput("--same-session needs a memory", hint="Give an id, or --session NAME.")
     memory = app.get(id_)
     if memory.provenance.session is None:
         raise InvalidInput(f"memory {memory.id} does not say which session it comes from")
-    return memory.provenance.session
+    return {"owner": memory.owner, **fields, "session": memory.provenance.session}

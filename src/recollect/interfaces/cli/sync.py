@@ -13,7 +13,7 @@ import typer
 from pydantic import SecretStr
 
 from recollect.app import Recollect
-from recollect.errors import InvalidInput, PeerNotFound, RecollectError
+from recollect.errors import InvalidInput, PeerNotFound
 from recollect.interfaces import lines
 from recollect.interfaces.cli import lazy, options
 from recollect.interfaces.cli.guard import exit_code, guarded, tell
@@ -151,7 +151,7 @@ def resolve(
 @app.command("disconnect")
 @guarded
 def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
-    """Sync no more; the memories stay, here and there."""
+    """Sync no more; your memories stay, here and there, and those of others are removed here."""
     from recollect.interfaces.syncing import connecting  # noqa: PLC0415  likewise
 
     run = Session.of(ctx, as_json=as_json)
@@ -189,10 +189,10 @@ def watch(ctx: typer.Context, as_json: options.Json = False) -> None:
     with _synced(run) as memories:
         while True:
             report = _round(run, memories, quiet=True)
-            if as_json or report.pulled or report.pushed or report.refused:
+            if as_json or report.pulled or report.pushed or report.refused or report.mirrored:
                 _reply(run, report)
                 sys.stdout.flush()
-            if error := _error(report):
+            if error := report.error:
                 tell(error, as_json=as_json)
             time.sleep(every)
 
@@ -243,7 +243,7 @@ def _now(run: Session) -> None:
         report = _round(run, memories)
     run.see_to_work()
     _reply(run, report)
-    if error := _error(report):
+    if error := report.error:
         tell(error, as_json=run.as_json)
         raise typer.Exit(exit_code(error))
 
@@ -274,10 +274,6 @@ def _turn(run: Session) -> Iterator[None]:
                 yield
                 return
         time.sleep(_WAITED)
-
-
-def _error(report: SyncReport) -> RecollectError | None:
-    return report.pull_error or report.push_error
 
 
 def _reply(run: Session, report: SyncReport) -> None:

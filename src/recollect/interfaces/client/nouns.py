@@ -123,4 +123,6 @@ def statistics(said: a.CountAnswer) -> Statistics:
         tags=said.tags,
         oldest=said.oldest,
         newest=said.newest,
+        shared=said.shared,
+        sharers=said.sharers,
     )

@@ -116,6 +116,7 @@ def _hit(said: a.HitAnswer) -> Hit:
             for pointer in said.pointers
         ),
         path=_path(said.path),
+        support=said.support,
     )
 
 

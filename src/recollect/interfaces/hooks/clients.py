@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from recollect.config import agent_folder
 from recollect.interfaces.hooks.commands import SCRIPT, Commands
 
 NAME = "recollect"  #: of the MCP server
@@ -88,7 +89,7 @@ def is_hook(value: object) -> bool:
 
 def _claude(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFile]:
     """The hooks; in a project also the server. That of the user is for `claude mcp add` to add."""
-    home = Path.home() / ".claude"
+    home = agent_folder("CLAUDE_CONFIG_DIR", ".claude")
     # What is only for this machine does not belong into the repository.
     settings = folder / ".claude" / "settings.local.json"
     hooks = tuple(
@@ -122,8 +123,8 @@ def _cursor(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFil
 
 
 def _codex(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFile]:
-    above = Path.home() if scope is Scope.USER else folder
-    return [_serving(above / ".codex" / "config.toml", "mcp_servers", commands.mcp)]
+    home = agent_folder("CODEX_HOME", ".codex") if scope is Scope.USER else folder / ".codex"
+    return [_serving(home / "config.toml", "mcp_servers", commands.mcp)]
 
 
 def _gemini(scope: Scope, folder: Path, commands: Commands) -> Sequence[AgentFile]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from recollect.errors import InvalidAgentFile
 from recollect.interfaces.hooks.clients import AgentFile
+from recollect.interfaces.hooks.commands import SCRIPT
 from recollect.interfaces.hooks.entries import added, removed
 
 _LARGEST = 10_000_000  # bytes
@@ -153,6 +154,14 @@ def checked(path: Path, within: Path) -> Path:
     if not os.access(above, os.W_OK):
         raise InvalidAgentFile(f"{str(above)!r} may not be written", hint="Check whose it is.")
     return real
+
+
+def has_hooks(path: Path) -> bool:
+    """Whether a file has any of our hooks."""
+    try:
+        return SCRIPT.encode() in (_read(path) or b"")
+    except InvalidAgentFile:
+        return False
 
 
 def write_private(path: Path, text: str) -> None:

@@ -18,14 +18,12 @@ from recollect.config import Settings, state_folder
 from recollect.errors import FileMissing, InvalidSetting
 from recollect.interfaces.hooks.clients import AgentFile, Client, Scope, files
 from recollect.interfaces.hooks.commands import Commands
-from recollect.interfaces.hooks.files import Change, Record, write_private
+from recollect.interfaces.hooks.files import Change, Record, has_hooks, write_private
 from recollect.store_name import StoreFile, absolute
 from recollect.types import Access
 
 _LABEL = "hooks"  # of the key that they use
 _KEPT_PORTS = range(10_000, 20_000)
-_KNOWN_EMBEDDERS = ("local", "none")
-_SURE = 0.85  # with embeddings of which nothing is known; see ADR 0035
 
 
 def folder() -> Path:
@@ -89,7 +87,7 @@ class Installer:
     def uninstall(self, changes: Sequence[Change]) -> list[Path]:
         """Make the changes; where the files are kept as they were."""
         backups = self._apply(changes, installing=False)
-        if not any(path.parent.name == ".claude" for path in self._record.files()):
+        if not any(map(has_hooks, self._record.files())):
             for name in ("config.json", "key"):
                 (self._folder / name).unlink(missing_ok=True)
         return backups
@@ -131,7 +129,7 @@ class Installer:
             port = address.port if address and address.port else _free_port()
             own = {"url": f"http://127.0.0.1:{port}", "serve": self._commands.serve(port)}
         key = self._key or (None if self._wanted.url else self._own_key())
-        return _floors(self._wanted) | known | own | {"key_file": str(key) if key else None}
+        return known | own | {"key_file": str(key) if key else None}
 
     def _known(self) -> dict[str, Any]:
         try:
@@ -166,13 +164,6 @@ def _options(wanted: Wanted) -> tuple[str, ...]:
     if wanted.config is not None:
         said += ["--config", str(wanted.config.absolute())]
     return tuple(said)
-
-
-def _floors(wanted: Wanted) -> dict[str, Any]:
-    """How certain a memory must be. Another encoder is not alike in the same numbers as ours."""
-    if wanted.url is not None or wanted.settings.embedder in _KNOWN_EMBEDDERS:
-        return {}
-    return {"least_similarity": 0, "least_confidence": _SURE}
 
 
 def _check_url(url: str, *, has_key: bool) -> None:

@@ -53,7 +53,7 @@ def _documents() -> dict[str, dict[str, Any]]:
         },
         # A folder that is offered as a marketplace of one plugin can be installed from.
         ".claude-plugin/marketplace.json": {
-            "name": NAME,
+            **about,
             "owner": {"name": "Recollect"},
             "plugins": [{**about, "source": "./"}],
         },

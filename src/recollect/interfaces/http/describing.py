@@ -290,8 +290,10 @@ def of_export(media_type: str) -> dict[str, Any]:
     return {
         "name": "export",
         "operation_id": "export",
-        "summary": "Every memory, version and link as JSON Lines, as `recollect export` writes it.",
-        "description": "What is sensitive stays encrypted. Needs a key with read access.",
+        "summary": "Every memory, version and link of yours as JSON Lines, as `recollect export` "
+        "writes it.",
+        "description": "What others share with you is not in it; the header counts it. What is "
+        "sensitive stays encrypted. Needs a key with read access.",
         "tags": ["memory"],
         "responses": {
             HTTPStatus.OK: {

@@ -47,6 +47,7 @@ _HIT: Data = {
     "rank": 1,
     "score": 0.87,
     "confidence": 0.9,
+    "support": 0.52,
     "memory": _MEMORY,
     "placings": {"lexical": _PLACING},
     "factors": {"importance": 0.85},
@@ -129,6 +130,7 @@ REQUESTS: dict[str, Data] = {
         "epoch": _EPOCH,
         "operations": [{"subject": _SUBJECT, "base": 0, "state": _HISTORY}],
     },
+    "sync_shared_memories": {"owner": "grace", "memories": [_MEMORY["id"]], "space": None},
 }
 
 #: By verb: its answer.
@@ -259,6 +261,27 @@ ANSWERS: dict[str, Data] = {
         "verdicts": [
             {"verdict": "taken", "number": 43, "code": None, "message": None, "hint": None}
         ],
+    },
+    "sync_shared": {
+        "user": "ada",
+        "unchanged": False,
+        "seen": [
+            {
+                "owner": "grace",
+                "memory": _MEMORY["id"],
+                "version": 1,
+                "updated_at": _NOON,
+                "right": "read",
+            }
+        ],
+        "cursor": "",
+    },
+    "sync_shared_memories": {
+        "user": "ada",
+        "owner": "grace",
+        "settled": 1,
+        "memories": [{"memory": _MEMORY["id"], "version": _VERSION}],
+        "vectors": [],
     },
 }
 

@@ -32,6 +32,7 @@ class Told:
 
 _SPAN = {"created_from": "ISO 8601", "created_to": ""}
 _READER = {"reader": "user name"}
+_OWNER = {"owner": "me, others or a name"}
 
 #: By the name of the verb.
 TOOLS: dict[str, Told] = {
@@ -72,6 +73,7 @@ TOOLS: dict[str, Told] = {
         fields={
             "categories": "",
             "tags": "",
+            **_OWNER,
             **_SPAN,
             "limit": "",
             "after": "`next` of the page before",
@@ -119,7 +121,7 @@ TOOLS: dict[str, Told] = {
     ),
     "timeline": Told(
         says="Show what was remembered before and after a memory or a moment.",
-        fields={"around": "id or ISO 8601", "before": "", "after": ""},
+        fields={"around": "id or ISO 8601", "before": "", "after": "", "owner": ""},
         answer=s.TimelineShown,
         show=s.around,
     ),

@@ -129,6 +129,7 @@ class CountShown(Shown):
     expired: int
     deleted: int
     categories: dict[str, int]
+    shared: int
 
 
 class SecretShown(Shown):

@@ -100,6 +100,7 @@ def _counted(answer: a.CountAnswer) -> str:
     counts = {state: getattr(answer, state) for state in _STATES}
     lines = [", ".join(f"{count:,} {state}" for state, count in counts.items() if count)]
     lines += [", ".join(f"{count:,} {name}" for name, count in answer.categories.items())]
+    lines += [f"{answer.shared:,} shared by others"] if answer.shared else []
     return "\n".join(filter(None, lines)) or "Nothing is stored yet."
 
 

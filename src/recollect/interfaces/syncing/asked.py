@@ -7,12 +7,22 @@ from __future__ import annotations
 
 from recollect.app import Recollect
 from recollect.interfaces.syncing import reading, telling
-from recollect.interfaces.syncing.wire import PullAnswer, PullRequest, PushAnswer, PushRequest
+from recollect.interfaces.syncing.wire import (
+    PullAnswer,
+    PullRequest,
+    PushAnswer,
+    PushRequest,
+    SharedAnswer,
+    SharedMemoriesAnswer,
+    SharedMemoriesRequest,
+    SharedRequest,
+)
 from recollect.interfaces.verbs.admin_table import EVERY_VERB
 from recollect.interfaces.verbs.table import Verb
 from recollect.types import Access
 
 PATH = "/sync/changes"
+SHARED_PATH = "/sync/shared"
 
 
 def _pull(app: Recollect, asked: PullRequest) -> PullAnswer:
@@ -24,6 +34,17 @@ def _push(app: Recollect, asked: PushRequest) -> PushAnswer:
     user = app.scope.user
     operations = [reading.operation(each, user) for each in asked.operations]
     return telling.verdicts(app.sync_server().push(asked.epoch, operations), user)
+
+
+def _shared(app: Recollect, asked: SharedRequest) -> SharedAnswer:
+    found = app.sync_server().shared(asked.mark, asked.after, asked.limit)
+    return telling.shared(found, app.scope.user)
+
+
+def _shared_memories(app: Recollect, asked: SharedMemoriesRequest) -> SharedMemoriesAnswer:
+    owner, ids = reading.shared_with_ids(asked)
+    found = app.sync_server().shared_memories(owner, ids, asked.space)
+    return telling.shared_memories(found, owner, app.scope.user)
 
 
 PULL = Verb(
@@ -51,6 +72,30 @@ PUSH = Verb(
     tool=None,
     command="sync",
 )
-SYNC_VERBS = (PULL, PUSH)
+SHARED = Verb(
+    name="sync_shared",
+    says="What others share with you, by owner and id: which version, and what you may do with it.",
+    request=SharedRequest,
+    answer=SharedAnswer,
+    run=_shared,
+    access=Access.READ,
+    method="GET",
+    path=SHARED_PATH,
+    tool=None,
+    command="sync",
+)
+SHARED_MEMORIES = Verb(
+    name="sync_shared_memories",
+    says="What memories of another owner say, as far as they are shared with you.",
+    request=SharedMemoriesRequest,
+    answer=SharedMemoriesAnswer,
+    run=_shared_memories,
+    access=Access.READ,
+    method="POST",
+    path=SHARED_PATH,
+    tool=None,
+    command="sync",
+)
+SYNC_VERBS = (PULL, PUSH, SHARED, SHARED_MEMORIES)
 #: Everything that a server is asked for.
 SERVED = (*EVERY_VERB, *SYNC_VERBS)

@@ -84,11 +84,10 @@ class Keeping:
 
             with server_of(app) as server:
                 report = app.sync_with(server)
-        error = report.pull_error or report.push_error
-        if error is None:
+        if report.error is None:
             self._failures = 0
         else:
-            self._failed(error.message)
+            self._failed(report.error.message)
 
     def _failed(self, why: str) -> None:
         self._failures += 1

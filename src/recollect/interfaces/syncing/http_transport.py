@@ -11,18 +11,25 @@ import pydantic_core
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from recollect.changes import Refused, Verdict
-from recollect.errors import InvalidChange, InvalidInput, InvalidUser
+from recollect.errors import InvalidChange, InvalidInput, InvalidUser, NotFound
 from recollect.interfaces.client.calling import Call
 from recollect.interfaces.client.clients import Client
 from recollect.interfaces.client.problems import kind_of
 from recollect.interfaces.client.trying import trying
 from recollect.interfaces.syncing import reading, telling
-from recollect.interfaces.syncing.asked import PATH
-from recollect.interfaces.syncing.wire import PullAnswer, PushAnswer
-from recollect.sync.transport import Operation, Pulled
-from recollect.types import UserId
+from recollect.interfaces.syncing.asked import PATH, SHARED_PATH
+from recollect.interfaces.syncing.wire import (
+    PullAnswer,
+    PushAnswer,
+    SharedAnswer,
+    SharedMemoriesAnswer,
+    SharedMemoriesRequest,
+)
+from recollect.sync.transport import Operation, Pulled, SharedMemories, SharedPage
+from recollect.types import MemoryId, UserId
 
 _ROUTE = f"/api/v1{PATH}"
+_SHARED = f"/api/v1{SHARED_PATH}"
 _RETRIES = 2  # the next round comes soon
 _PUSH_BYTES = 500_000  # of one request: half of what a server takes unless it is told otherwise
 _PUSH_COUNT = 200  # operations of one request
@@ -90,6 +97,47 @@ class HttpSyncServer:
         for batch in _batches([_Sent.of(each) for each in operations]):
             found += self._push(epoch, batch)
         return found
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        """A page of what others share behind a place; None from one of an earlier release.
+
+        Raises:
+            InvalidChange: the answer cannot be taken.
+            InvalidUser: the key is somebody else's.
+            RecollectError: the server does not answer, or refuses.
+        """
+        query = (("mark", mark), ("after", after))
+        call = Call(method="GET", path=_SHARED, query=query, repeatable=True)
+        try:
+            answer = _read(SharedAnswer, self._calls.content(call))
+        except NotFound:
+            return None
+        self._check(answer.user)
+        return reading.shared(answer)
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """What those of these memories say that can be seen.
+
+        Raises:
+            InvalidChange: the answer cannot be taken.
+            InvalidUser: the key is somebody else's.
+            RecollectError: the server does not answer, or refuses.
+        """
+        asked = SharedMemoriesRequest(owner=owner, memories=[*ids], space=space)
+        call = Call(
+            method="POST",
+            path=_SHARED,
+            body=asked.model_dump_json().encode(),
+            headers={"Content-Type": "application/json"},
+            repeatable=True,  # nothing is changed
+        )
+        answer = _read(SharedMemoriesAnswer, self._calls.content(call))
+        self._check(answer.user)
+        if answer.owner != owner:
+            raise InvalidChange(f"asked for what {owner!r} shares, the server tells of another")
+        return reading.shared_memories(answer)
 
     def check_writing(self, epoch: str) -> None:
         """Make sure that the key may write, by asking for nothing.

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from recollect import errors
 from recollect.changes import (
+    ConflictKind,
+    ConflictState,
     LinkState,
     Refused,
     ShareState,
     Stale,
     Subject,
+    SubjectKind,
+    SyncConflict,
     Taken,
     Verdict,
     link_subject,
@@ -26,13 +31,20 @@ from recollect.interfaces.records import is_id
 from recollect.interfaces.syncing import wire as w
 from recollect.interfaces.syncing.telling import HALF
 from recollect.protocols import Gone, History, Sealed, SubjectState
-from recollect.sync.transport import Arrived, Operation, Pulled
+from recollect.remember.admit import check_user
+from recollect.sync.transport import (
+    Arrived,
+    Operation,
+    Pulled,
+    Seen,
+    SharedMemories,
+    SharedPage,
+)
 from recollect.types import Link, LinkKind, Memory, MemoryId, Provenance, Share, UserId
 
 if TYPE_CHECKING:  # numpy
     from recollect.protocols import Vector
 
-_State = w.SyncHistory | w.SyncGone | w.SyncLinks | w.SyncShared
 #: What to do about two users that are not the same: secrets are sealed for one name.
 OTHER_USER = (
     "Memories are synced between users of the same name. Move yours to that name, then connect "
@@ -51,7 +63,52 @@ def pulled(answer: w.PullAnswer, owner: UserId) -> Pulled:
         changes=tuple(arrived(each, owner) for each in answer.changes),
         cursor=answer.cursor,
         more=answer.more,
-        vectors={_id(each.memory): (each.digest, _vector(each)) for each in answer.vectors},
+        vectors=_vectors(answer.vectors),
+    )
+
+
+def shared(answer: w.SharedAnswer) -> SharedPage:
+    """A page of what others share.
+
+    Raises:
+        InvalidChange: something in it cannot be.
+    """
+    return SharedPage(
+        seen=tuple(
+            Seen(
+                _user(each.owner),
+                _id(each.memory),
+                each.version,
+                _utc(each.updated_at),
+                each.right,
+            )
+            for each in answer.seen
+        ),
+        cursor=answer.cursor,
+        unchanged=answer.unchanged,
+    )
+
+
+def shared_with_ids(asked: w.SharedMemoriesRequest) -> tuple[UserId, list[MemoryId]]:
+    """Whose memories a replica asks for, and which.
+
+    Raises:
+        InvalidChange: no memory has such an id.
+    """
+    return UserId(asked.owner), [*map(_id, asked.memories)]
+
+
+def shared_memories(answer: w.SharedMemoriesAnswer) -> SharedMemories:
+    """Memories of another owner.
+
+    Raises:
+        InvalidChange: something in it cannot be.
+    """
+    owner = _user(answer.owner)
+    return SharedMemories(
+        memories=tuple(_memory(_id(x.memory), x.version, owner) for x in answer.memories),
+        settled=answer.settled,
+        vectors=_vectors(answer.vectors),
     )
 
 
@@ -92,7 +149,9 @@ def verdict(told: w.SyncVerdict, kind_of: Callable[[str], type[RecollectError] |
 # ---- a thing and what stands there -------------------------------------------------------------
 
 
-def _checked(subject: w.SyncSubject, state: _State, owner: UserId) -> tuple[Subject, SubjectState]:
+def _checked(
+    subject: w.SyncSubject, state: w.SyncState, owner: UserId
+) -> tuple[Subject, SubjectState]:
     """Both, if they belong together."""
     name = subject.name
     match subject.kind, state, name:
@@ -106,6 +165,8 @@ def _checked(subject: w.SyncSubject, state: _State, owner: UserId) -> tuple[Subj
             return _shared(share_subject(UserId(reader), _id(id), None), state, owner)
         case "share", w.SyncShared(), [reader, "tag", tag]:
             return _shared(share_subject(UserId(reader), None, tag), state, owner)
+        case "conflict", w.SyncContradiction(), [kind, about, *rest]:
+            return _contradicted(kind, about, rest, state)
     raise InvalidChange(
         f"{subject.kind} {name!r} with a state that is {state.what!r}: they do not go together"
     )
@@ -205,6 +266,26 @@ def _shared(subject: Subject, state: w.SyncShared, owner: UserId) -> tuple[Subje
     return subject, ShareState(share)
 
 
+def _contradicted(
+    kind: str, about: str, rest: Sequence[str], state: w.SyncContradiction
+) -> tuple[Subject, ConflictState]:
+    subject = Subject(SubjectKind.CONFLICT, json.dumps([kind, about, *rest], ensure_ascii=False))
+    if not subject.is_sound:
+        raise InvalidChange(f"there is no conflict {[kind, about, *rest]!r}")
+    name, served, other = rest
+    conflict = SyncConflict(
+        number=0,
+        kind=ConflictKind(kind),
+        subject=Subject(SubjectKind(about), name),
+        served=served,
+        other=other,
+        detail=state.detail,
+        at=_utc(state.at),
+        resolved_at=_utc_or_none(state.resolved_at),
+    )
+    return subject, ConflictState(conflict)
+
+
 # ---- single values -----------------------------------------------------------------------------
 
 
@@ -212,6 +293,13 @@ def _id(text: str) -> MemoryId:
     if not is_id(text):
         raise InvalidChange(f"{text!r} is not the id of a memory")
     return MemoryId(text)
+
+
+def _user(text: str) -> UserId:
+    try:
+        return check_user(text)
+    except errors.InvalidUser as exc:
+        raise InvalidChange(exc.message) from None
 
 
 def _id_or_none(text: str | None) -> MemoryId | None:
@@ -236,6 +324,10 @@ def _bytes(text: str, what: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         raise InvalidChange(f"{what} is not in base64") from None
+
+
+def _vectors(told: Sequence[w.SyncVector]) -> dict[MemoryId, tuple[str, Vector]]:
+    return {_id(each.memory): (each.digest, _vector(each)) for each in told}
 
 
 def _vector(told: w.SyncVector) -> Vector:

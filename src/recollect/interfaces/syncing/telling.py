@@ -6,12 +6,21 @@ import base64
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from recollect.changes import LinkState, Refused, ShareState, Stale, Subject, Taken, Verdict
-from recollect.errors import RecollectError
+from recollect.changes import (
+    ConflictState,
+    LinkState,
+    Refused,
+    ShareState,
+    Stale,
+    Subject,
+    Taken,
+    Verdict,
+)
+from recollect.errors import InvalidChange, RecollectError
 from recollect.interfaces.syncing import wire as w
 from recollect.protocols import Gone, History, Sealed, SubjectState
 from recollect.remember.secrets import masked
-from recollect.sync.transport import Arrived, Operation, Pulled
+from recollect.sync.transport import Arrived, Operation, Pulled, SharedMemories, SharedPage
 from recollect.types import Link, Memory, MemoryId, Share, UserId
 
 if TYPE_CHECKING:  # numpy
@@ -51,6 +60,39 @@ def verdicts(found: Sequence[Verdict], user: UserId) -> w.PushAnswer:
     return w.PushAnswer.model_construct(user=user, verdicts=[_verdict(each) for each in found])
 
 
+def shared(found: SharedPage, user: UserId) -> w.SharedAnswer:
+    """A page of what others share with a user."""
+    return w.SharedAnswer.model_construct(
+        user=user,
+        unchanged=found.unchanged,
+        seen=[
+            w.SyncSeen.model_construct(
+                owner=each.owner,
+                memory=each.id,
+                version=each.version,
+                updated_at=each.updated_at,
+                right=each.right,
+            )
+            for each in found.seen
+        ],
+        cursor=found.cursor,
+    )
+
+
+def shared_memories(found: SharedMemories, owner: UserId, user: UserId) -> w.SharedMemoriesAnswer:
+    """Memories that an owner shares with a user."""
+    return w.SharedMemoriesAnswer.model_construct(
+        user=user,
+        owner=owner,
+        settled=found.settled,
+        memories=[
+            w.SyncSharedMemory.model_construct(memory=each.id, version=_version(each))
+            for each in found.memories
+        ],
+        vectors=[_vector(id, *carried) for id, carried in found.vectors.items()],
+    )
+
+
 # ---- the parts ---------------------------------------------------------------------------------
 
 
@@ -58,7 +100,7 @@ def _subject(subject: Subject) -> w.SyncSubject:
     return w.SyncSubject.model_construct(kind=subject.kind.value, name=[*subject.parts])
 
 
-def _state(state: SubjectState) -> w.SyncHistory | w.SyncGone | w.SyncLinks | w.SyncShared:
+def _state(state: SubjectState) -> w.SyncState:
     match state:
         case History():
             return w.SyncHistory.model_construct(
@@ -74,6 +116,8 @@ def _state(state: SubjectState) -> w.SyncHistory | w.SyncGone | w.SyncLinks | w.
         case ShareState():
             share = None if state.share is None else _share(state.share)
             return w.SyncShared.model_construct(what="share", share=share)
+        case ConflictState():
+            return _contradiction(state)
 
 
 def _version(memory: Memory) -> w.SyncVersion:
@@ -128,6 +172,15 @@ def _share(share: Share) -> w.SyncShare:
         tag=share.tag,
         created_at=share.created_at,
         ended_at=share.ended_at,
+    )
+
+
+def _contradiction(state: ConflictState) -> w.SyncContradiction:
+    found = state.conflict
+    if found is None:
+        raise InvalidChange("a conflict that is not known cannot be told")
+    return w.SyncContradiction.model_construct(
+        what="conflict", detail=found.detail, at=found.at, resolved_at=found.resolved_at
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Fiel
 from recollect import ids
 from recollect.interfaces.verbs.answers import Answer
 from recollect.interfaces.verbs.requests import Request
+from recollect.sync.sightings import MOST_ASKED, MOST_SEEN
 from recollect.types import LinkKind, Right, Trust
 
 MOST_CHANGES = 1_000  # of one answer
@@ -47,12 +48,13 @@ class Part(BaseModel):
 class SyncSubject(Part):
     """Something that can change."""
 
-    kind: Literal["memory", "link", "share"]
+    kind: Literal["memory", "link", "share", "conflict"]
     name: list[str] = Field(
         min_length=1,
-        max_length=3,
+        max_length=5,
         description="Of a memory its id; of a link its source, kind and target; of a share its "
-        "reader, `memory` or `tag`, and which.",
+        "reader, `memory` or `tag`, and which; of a conflict its kind, the kind and name of what "
+        "it is about, and the digests of the version that is served and of the other.",
     )
 
 
@@ -139,7 +141,19 @@ class SyncShared(Part):
     share: SyncShare | None
 
 
-SyncState = Annotated[SyncHistory | SyncGone | SyncLinks | SyncShared, Field(discriminator="what")]
+class SyncContradiction(Part):
+    """That two machines changed the same thing differently."""
+
+    what: Literal["conflict"]
+    detail: Annotated[str, Field(max_length=1_000)]
+    at: Moment
+    resolved_at: Moment | None
+
+
+SyncState = Annotated[
+    SyncHistory | SyncGone | SyncLinks | SyncShared | SyncContradiction,
+    Field(discriminator="what"),
+]
 
 
 class SyncChange(Part):
@@ -194,6 +208,71 @@ class PullAnswer(Answer):
     changes: list[SyncChange]
     cursor: Number = Field(description="Everything up to this number has been told.")
     more: bool
+    vectors: list[SyncVector]
+
+
+# ---- what others share -------------------------------------------------------------------------
+
+
+class SharedRequest(Request):
+    """Which page of what others share is wanted."""
+
+    mark: Annotated[str, Field(max_length=64)] = Field(
+        default="", description="Of what is known; if that is all there is, nothing is listed."
+    )
+    after: Annotated[str, Field(max_length=200)] = Field(
+        default="", description="The cursor of the page before."
+    )
+    limit: Annotated[int, Field(ge=1, le=MOST_SEEN)] = Field(
+        default=MOST_SEEN, description="Most memories of the answer."
+    )
+
+
+class SyncSeen(Part):
+    """That a memory of another owner can be seen."""
+
+    owner: str
+    memory: Id
+    version: Version
+    updated_at: Moment
+    right: Right
+
+
+class SharedAnswer(Answer):
+    """A page of what others share, by owner and then id."""
+
+    user: str = Field(description="With whom it is shared: whose key it is that asks.")
+    unchanged: bool = Field(description="The mark is that of all there is.")
+    seen: list[SyncSeen]
+    cursor: str = Field(description="Where the next page begins; empty behind the last one.")
+
+
+class SharedMemoriesRequest(Request):
+    """Which memories of another owner are wanted."""
+
+    owner: Annotated[str, Field(max_length=64)]
+    memories: list[Id] = Field(min_length=1, max_length=MOST_ASKED)
+    space: Annotated[str, Field(max_length=100)] | None = Field(
+        default=None, description="The key of a vector space, to be sent vectors in it too."
+    )
+
+
+class SyncSharedMemory(Part):
+    """The present version of a memory of another owner."""
+
+    memory: Id
+    version: SyncVersion
+
+
+class SharedMemoriesAnswer(Answer):
+    """Those of the memories that can be seen; long ones are fewer."""
+
+    user: str
+    owner: str
+    settled: Number = Field(
+        description="So many of those that were asked for are answered; ask for the rest again."
+    )
+    memories: list[SyncSharedMemory]
     vectors: list[SyncVector]
 
 

@@ -84,6 +84,7 @@ class HitAnswer(Answer):
     rank: int
     score: float
     confidence: float
+    support: float
     memory: MemoryAnswer
     placings: dict[str, PlacingAnswer]
     factors: dict[str, float]

@@ -140,7 +140,8 @@ TABLES = (
     _table("changes", "owner kind name number gone refused", key="owner kind name"),
     _table(
         "peers",
-        "owner url user_name epoch cursor pulled_at pushed_at pull_error push_error",
+        "owner url user_name epoch cursor pulled_at pushed_at pull_error push_error"
+        " shared_at shared_error",
         key="owner",
     ),
     _table("peer_numbers", "owner kind name number", key="owner kind name"),

@@ -23,6 +23,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from recollect import errors
 from recollect.store.postgres.dumpers import PlainListDumper, Reals, RealsDumper
 from recollect.store.postgres.failures import first_line
+from recollect.store.postgres.prepared import PreparedReads, StoreConnection
 
 #: What a URL that says nothing else is taken to say. A server that vanished without a word is
 #: noticed after about ten seconds, and each host of several is waited for that long at most.
@@ -87,11 +88,11 @@ class Connections:
         self._patience = patience
         # By process: a forked child cannot use what its parent has, nor wait for its threads.
         self._locks: dict[int, threading.Lock] = {}
-        self._pools: dict[int, ConnectionPool[Connection[Any]]] = {}
+        self._pools: dict[int, ConnectionPool[StoreConnection]] = {}
         self._prepares = True
 
     @property
-    def pool(self) -> ConnectionPool[Connection[Any]]:
+    def pool(self) -> ConnectionPool[StoreConnection]:
         """The pool of this process."""
         process = os.getpid()
         if process not in self._pools:
@@ -107,7 +108,7 @@ class Connections:
             pool.close()
 
     @contextmanager
-    def connection(self, patience: float | None = None) -> Iterator[Connection[Any]]:
+    def connection(self, patience: float | None = None) -> Iterator[StoreConnection]:
         """A connection, as soon as there is one; within the patience of a fail-over."""
         pool = self.pool
         connection = self._wait(pool, self._patience if patience is None else patience)
@@ -116,7 +117,7 @@ class Connections:
         finally:
             pool.putconn(connection)
 
-    def _wait(self, pool: ConnectionPool[Connection[Any]], patience: float) -> Connection[Any]:
+    def _wait(self, pool: ConnectionPool[StoreConnection], patience: float) -> StoreConnection:
         deadline = monotonic() + patience
         while True:
             try:
@@ -155,7 +156,7 @@ class Connections:
                 f"{self.place} cannot be reached: {first_line(exc)}", hint=_UNREACHABLE
             ) from exc
 
-    def _open(self) -> ConnectionPool[Connection[Any]]:
+    def _open(self) -> ConnectionPool[StoreConnection]:
         """Connect once by hand, so that a wrong URL is told at once, then make the pool."""
         with self._connect() as connection:
             [pid] = connection.execute("SELECT pg_backend_pid()").fetchone() or [0]
@@ -163,6 +164,7 @@ class Connections:
             self._prepares = pid == connection.info.backend_pid
         return ConnectionPool(
             self._url,
+            connection_class=StoreConnection,
             kwargs={"autocommit": True},
             configure=self._configure,
             min_size=1,
@@ -173,8 +175,9 @@ class Connections:
             open=True,
         )
 
-    def _configure(self, connection: Connection[Any]) -> None:
+    def _configure(self, connection: StoreConnection) -> None:
         adapt(connection)
+        connection.reads = PreparedReads(connection, prepares=self._prepares)
         connection.prepare_threshold = 2 if self._prepares else None
 
 

@@ -2,6 +2,11 @@
 
 All of it in one transaction: between tables of which some are spread and some are not, foreign keys
 cannot be kept, and whoever writes meanwhile would fail. When it is ended early, nothing happened.
+What the coordinator then still has on its own disk is removed afterwards; when that is ended early,
+the next run goes on with it.
+
+A coordinator that dies between the commit of a worker and its own leaves memories behind for which
+there is no job. Whoever runs this again has them queued.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from psycopg import Connection
 
-from recollect import errors
+from recollect.store.postgres import distribution_needs
 from recollect.store.postgres.migrate import taking_turns
 from recollect.store.postgres.migrator import Migrator, Told
 from recollect.store.postgres.statements import SQL
@@ -23,17 +28,12 @@ if TYPE_CHECKING:
 
 #: The table that all others are kept together with.
 FIRST = "tenants"
-#: Small tables that those of memories are joined with: every machine has a copy.
-COPIED = ("extractors", "spaces")
+#: Small tables that those of memories are joined with: every machine has a copy. What is shared is
+#: asked for by its owner and by its reader, who are on different machines.
+COPIED = ("extractors", "shares", "spaces")
 #: What stays on the coordinator: Citus locks no rows of several machines at once, and any worker
 #: must be able to take any job.
 LOCAL = ("work",)
-
-_INSTALL = (
-    "Install Citus on every machine, put it first in shared_preload_libraries, run CREATE "
-    "EXTENSION citus; there, and name the machines with citus_set_coordinator_host and "
-    "citus_add_node: docs/explanation/beyond-one-machine.md."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,36 +44,52 @@ class Distribution:
     spread: Sequence[str]  #: by owner, just now
     copied: Sequence[str]  #: to every machine, just now
     before: Sequence[str]  #: what Citus knew already
+    emptied: Sequence[str]  #: of which the coordinator had rows on its own disk, just now
+    queued: int  #: jobs that were missing
 
 
 def distribute(pool: Pool, *, patience: float, told: Told) -> Distribution:
     """Spread what is not spread yet. Nobody can write meanwhile.
 
     Raises:
-        InvalidInput: the database does not have Citus.
+        InvalidInput: the database does not have Citus, or the cluster lacks something.
         StoreBusy: the locks could not be had.
     """
-    version = version_of(pool)
-    if version is None:
-        raise errors.InvalidInput(f"{pool.place} does not have the extension citus", hint=_INSTALL)
+    version = distribution_needs.check(pool)
     with taking_turns(pool, patience):
         before = [name for name, _ in pool.read("spread_already")]
-        owned = [name for [name] in pool.read("tables_of_owners") if name not in LOCAL]
+        owned = [name for [name] in pool.read("tables_of_owners") if name not in (*LOCAL, *COPIED)]
         spread = [name for name in _first_first(owned) if name not in before]
         copied = [name for name in COPIED if name not in before]
         migrator = Migrator(pool, patience, told)
         if spread or copied:
             migrator.attempt(partial(_spread, spread, copied, told), "spreading the tables")
-        for name in [*spread, *copied]:
+        left = [name for [name] in pool.read("left_behind") if name in {*owned, *COPIED}]
+        for name in left:
             told(f"{name}: removing what the coordinator had")
             migrator.attempt(partial(_run, "forget_local", name=name), f"emptying {name}")
-    return Distribution(citus=version, spread=spread, copied=copied, before=before)
+    return Distribution(
+        citus=version,
+        spread=spread,
+        copied=copied,
+        before=before,
+        emptied=left,
+        queued=_queue_lost(pool) if before else 0,
+    )
 
 
-def version_of(pool: Pool) -> str | None:
-    """The version of Citus that a database has."""
-    found = pool.read("citus_version")
-    return found[0][0] if found else None
+def _queue_lost(pool: Pool) -> int:
+    """Queue what should be embedded or read, and is not, and has no job; how many there were."""
+    with pool.writing(alone=True) as transaction:
+        embeddings = [
+            transaction.change("queue_all", {"space": number, "key": key, "turn": turn})
+            for number, key, _, turn in transaction.rows("spaces_in_use")
+        ]
+        readings = [
+            transaction.change("queue_readings", {"extractor": number, "key": key, "again": False})
+            for number, key in transaction.rows("extractor_in_use")
+        ]
+    return sum(embeddings) + sum(readings)
 
 
 def _first_first(names: Sequence[str]) -> list[str]:

@@ -37,6 +37,7 @@ class DatabaseFacts(NamedTuple):
     vector_offered: str | None  #: the version that the server could create
     vector_found: bool  #: its types can be named without their schema
     keeps_vectors: bool  #: the table of vectors has its column
+    has_citus: bool = False
 
 
 class SchemaFacts(NamedTuple):

@@ -63,6 +63,7 @@ class VectorIndexes:
 
     def known(self) -> list[SpaceIndex]:
         """Every space, with its index."""
+        indexes = self._indexes()
         return [
             SpaceIndex(
                 space=space,
@@ -70,12 +71,16 @@ class VectorIndexes:
                 vectors=vectors,
                 most=most,
                 complete=complete,
-                bytes=size or 0,
+                bytes=size,
             )
-            for space, dimensions, vectors, most, complete, size in self._pool.read(
-                "spaces_to_index"
-            )
+            for space, dimensions, vectors, most in self._pool.read("spaces_to_index")
+            for complete, size in [indexes.get(f"{_PREFIX}{space}", (None, 0))]
         ]
+
+    def _indexes(self) -> dict[str, tuple[bool, int]]:
+        """The indexes that there are, by name: whether each is complete, and its bytes."""
+        found = self._pool.read("indexes_of_spaces")
+        return {name: (complete, size) for name, complete, size in found}
 
     def due(self) -> list[SpaceIndex]:
         """The spaces of which some owner would be answered faster by an index that is not there."""
@@ -115,7 +120,9 @@ class VectorIndexes:
 
     def drop_stray(self) -> int:
         """Drop the indexes of spaces that are gone; how many there were."""
-        stray = [name for [name] in self._pool.read("stray_indexes")]
+        indexes = self._indexes()  # first: a space that comes meanwhile has none
+        spaces = {f"{_PREFIX}{each.space}" for each in self.known()}
+        stray = [name for name in indexes if name not in spaces]
         for name in stray:
             with translated(self._pool.place), self._pool.connections.alone() as connection:
                 _run(connection, "drop_index", index=sql.Identifier(name))

@@ -46,6 +46,7 @@ class Opened:
     applied: Sequence[str]  #: the names of the migrations that were missing
     analysis: int  #: which analysis made its index
     meaning_off: Unavailable | None
+    has_citus: bool  #: and so its tables may be on other machines
 
 
 def bring_up(
@@ -85,6 +86,7 @@ def bring_up(
         applied=applied,
         analysis=facts.analysis,
         meaning_off=why_meaning_is_off(found),
+        has_citus=found.has_citus,
     )
 
 

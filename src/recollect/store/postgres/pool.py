@@ -15,8 +15,10 @@ from recollect import errors
 from recollect.analysis import Entry
 from recollect.store.database import NOTHING, Parameters, Row, Steps, form_of
 from recollect.store.postgres.connecting import Connections
+from recollect.store.postgres.distributed_settings import hold_everywhere
 from recollect.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
 from recollect.store.postgres.lexicon import mark
+from recollect.store.postgres.prepared import StoreConnection
 from recollect.store.postgres.statements import SQL, copying
 from recollect.types import Space, UserId
 
@@ -36,6 +38,7 @@ class Pool:
         keep_vector=("keep_vector",),
         copy_vector=("copy_vector",),
         drop_space=("drop_space", "drop_vectors", "drop_counts"),
+        closed=("delay_jobs",),
         indexed=("count_indexed",),
         forgotten=(),
     )
@@ -53,6 +56,7 @@ class Pool:
         self._limits = {"waiting": _milliseconds(busy_timeout), "absent": _milliseconds(absence)}
         self._replica: Replica | None = None
         self._reads_replica = False
+        self.is_spread = False  #: over other machines, on which settings have to hold too
 
     @property
     def place(self) -> str:
@@ -76,8 +80,8 @@ class Pool:
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement that changes nothing."""
-        text = SQL[form_of(statement, parameters)]
-        return self._reading(lambda connection: _fetch(connection, text, parameters))
+        form = form_of(statement, parameters)
+        return self._reading(lambda connection: connection.reads.rows(form, parameters))
 
     def read_with(
         self, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
@@ -85,16 +89,19 @@ class Pool:
         """The same, with settings that hold for this statement alone; in one round trip."""
         text = SQL[form_of(statement, parameters)]
 
-        def read(connection: Connection[Any]) -> list[Row]:
+        def read(connection: StoreConnection) -> list[Row]:
             with connection.pipeline(), connection.transaction():
-                named = {"names": [*settings], "values": [*settings.values()]}
-                connection.execute(SQL["set_all_for_transaction"], named)
+                if self.is_spread:
+                    hold_everywhere(connection, settings)
+                else:
+                    named = {"names": [*settings], "values": [*settings.values()]}
+                    connection.execute(SQL["set_all_for_transaction"], named)
                 cursor = connection.execute(text, parameters, binary=True)
             return cursor.fetchall()
 
         return self._reading(read)
 
-    def _reading(self, read: Callable[[Connection[Any]], list[Row]]) -> list[Row]:
+    def _reading(self, read: Callable[[StoreConnection], list[Row]]) -> list[Row]:
         """Read, and once more when the connection was lost: nothing has happened then."""
         if self._replica is not None and self._reads_replica:
             answer = self._replica.answer(read)
@@ -133,7 +140,7 @@ class Pool:
         """Begin, on another connection when one is lost: nothing has happened until then."""
         for attempt in count(1):
             with self.connections.connection() as connection:
-                transaction = PostgresTransaction(connection)
+                transaction = PostgresTransaction(connection, is_spread=self.is_spread)
                 try:
                     transaction.begin(owners, self._limits, alone=alone)
                 except psycopg.Error as exc:
@@ -183,9 +190,10 @@ class Pool:
 class PostgresTransaction:
     """Satisfies `recollect.store.database.Transaction`."""
 
-    def __init__(self, connection: Connection[Any]) -> None:
+    def __init__(self, connection: Connection[Any], *, is_spread: bool = False) -> None:
         self.version: Parameters | None = None  #: of a memory, the last one that was added
         self._connection = connection
+        self._is_spread = is_spread
         self._numbers: dict[UserId, range] = {}
 
     def begin(self, owners: Sequence[UserId], limits: Parameters, *, alone: bool) -> None:
@@ -194,6 +202,8 @@ class PostgresTransaction:
         with self._connection.pipeline():
             self._connection.execute("BEGIN")
             self._connection.execute(SQL["limit_transaction"], limits)
+            if self._is_spread:
+                hold_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
             if owners or alone:
                 self._connection.execute(SQL[lock])
             turns = [

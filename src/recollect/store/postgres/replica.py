@@ -28,6 +28,7 @@ from recollect.statements import statements_of
 from recollect.store import queries
 from recollect.store.postgres.connecting import Connections
 from recollect.store.postgres.failures import is_lost
+from recollect.store.postgres.prepared import StoreConnection
 
 logger = logging.getLogger(__name__)
 
@@ -66,7 +67,7 @@ _PASSING = {Source.OWN_WRITES, Source.BUSY}
 class Reading(NamedTuple):
     """What a read is done with."""
 
-    connection: Connection[Any] | None  #: to the standby; None when the primary must be read
+    connection: StoreConnection | None  #: to the standby; None when the primary must be read
     source: Source
 
 
@@ -149,7 +150,7 @@ class Replica:
         """Say that a write of this process was just acknowledged: reads will have it."""
         self._wrote_at = self._clock()
 
-    def answer(self, read: Callable[[Connection[Any]], Answer]) -> Answer | None:
+    def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
         """What the standby answers; None when the primary has to be asked."""
         try:
             with self.connection_for_reading() as reading:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import LiteralString, NamedTuple
+
+from psycopg.adapt import PyFormat
 
 from recollect.store.queries import load
 
@@ -18,8 +20,28 @@ def _prepared(statement: LiteralString) -> LiteralString:
     return _PARAMETER.sub(r"%(\1)s", doubled)
 
 
+_STATEMENTS = load("postgres")
+
 #: The statements by name.
-SQL = {name: _prepared(statement) for name, statement in load("postgres").items()}
+SQL = {name: _prepared(statement) for name, statement in _STATEMENTS.items()}
+
+
+class Numbered(NamedTuple):
+    """A statement as the server takes it: with `$1` for its first parameter."""
+
+    text: bytes
+    names: tuple[str, ...]  #: of its parameters, in the order of their numbers
+    formats: tuple[PyFormat, ...]  #: in which each may be sent: whichever suits it
+
+
+@cache
+def numbered(name: str) -> Numbered:
+    """A statement by its name."""
+    statement = _STATEMENTS[name]
+    names = tuple(dict.fromkeys(_PARAMETER.findall(statement)))
+    numbers = {each: number for number, each in enumerate(names, start=1)}
+    text = _PARAMETER.sub(lambda found: f"${numbers[found[1]]}", statement)
+    return Numbered(text.encode(), names, (PyFormat.AUTO,) * len(names))
 
 
 class Copying(NamedTuple):
@@ -32,7 +54,7 @@ class Copying(NamedTuple):
 @lru_cache(maxsize=64)
 def copying(name: str) -> Copying:
     """The COPY that does for many rows what a plain INSERT does for one."""
-    found = _INSERT.match(load("postgres")[name])
+    found = _INSERT.match(_STATEMENTS[name])
     if found is None:
         raise ValueError(f"{name} is no plain INSERT")
     table, columns, values = found.groups()

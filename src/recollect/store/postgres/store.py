@@ -83,6 +83,7 @@ class PostgresStore(
     def _open(self, patience: float) -> Unavailable | None:
         """Bring the schema and the index up to date; why there is no semantic recall, if so."""
         opened = migrate.bring_up(self._pool, patience=patience)
+        self._pool.is_spread = opened.has_citus
         if self._pool.read("is_unfinished")[0][0]:
             raise errors.StoreUnfinished(f"{self._pool.place} holds an unfinished move")
         if opened.analysis != analysis.ANALYSIS_VERSION:

@@ -24,7 +24,7 @@ class Facts(NamedTuple):
 
     space: int  #: its number
     vectors: int  #: of the owner, past versions counted
-    indexed: int | None  #: vectors of all owners in the index; None when there is no index
+    indexed: int | None = None  #: vectors of all owners in the index; None when there is no index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ class SqliteFile:
         keep_vector=("keep_code", "keep_vector"),
         copy_vector=("copy_code", "copy_vector"),
         drop_space=("drop_space", "drop_vectors", "drop_departures"),
+        closed=(),  # the schema's triggers see to the queue
         indexed=(),  # the schema's triggers count
         forgotten=("optimise_index",),
     )

@@ -111,8 +111,8 @@ class SqliteStore(
             after = 0
             while batch := transaction.rows("unindexed", {"after": after, "limit": _REINDEX_BATCH}):
                 for row, *columns in batch:
-                    memory = rows.to_memory(columns)
-                    indexing.insert(self._file, Owned(transaction, memory.owner), {row: memory})
+                    owned = Owned(transaction, columns[1])  # of a copy not the memory's owner
+                    indexing.insert(self._file, owned, {row: rows.to_memory(columns)})
                 after = batch[-1][0]
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
 

@@ -19,6 +19,11 @@ _PORTS = {"http": 80, "https": 443}
 class Unanswered(Exception):
     """The server did not answer, or not as it should; says how, for the log."""
 
+    @property
+    def nobody_listens(self) -> bool:
+        """Whether there is no server: it was not started, is about to be, or has ended."""
+        return str(self) == ConnectionRefusedError.__name__
+
 
 class Asking:
     """Questions to one server, all of them answered by a moment."""

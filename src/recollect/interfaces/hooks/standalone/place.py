@@ -16,10 +16,8 @@ DEADLINE_MS = 300  #: for everything between the prompt and the model
 MOST = 5  #: memories
 BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
-# From when on a memory is certain enough; chosen by `benchmarks/hooks.py` on development queries.
-LEAST_CONFIDENCE = 0.45  #: of one that was found by its meaning, and
-LEAST_SIMILARITY = 0.8  #: to the prompt, as the encoder that comes with Recollect has it
-LEAST_COVERAGE = 0.6  #: of the prompt, by the words of a memory that has no embedding
+#: From where on enough speaks for a memory that nobody asked for: `recall.support.UNASKED`.
+LEAST_SUPPORT = 0.5
 
 _NAME = "recollect"
 # Nothing was installed but the plugin: the store of the user, served where servers are.
@@ -44,9 +42,7 @@ class Place:
         self.most = int(_number(told, "most", MOST))
         self.bytes = int(_number(told, "bytes", BYTES))
         self.brief_bytes = int(_number(told, "brief_bytes", BRIEF_BYTES))
-        self.least_confidence = _number(told, "least_confidence", LEAST_CONFIDENCE)
-        self.least_similarity = _number(told, "least_similarity", LEAST_SIMILARITY)
-        self.least_coverage = _number(told, "least_coverage", LEAST_COVERAGE)
+        self.least_support = _number(told, "least_support", LEAST_SUPPORT)
         self.learns = told.get("learn", True) is not False
         #: How to start the server if it does not run; empty when that is not for the hooks to do.
         self.serve = _texts(told, "serve")

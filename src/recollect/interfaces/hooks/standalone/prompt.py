@@ -76,20 +76,10 @@ def _short(prompt: str) -> str:
     return f"{head.rpartition(' ')[0] or head}\n{tail.partition(' ')[2] or tail}"
 
 
-def is_sure(hit: dict[str, Any], place: Place) -> bool:
-    """Whether a recalled memory is certain enough to be given to somebody who did not ask."""
-    meaning, words = hit["placings"].get("dense"), hit["placings"].get("lexical")
-    if meaning is not None:
-        alike = meaning["score"] >= place.least_similarity
-        return bool(alike and hit["confidence"] >= place.least_confidence)
-    # Not embedded yet. What only the graph leads to was neither said nor meant.
-    return words is not None and bool(words["confidence"] >= place.least_coverage)
-
-
 def _memories(found: dict[str, Any], place: Place) -> Iterator[dict[str, Any]]:
-    """The memories of an answer that are certain enough, each with what resolved it."""
+    """The memories of an answer that enough speaks for, each with what resolved it."""
     for hit in found["hits"]:
-        if is_sure(hit, place):
+        if hit["support"] >= place.least_support:
             yield from filter(giving.good, (hit["memory"], *hit["attached"]))
 
 

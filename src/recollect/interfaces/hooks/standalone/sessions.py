@@ -81,6 +81,11 @@ class Session:
 
     # ---- how far its transcript was read -------------------------------------------------------
 
+    def take_turn(self) -> None:
+        """Wait until nobody else reads its transcript; others wait until this process ends."""
+        os.makedirs(self._folder, mode=0o700, exist_ok=True)
+        _lock(os.open(self._path + ".turn", os.O_RDWR | os.O_CREAT, 0o600))
+
     def offset(self) -> int:
         """How many bytes of its transcript were learned from."""
         try:
@@ -139,7 +144,7 @@ def _parsed(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
 
 
 def _lock(file: int) -> None:
-    """Wait for others who claim memories for the same session."""
+    """Wait for others who have the same file of a session locked."""
     try:
         import fcntl  # noqa: PLC0415  not on every system
     except ImportError:

@@ -27,6 +27,7 @@ AGAIN = (
 )
 STARTED = "started the server"
 WARM_UP_SECONDS = 60.0  #: for a server that starts, until it has its model in memory
+_STARTING = 30.0  # seconds in which a server that was started comes to listen
 _MOST_BRIEF = 20
 _LIVE = "live"
 
@@ -54,15 +55,18 @@ def _brief(
     try:
         found = asking.get(f"/api/v1/brief{query}")
     except Unanswered as exc:
-        if place.serve and str(exc) == ConnectionRefusedError.__name__:
-            _start_server(place)
+        if place.serve and exc.nobody_listens:
+            start_server(place)
             return None, STARTED
         raise
-    memories = [*filter(giving.good, found["memories"])]
+    # A session that is taken up again has the brief in its context, and what it stored itself.
+    known = {each["id"] for each in session.given()} | {*session.stored()} if session else set()
+    memories = (each for each in filter(giving.good, found["memories"]) if each["id"] not in known)
     chosen = giving.fitting(
         memories, event=EVENT, intro=BRIEF, most=_MOST_BRIEF, limit=place.brief_bytes
     )
-    return _given(session, chosen, BRIEF)
+    new = _claimed(session, chosen)
+    return _given([each for each in chosen if each["id"] in new], BRIEF)
 
 
 def _again(place: Place, session: Session, asking: Asking) -> tuple[dict[str, Any] | None, str]:
@@ -78,24 +82,35 @@ def _again(place: Place, session: Session, asking: Asking) -> tuple[dict[str, An
     chosen = giving.fitting(
         memories, event=EVENT, intro=AGAIN, most=len(memories), limit=place.bytes
     )
-    return _given(session, chosen, AGAIN)
+    _claimed(session, chosen)
+    return _given(chosen, AGAIN)
 
 
-def _given(
-    session: Session | None, chosen: list[dict[str, Any]], intro: str
-) -> tuple[dict[str, Any] | None, str]:
+def _claimed(session: Session | None, chosen: list[dict[str, Any]]) -> set[str]:
+    """Write down what is given, so that nothing brings it a second time; what was not before."""
+    if session is None:
+        return {each["id"] for each in chosen}
+    claims = ({"id": each["id"], "words": [], "length": 0} for each in chosen)
+    return {*session.claim(claims)} if chosen else set()
+
+
+def _given(chosen: list[dict[str, Any]], intro: str) -> tuple[dict[str, Any] | None, str]:
     if not chosen:
         return None, "nothing to give"
-    if session:  # so that no prompt brings it a second time
-        session.claim({"id": each["id"], "words": [], "length": 0} for each in chosen)
     return giving.context(EVENT, giving.rendered(chosen, intro)), f"gave {len(chosen)}"
 
 
-def _start_server(place: Place) -> None:
-    """Start the server, as a process that stays behind; it ends by itself when it is idle."""
+def start_server(place: Place) -> None:
+    """Start the server, as a process that stays behind; it ends by itself when it is idle.
+
+    One that was started a moment ago, by another session or another hook, is not started again.
+    """
+    started = os.path.join(place.folder, "server.started")
+    if os.path.exists(started) and time.time() - os.path.getmtime(started) < _STARTING:
+        return
     import subprocess  # noqa: PLC0415  takes long to load, and is seldom needed
 
-    with open(os.path.join(place.folder, "server.log"), "wb") as log:
+    with open(started, "wb"), open(os.path.join(place.folder, "server.log"), "wb") as log:
         subprocess.Popen(  # noqa: S603  what the user has installed
             place.serve,
             stdin=subprocess.DEVNULL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from . import giving
+from . import giving, starting
 from .asking import Asking, Unanswered
 from .place import project_of
 from .sessions import Session
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from .place import Place
 
 AGENT = "claude-code"
-SECONDS = 10.0  #: that the process behind the hook may take
+SECONDS = 30.0  #: that the process behind the hook may take
+_BETWEEN = 0.1  # seconds between two looks whether it listens
 _NEW_BYTES = 256_000  # of a transcript, to learn from
 _ALL_BYTES = 4_000_000  # of a transcript, to see what was used
 _LONGEST_TEXT = 8_000  # characters of a message
@@ -32,6 +33,7 @@ def learn(place: Place, said: dict[str, Any]) -> str:
     What could not be sent is sent the next time.
     """
     session = Session(place, said["session_id"])
+    session.take_turn()
     read = Read(said["transcript_path"], session.offset(), _NEW_BYTES)
     session.add_stored(read.stored)
     messages = [{"role": each.role, "text": each.text[:_LONGEST_TEXT]} for each in read.said]
@@ -42,12 +44,27 @@ def learn(place: Place, said: dict[str, Any]) -> str:
             "agent": AGENT,
             "project": project_of(str(said.get("cwd") or "")),
         }
-        answer = Asking(place, time.monotonic() + SECONDS).post("/api/v1/learn", request)
-        session.add_stored(_ids(answer))
+        session.add_stored(_ids(_asked_to_learn(place, request)))
     elif messages and place.learns:
         return "waits for the user"
     session.set_offset(_next_offset(read))
     return f"learned from {len(messages)}" if place.learns else "does not learn"
+
+
+def _asked_to_learn(place: Place, request: dict[str, Any]) -> Any:  # noqa: ANN401  what JSON holds
+    """What the server answers. The turn of a short session is over before the server has started.
+
+    One that has ended, since nobody asked it for long, is started: for this, and the next prompt.
+    """
+    until = time.monotonic() + SECONDS
+    while True:
+        try:
+            return Asking(place, until).post("/api/v1/learn", request)
+        except Unanswered as exc:
+            if not (place.serve and exc.nobody_listens):
+                raise
+        starting.start_server(place)
+        time.sleep(_BETWEEN)
 
 
 def keep(place: Place, said: dict[str, Any]) -> str:

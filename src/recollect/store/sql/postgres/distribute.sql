@@ -3,14 +3,28 @@
 -- citus_version: the version of the extension, if the database has it
 SELECT extversion FROM pg_extension WHERE extname = 'citus';
 
+-- citus_nodes: the machines of the cluster, which of them coordinates, and which may hold rows
+SELECT nodename || ':' || nodeport, groupid = 0, shouldhaveshards FROM pg_dist_node
+WHERE isactive AND noderole = 'primary' ORDER BY nodename, nodeport;
+
+-- vector_on_workers: the version of pgvector that each worker offers, or why it does not answer
+SELECT nodename || ':' || nodeport, success, result FROM run_command_on_workers(
+    $$SELECT coalesce(max(default_version), '') FROM pg_available_extensions WHERE name = 'vector'$$
+) ORDER BY nodename, nodeport;
+
 -- spread_already: the tables that Citus knows, and how it keeps each: h by a hash, n as copies
 SELECT logicalrelid::REGCLASS::TEXT, partmethod::TEXT FROM pg_dist_partition ORDER BY 1;
 
+-- left_behind: the tables that Citus knows of which the coordinator has rows on its own disk
+SELECT logicalrelid::REGCLASS::TEXT FROM pg_dist_partition
+WHERE pg_relation_size(logicalrelid) > 0 ORDER BY 1;
+
 -- tables_of_owners: the tables of memories, that is, all whose rows belong to somebody
+-- The parts of a table that Citus keeps here have its name and a number; they are hidden as a rule.
 SELECT c.relname::TEXT FROM pg_class AS c
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'owner' AND NOT a.attisdropped
 WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('tenants'))
-AND c.relkind = 'r' ORDER BY c.relname;
+AND c.relkind = 'r' AND c.relname !~ '_[0-9]{5,}$' ORDER BY c.relname;
 
 -- references_of: the foreign keys of a table, with the statements that remove and add them
 SELECT
@@ -29,6 +43,9 @@ SELECT create_distributed_table(:name, 'owner', colocate_with => :first);
 
 -- copy_everywhere: keep a copy of a small table on every machine
 SELECT create_reference_table(:name);
+
+-- hold_everywhere: let a setting hold until the transaction ends; passed on, which set_config is not
+SET LOCAL {name} = {value};
 
 -- forget_local: remove what a table had on the coordinator; it is elsewhere now
 SELECT truncate_local_data_after_distributing_table(:name);

@@ -32,8 +32,8 @@ SELECT m.row, r.extractor, /*columns*/ FROM memories AS m
 LEFT JOIN readings AS r ON r.owner = m.owner AND r.row = m.row
 WHERE m.owner = :owner AND m.id = :id AND m.version < :version AND (
     r.row IS NOT NULL
-    OR EXISTS (SELECT 1 FROM mentions AS n WHERE n.owner = m.owner AND n.row = m.row)
-    OR EXISTS (SELECT 1 FROM evidence AS e WHERE e.owner = m.owner AND e.row = m.row)
+    OR EXISTS (SELECT 1 FROM mentions AS n WHERE n.owner = :owner AND n.row = m.row)
+    OR EXISTS (SELECT 1 FROM evidence AS e WHERE e.owner = :owner AND e.row = m.row)
 )
 ORDER BY m.version DESC LIMIT 1;
 
@@ -287,13 +287,13 @@ ORDER BY x.merged_at, x.number;
 -- fragment concept
 c.number, c.name, c.memories, c.subjects, (
     SELECT json_agg(json_build_array(member.number, member.name, member.memories, member.subjects))
-    FROM concepts AS member WHERE member.owner = c.owner AND member.stands_for = c.number
+    FROM concepts AS member WHERE member.owner = :owner AND member.stands_for = c.number
 )
 
 -- fragment standing
 CROSS JOIN LATERAL (
     SELECT c.* FROM concepts AS c
-    WHERE c.owner = found.owner AND c.number = coalesce(found.stands_for, found.number) OFFSET 0
+    WHERE c.owner = :owner AND c.number = coalesce(found.stands_for, found.number) OFFSET 0
 ) AS c
 
 -- fragment found_by_name
@@ -344,11 +344,11 @@ CROSS JOIN LATERAL (
 ) AS m
 CROSS JOIN LATERAL (
     SELECT n.roles, n.concept FROM mentions AS n
-    WHERE n.owner = m.owner AND n.row = m.row OFFSET 0
+    WHERE n.owner = :owner AND n.row = m.row OFFSET 0
 ) AS n
 CROSS JOIN LATERAL (
     SELECT found.owner, found.number, found.stands_for FROM concepts AS found
-    WHERE found.owner = m.owner AND found.number = n.concept OFFSET 0
+    WHERE found.owner = :owner AND found.number = n.concept OFFSET 0
 ) AS found
 /*standing*/
 ORDER BY wanted.place;
@@ -404,8 +404,8 @@ SELECT m.row, m.id, n.roles, /*concept*/ FROM (
     AND EXISTS (SELECT 1 FROM mentions AS n WHERE n.owner = m.owner AND n.row = m.row)
     ORDER BY m.row LIMIT :limit
 ) AS m
-JOIN mentions AS n ON n.owner = m.owner AND n.row = m.row
-JOIN concepts AS found ON found.owner = n.owner AND found.number = n.concept
+JOIN mentions AS n ON n.owner = :owner AND n.row = m.row
+JOIN concepts AS found ON found.owner = :owner AND found.number = n.concept
 /*standing*/
 ORDER BY m.row;
 

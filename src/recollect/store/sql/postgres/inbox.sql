@@ -31,6 +31,6 @@ SELECT state, count(*) FROM proposals WHERE owner = :owner GROUP BY state;
 UPDATE proposals SET reason = :reason, evidence = '{}', change = '{}', undo = '{}',
 state = CASE WHEN state = 'open' THEN 'dismissed' ELSE state END
 WHERE owner = :owner AND EXISTS (
-    SELECT 1 FROM unnest(:ids::text []) AS gone (id)
-    WHERE strpos(memories || evidence || change || undo, to_json(gone.id)::text) > 0
+    SELECT 1 FROM unnest(:named::text []) AS gone (name)
+    WHERE strpos(memories || evidence || change || undo, gone.name) > 0
 );

@@ -1,7 +1,8 @@
 -- The statements that find memories by their words. The terms of an owner stand in the index behind
--- the owner's mark. The owner is asked for nevertheless: two of them may have the same mark; but in a
--- way (`|| ''`) that no index serves, or a plan that takes every owner for an average one would rather
--- split all texts of a large one than look its terms up.
+-- the owner's mark. The owner is asked for nevertheless: two of them may have the same mark, and Citus
+-- has to know on which machine to look. But by a collation that no index has (POSIX is C by another
+-- name), or a plan that takes every owner for an average one would rather split all texts of a large
+-- one than look its terms up.
 
 -- fragment entry
 i.content, i.keywords, i.tags, i.category, i.function, i.length
@@ -44,7 +45,7 @@ string_to_array(i.mark || replace(btrim(/*line*/), '  ', ' ' || i.mark), ' ')
 -- fragment indexed
 SELECT i.row, i.content, i.keywords || i.tags AS labels, i.category, i.function, /*line*/ AS line,
     '0.3'::float8 + '0.9'::float8 * ((i.length + 1) / :average::float8) AS norm
-FROM indexed AS i WHERE i.owner || '' = :owner
+FROM indexed AS i WHERE i.owner = :owner COLLATE "POSIX"
 
 -- fragment best
 -- One by one, until enough of them are admitted.
@@ -60,7 +61,7 @@ ORDER BY best.score DESC, best.row LIMIT :limit
 SELECT t.versions, t.terms, ARRAY(
     SELECT (
         SELECT count(*) FROM indexed AS i
-        WHERE i.owner || '' = :owner AND /*lexemes*/ @> ARRAY[asked.lexeme]
+        WHERE i.owner = :owner COLLATE "POSIX" AND /*lexemes*/ @> ARRAY[asked.lexeme]
     )
     FROM unnest(:lexemes::text []) WITH ORDINALITY AS asked (lexeme, place) ORDER BY asked.place
 )

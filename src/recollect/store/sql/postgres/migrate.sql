@@ -36,7 +36,8 @@ SELECT
     EXISTS (
         SELECT 1 FROM pg_attribute
         WHERE attrelid = to_regclass('vectors') AND attname = 'vector' AND NOT attisdropped
-    )
+    ),
+    EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')
 FROM (SELECT 1) AS one LEFT JOIN pg_extension AS e ON e.extname = 'vector';
 
 -- store_facts: the schema of a store, how far the next migration is, and which analysis made its index

@@ -137,9 +137,10 @@ concepts, mentions, relations, evidence, merges, shares, users, keys, uses,
 feeds, changes, peers, peer_numbers, conflicts, proposals;
 
 -- give_spaces: every space, with how many vectors it has
-SELECT s.number, s.key, s.description, s.state,
-(SELECT coalesce(sum(e.vectors), 0)::bigint FROM embedded AS e WHERE e.space = s.number)
-FROM spaces AS s WHERE s.number > :number ORDER BY s.number;
+WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space)
+SELECT s.number, s.key, s.description, s.state, coalesce(held.vectors, 0)
+FROM spaces AS s LEFT JOIN held ON held.space = s.number
+WHERE s.number > :number ORDER BY s.number;
 
 -- give_extractors: every extractor
 SELECT number, key, in_use FROM extractors WHERE number > :number ORDER BY number;
@@ -232,7 +233,8 @@ SELECT owner, kind, name, number, gone, refused FROM changes
 WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
 
 -- give_peers: every server of a replica
-SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error FROM peers
+SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+shared_error FROM peers
 WHERE owner > :owner ORDER BY owner;
 
 -- give_peer_numbers: every number that a server gave
@@ -346,9 +348,11 @@ VALUES (:owner, :kind, :name, :number, :gone, :refused);
 
 -- take_peers: keep the server of a replica
 INSERT INTO peers (
-    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
+    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+    shared_error
 ) VALUES (
-    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error
+    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error,
+    :shared_at, :shared_error
 );
 
 -- take_peer_numbers: keep a number that a server gave

@@ -18,7 +18,7 @@ m.updated_at <= :moment AND m.replaced_at > :moment
 EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.created_at <= :moment AND l.removed_at > :moment
     AND newer.updated_at <= :moment AND newer.replaced_at > :moment AND newer.deleted_at IS NULL
 )
@@ -128,33 +128,36 @@ VALUES (:owner, :row, :mark, :content, :keywords, :tags, :category, :function, :
 -- count_indexed: so many versions with so many terms came into the index
 UPDATE tenants SET versions = versions + :versions, terms = terms + :terms WHERE owner = :owner;
 
--- close_version: end the present version of a memory, if it is the expected one
+-- close_version: end the present version of a memory, if it is the expected one; its row
 WITH closed AS (
     UPDATE memories SET replaced_at = :replaced_at
     WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807
     RETURNING row
-), delayed AS (
-    UPDATE work AS w SET turn = 2 FROM closed WHERE w.owner = :owner AND w.row = closed.row
 ), uncounted AS (
     UPDATE concepts AS c SET memories = c.memories - 1, subjects = c.subjects - (n.roles & 1)
     FROM mentions AS n JOIN closed ON n.row = closed.row
     WHERE n.owner = :owner AND c.owner = :owner AND c.number = n.concept
+), unsaid AS (
+    -- What only this version said, or versions before it, is not believed any more.
+    UPDATE relations AS r SET retracted_at = said.until
+    FROM (
+        SELECT e.relation, max(
+            CASE WHEN e.row = closed.row THEN least(e.until, :replaced_at)
+            ELSE least(e.until, m.replaced_at) END
+        ) AS until
+        FROM closed
+        JOIN evidence AS own ON own.owner = :owner AND own.row = closed.row
+        JOIN evidence AS e ON e.owner = :owner AND e.relation = own.relation
+        JOIN memories AS m ON m.owner = :owner AND m.row = e.row
+        GROUP BY e.relation
+    ) AS said
+    WHERE r.owner = :owner AND r.number = said.relation AND NOT r.decided
+    AND said.until < 9223372036854775807
 )
--- What only this version said, or versions before it, is not believed any more.
-UPDATE relations AS r SET retracted_at = said.until
-FROM (
-    SELECT e.relation, max(
-        CASE WHEN e.row = closed.row THEN least(e.until, :replaced_at)
-        ELSE least(e.until, m.replaced_at) END
-    ) AS until
-    FROM closed
-    JOIN evidence AS own ON own.owner = :owner AND own.row = closed.row
-    JOIN evidence AS e ON e.owner = :owner AND e.relation = own.relation
-    JOIN memories AS m ON m.owner = :owner AND m.row = e.row
-    GROUP BY e.relation
-) AS said
-WHERE r.owner = :owner AND r.number = said.relation AND NOT r.decided
-AND said.until < 9223372036854775807;
+SELECT row FROM closed;
+
+-- delay_jobs: a version is a past one; by itself, since the queue may be on another machine
+UPDATE work SET turn = 2 WHERE owner = :owner AND row = :row;
 
 -- kept_version: a row if a version is there just as it was added
 SELECT 1 FROM memories
@@ -178,7 +181,7 @@ SELECT /*columns*/ FROM (
 WHERE m.id <> :id AND NOT EXISTS (
     SELECT 1 FROM links AS l
     JOIN memories AS newer ON newer.owner = l.owner AND newer.id = l.source
-    WHERE l.owner = m.owner AND l.target = m.id AND l.kind = 'supersedes'
+    WHERE l.owner = :owner AND l.target = m.id AND l.kind = 'supersedes'
     AND l.removed_at = 9223372036854775807
     AND newer.replaced_at = 9223372036854775807 AND newer.deleted_at IS NULL
 )
@@ -210,6 +213,9 @@ WHERE /*admitted*/
 AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ = ANY(:states::text [])
 ORDER BY m.created_at, m.id LIMIT :limit;
+
+-- count_admitted: how many memories a filter admits
+SELECT count(*) FROM /*all_held*/ WHERE /*admitted*/ AND /*state*/ = ANY(:states::text []);
 
 -- delete_memories: remove every version of these memories
 DELETE FROM memories WHERE owner = :owner AND id = ANY(:ids::text []);
@@ -430,9 +436,8 @@ WITH forgotten AS (
 )
 /*uncount_vectors*/;
 
--- forget_jobs: remove the jobs of these memories
-DELETE FROM work AS w USING memories AS m
-WHERE w.owner = m.owner AND w.row = m.row AND m.owner = :owner AND m.id = ANY(:ids::text []);
+-- forget_jobs: remove the jobs of these versions
+DELETE FROM work WHERE owner = :owner AND row = ANY(:rows::bigint []);
 
 -- forget_jobs_of_row: remove the jobs of one version
 DELETE FROM work WHERE owner = :owner AND row = :row;
@@ -458,12 +463,13 @@ WITH kept AS (
 /*count_vectors*/;
 
 -- keep_vector: keep the vector of a job, unless the job is gone or the vector is there
-WITH kept AS (
+WITH job AS MATERIALIZED (
+    SELECT row FROM work
+    WHERE owner = :owner AND number = :number AND kind = 'embed' AND target = :key
+), kept AS (
     INSERT INTO vectors (owner, space, row, vector)
-    SELECT m.owner, :space, m.row, :vector::halfvec FROM work AS w
-    JOIN memories AS m ON m.owner = w.owner AND m.row = w.row
-    WHERE w.owner = :owner AND w.number = :number AND w.kind = 'embed' AND w.target = :key
-    AND m.owner = :owner
+    SELECT m.owner, :space, m.row, :vector::halfvec FROM job
+    JOIN memories AS m ON m.owner = :owner AND m.row = job.row
     ON CONFLICT DO NOTHING RETURNING owner, space
 )
 /*count_vectors*/;

@@ -359,7 +359,7 @@ CREATE TABLE feeds (
 -- Everything that changed, once, under the number of its last change.
 CREATE TABLE changes (
     owner TEXT COLLATE "C" NOT NULL,
-    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('memory', 'link', 'share')),
+    kind TEXT COLLATE "C" NOT NULL CHECK (kind IN ('memory', 'link', 'share', 'conflict')),
     name TEXT COLLATE "C" NOT NULL, -- JSON array
     number BIGINT NOT NULL,
     gone TEXT NOT NULL DEFAULT '[]', -- JSON array: digests of the versions of a purged memory
@@ -379,7 +379,9 @@ CREATE TABLE peers (
     pulled_at BIGINT,
     pushed_at BIGINT,
     pull_error TEXT,
-    push_error TEXT
+    push_error TEXT,
+    shared_at BIGINT, -- when it was last looked at what others share
+    shared_error TEXT
 );
 
 -- The numbers that the server gave.

@@ -53,17 +53,25 @@ SELECT m.id FROM /*all_held*/
 WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limit;
 
 -- fragment writable
-EXISTS (
+(EXISTS (
     SELECT 1 FROM shares AS s
-    WHERE s.owner = :owner AND s.reader = :reader AND s.ended_at = 9223372036854775807
-    AND s.can_write AND (s.memory = m.id OR s.tag = ANY(m.tags))
-)
+    WHERE s.owner = :owner AND s.reader = :reader AND s.memory = m.id
+    AND s.ended_at = 9223372036854775807 AND s.can_write
+) OR EXISTS (
+    SELECT 1 FROM shares AS s
+    WHERE s.owner = :owner AND s.reader = :reader AND s.tag = ANY(m.tags)
+    AND s.ended_at = 9223372036854775807 AND s.can_write
+))
 
 -- shared_rights: whether the reader may write each of these memories that the filter admits
 SELECT m.id, m.writable FROM unnest(:ids::text []) AS wanted (id) CROSS JOIN LATERAL (
     SELECT m.id, /*writable*/ AS writable FROM memories AS m
     WHERE m.id = wanted.id AND /*admitted*/ OFFSET 0
 ) AS m;
+
+-- shared_after: the admitted memories behind an id, with whether the reader may write each
+SELECT m.id, m.version, m.updated_at, /*writable*/ FROM /*all_held*/
+WHERE /*admitted*/ AND m.id > :after ORDER BY m.id LIMIT :limit;
 
 -- writable_version: the present version of a memory that the reader may write, deleted or not
 SELECT /*columns*/ FROM memories AS m

@@ -3,14 +3,15 @@
 -- `vector` as it is, so that no index is ever taken for them; the best are looked up one by one, since
 -- the planner takes them for many more than they are.
 
--- vector_facts: what decides how an owner's vectors of a space are searched
-SELECT s.number, coalesce(e.vectors, 0), c.reltuples::bigint
-FROM spaces AS s
-LEFT JOIN embedded AS e ON e.owner = :owner AND e.space = s.number
-LEFT JOIN pg_index AS i
-    ON i.indexrelid = to_regclass('vectors_of_space_' || s.number) AND i.indisvalid
-LEFT JOIN pg_class AS c ON c.oid = i.indexrelid
+-- vector_facts: the number of a space, and how many vectors an owner has in it
+SELECT s.number, coalesce(e.vectors, 0)
+FROM spaces AS s LEFT JOIN embedded AS e ON e.owner = :owner AND e.space = s.number
 WHERE s.key = :key;
+
+-- vectors_indexed: how many vectors of a space its index holds, once it is complete
+-- By itself: what the server knows of its tables is not joined with tables that are spread.
+SELECT c.reltuples::bigint FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indexrelid = to_regclass('vectors_of_space_' || :space::bigint) AND i.indisvalid;
 
 -- fragment asked
 SELECT :query::real []::vector AS exact, :query::real []::halfvec AS half
@@ -133,21 +134,18 @@ CROSS JOIN LATERAL (
 ) AS v
 WHERE s.key = :key;
 
--- spaces_to_index: every space, how many vectors it and its largest owner have, and its index
-SELECT s.number, (s.description::jsonb ->> 'dimensions')::integer, e.vectors, e.most,
-i.indisvalid, pg_relation_size(i.indexrelid)
-FROM spaces AS s
-CROSS JOIN LATERAL (
-    SELECT coalesce(sum(vectors), 0)::bigint AS vectors, coalesce(max(vectors), 0) AS most
-    FROM embedded WHERE space = s.number
-) AS e
-LEFT JOIN pg_index AS i ON i.indexrelid = to_regclass('vectors_of_space_' || s.number)
-ORDER BY s.number;
+-- spaces_to_index: every space, and how many vectors it and its largest owner have
+WITH held AS MATERIALIZED (
+    SELECT space, sum(vectors)::bigint AS vectors, max(vectors) AS most FROM embedded GROUP BY space
+)
+SELECT s.number, (s.description::jsonb ->> 'dimensions')::integer,
+coalesce(held.vectors, 0), coalesce(held.most, 0)
+FROM spaces AS s LEFT JOIN held ON held.space = s.number ORDER BY s.number;
 
--- stray_indexes: the indexes of spaces that are gone
-SELECT c.relname FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
-WHERE i.indrelid = to_regclass('vectors') AND starts_with(c.relname, 'vectors_of_space_')
-AND NOT EXISTS (SELECT 1 FROM spaces AS s WHERE 'vectors_of_space_' || s.number = c.relname);
+-- indexes_of_spaces: the indexes of spaces, also of such as are gone: whether complete, and their bytes
+SELECT c.relname::text, i.indisvalid, pg_relation_size(i.indexrelid)
+FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+WHERE i.indrelid = to_regclass('vectors') AND starts_with(c.relname, 'vectors_of_space_');
 
 -- try_to_build: whether nobody else builds an index; nobody begins until the transaction ends
 SELECT pg_try_advisory_xact_lock(1380142166);

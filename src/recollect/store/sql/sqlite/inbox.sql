@@ -31,6 +31,6 @@ SELECT state, count(*) FROM proposals WHERE owner = :owner GROUP BY state;
 UPDATE proposals SET reason = :reason, evidence = '{}', change = '{}', undo = '{}',
 state = iif(state = 'open', 'dismissed', state)
 WHERE owner = :owner AND EXISTS (
-    SELECT 1 FROM json_each(:ids) AS gone
-    WHERE instr(memories || evidence || change || undo, json_quote(gone.value))
+    SELECT 1 FROM json_each(:named) AS gone
+    WHERE instr(memories || evidence || change || undo, gone.value)
 );

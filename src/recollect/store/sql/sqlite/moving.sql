@@ -199,7 +199,8 @@ SELECT owner, kind, name, number, gone, refused FROM changes
 WHERE (owner, kind, name) > (:owner, :kind, :name) ORDER BY owner, kind, name;
 
 -- give_peers: every server of a replica
-SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error FROM peers
+SELECT owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+shared_error FROM peers
 WHERE owner > :owner ORDER BY owner;
 
 -- give_peer_numbers: every number that a server gave
@@ -315,9 +316,11 @@ VALUES (:owner, :kind, :name, :number, :gone, :refused);
 
 -- take_peers: keep the server of a replica
 INSERT INTO peers (
-    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
+    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+    shared_error
 ) VALUES (
-    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error
+    :owner, :url, :user_name, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error,
+    :shared_at, :shared_error
 );
 
 -- take_peer_numbers: keep a number that a server gave

@@ -101,9 +101,10 @@ INSERT INTO memories (
 INSERT INTO indexed (row, content, keywords, tags, category, function, length)
 VALUES (:row, :content, :keywords, :tags, :category, :function, :length);
 
--- close_version: end the present version of a memory, if it is the expected one
+-- close_version: end the present version of a memory, if it is the expected one; its row
 UPDATE memories SET replaced_at = :replaced_at
-WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807;
+WHERE owner = :owner AND id = :id AND version = :version AND replaced_at = 9223372036854775807
+RETURNING row;
 
 -- present_version: the number of the present version of a memory
 SELECT version FROM memories
@@ -151,6 +152,10 @@ WHERE /*admitted*/
 AND (m.created_at, m.id) > (:after_time, :after_id)
 AND /*state*/ IN (SELECT value FROM json_each(:states))
 ORDER BY m.created_at, m.id LIMIT :limit;
+
+-- count_admitted: how many memories a filter admits
+SELECT count(*) FROM /*all_held*/
+WHERE /*admitted*/ AND /*state*/ IN (SELECT value FROM json_each(:states));
 
 -- delete_memories: remove every version of these memories
 DELETE FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids));
@@ -369,10 +374,8 @@ DELETE FROM vectors WHERE row IN (
     SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids))
 );
 
--- forget_jobs: remove the jobs of these memories
-DELETE FROM work WHERE row IN (
-    SELECT row FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids))
-);
+-- forget_jobs: remove the jobs of these versions
+DELETE FROM work WHERE row IN (SELECT value FROM json_each(:rows));
 
 -- embedded_before: the newest earlier version of a memory that has a vector in a space
 SELECT v.row, /*columns*/ FROM memories AS m CROSS JOIN vectors AS v ON v.row = m.row

@@ -427,7 +427,7 @@ CREATE TABLE feeds (
 -- Everything that changed, once, under the number of its last change.
 CREATE TABLE changes (
     owner TEXT NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('memory', 'link', 'share')),
+    kind TEXT NOT NULL CHECK (kind IN ('memory', 'link', 'share', 'conflict')),
     name TEXT NOT NULL, -- JSON array
     number INTEGER NOT NULL,
     gone TEXT NOT NULL DEFAULT '[]', -- JSON array: digests of the versions of a purged memory
@@ -447,7 +447,9 @@ CREATE TABLE peers (
     pulled_at INTEGER,
     pushed_at INTEGER,
     pull_error TEXT,
-    push_error TEXT
+    push_error TEXT,
+    shared_at INTEGER, -- when it was last looked at what others share
+    shared_error TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- The numbers that the server gave.

@@ -53,16 +53,24 @@ SELECT m.id FROM /*all_held*/
 WHERE /*admitted*/ AND m.id >= :prefix AND m.id < :end ORDER BY m.id LIMIT :limit;
 
 -- fragment writable
-EXISTS (
-    SELECT 1 FROM shares AS s
-    WHERE s.owner = m.owner AND s.reader = :reader AND s.ended_at = 9223372036854775807
-    AND s.can_write AND (s.memory = m.id OR s.tag IN (SELECT value FROM json_each(m.tags)))
-)
+(EXISTS (
+    SELECT 1 FROM shares AS s INDEXED BY shares_of_memories
+    WHERE s.owner = m.owner AND s.reader = :reader AND s.memory = m.id
+    AND s.ended_at = 9223372036854775807 AND s.can_write
+) OR EXISTS (
+    SELECT 1 FROM json_each(m.tags) AS tagged
+    CROSS JOIN shares AS s INDEXED BY shares_of_tags ON s.owner = m.owner AND s.reader = :reader
+    AND s.tag = tagged.value AND s.ended_at = 9223372036854775807 AND s.can_write
+))
 
 -- shared_rights: whether the reader may write each of these memories that the filter admits
 SELECT m.id, /*writable*/ FROM json_each(:ids) AS wanted
 CROSS JOIN memories AS m ON m.owner = :owner AND m.id = wanted.value
 WHERE /*admitted*/;
+
+-- shared_after: the admitted memories behind an id, with whether the reader may write each
+SELECT m.id, m.version, m.updated_at, /*writable*/ FROM /*all_held*/
+WHERE /*admitted*/ AND m.id > :after ORDER BY m.id LIMIT :limit;
 
 -- writable_version: the present version of a memory that the reader may write, deleted or not
 SELECT /*columns*/ FROM memories AS m

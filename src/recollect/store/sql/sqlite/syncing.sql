@@ -7,7 +7,7 @@ SELECT epoch, head FROM feeds WHERE owner = :owner;
 -- open_feed: number the changes of an owner from now on
 INSERT INTO feeds (owner, epoch, head) VALUES (:owner, :epoch, 0) ON CONFLICT DO NOTHING;
 
--- number_everything: number all that an owner has: memories, links and shares, the oldest first
+-- number_everything: number all that an owner has, by kind and then the oldest first
 INSERT INTO changes (owner, kind, name, number)
 SELECT :owner, kind, name, row_number() OVER (ORDER BY turn, at, place, first, second, third) FROM (
     SELECT 'memory' AS kind, '[' || json_quote(id) || ']' AS name, 1 AS turn,
@@ -24,6 +24,12 @@ SELECT :owner, kind, name, row_number() OVER (ORDER BY turn, at, place, first, s
     || json_quote(coalesce(memory, tag)) || ']', 3,
     created_at, number, '', '', ''
     FROM shares WHERE owner = :owner AND ended_at = 9223372036854775807
+    UNION ALL
+    SELECT 'conflict',
+    '[' || json_quote(kind) || ', ' || json_quote(subject_kind) || ', ' || json_quote(subject_name) || ', '
+    || json_quote(served) || ', ' || json_quote(other) || ']', 4,
+    min(number), 0, '', '', ''
+    FROM conflicts WHERE owner = :owner GROUP BY kind, subject_kind, subject_name, served, other
 );
 
 -- note_head: the numbers that were given count
@@ -78,20 +84,29 @@ AND l.source = json_extract(wanted.value, '$[0]') AND l.kind = json_extract(want
 AND l.target = json_extract(wanted.value, '$[2]')
 ORDER BY l.created_at, l.removed_at;
 
--- fragment named_share
-s.owner = :owner AND s.ended_at = 9223372036854775807
-AND s.reader = json_extract(wanted.value, '$[0]') AND (
-    json_extract(wanted.value, '$[1]') = 'memory' AND s.memory = json_extract(wanted.value, '$[2]')
-    OR json_extract(wanted.value, '$[1]') = 'tag' AND s.tag = json_extract(wanted.value, '$[2]')
-)
+-- fragment held_share
+s.owner = :owner AND s.ended_at = 9223372036854775807 AND s.reader = json_extract(wanted.value, '$[0]')
+
+-- fragment named_shares
+-- Of a memory or of a tag, each by its own index: some share thousands.
+(
+    SELECT wanted.value AS name, s.number FROM json_each(:names) AS wanted
+    CROSS JOIN shares AS s INDEXED BY shares_of_memories
+    ON /*held_share*/ AND s.memory = json_extract(wanted.value, '$[2]')
+    WHERE json_extract(wanted.value, '$[1]') = 'memory'
+    UNION ALL
+    SELECT wanted.value, s.number FROM json_each(:names) AS wanted
+    CROSS JOIN shares AS s INDEXED BY shares_of_tags
+    ON /*held_share*/ AND s.tag = json_extract(wanted.value, '$[2]')
+    WHERE json_extract(wanted.value, '$[1]') = 'tag'
+) AS named
 
 -- shares_named: those of these shares that hold
-SELECT wanted.value, /*share*/ FROM json_each(:names) AS wanted CROSS JOIN shares AS s ON /*named_share*/;
+SELECT named.name, /*share*/ FROM /*named_shares*/
+CROSS JOIN shares AS s ON s.owner = :owner AND s.number = named.number;
 
 -- remove_share_named: remove a share that holds, as if it had never been
-DELETE FROM shares AS s WHERE s.owner = :owner AND s.number IN (
-    SELECT s.number FROM json_each(:names) AS wanted CROSS JOIN shares AS s ON /*named_share*/
-);
+DELETE FROM shares WHERE owner = :owner AND number IN (SELECT named.number FROM /*named_shares*/);
 
 -- remove_link_named: remove every link there ever was of one kind between two memories
 DELETE FROM links WHERE owner = :owner AND source = :source AND kind = :kind AND target = :target;
@@ -132,18 +147,21 @@ CROSS JOIN spaces AS s ON s.key = :key AND s.state = 'active'
 CROSS JOIN work AS w ON w.row = m.row AND w.kind = 'embed' AND w.target = s.key;
 
 -- peer: the server of a replica
-SELECT url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
-FROM peers WHERE owner = :owner;
+SELECT url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+shared_error FROM peers WHERE owner = :owner;
 
 -- keep_peer: how far a replica has come with its server
 INSERT INTO peers (
-    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error
+    owner, url, user_name, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, shared_at,
+    shared_error
 ) VALUES (
-    :owner, :url, :user, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error
+    :owner, :url, :user, :epoch, :cursor, :pulled_at, :pushed_at, :pull_error, :push_error,
+    :shared_at, :shared_error
 ) ON CONFLICT (owner) DO UPDATE SET
 url = excluded.url, user_name = excluded.user_name, epoch = excluded.epoch, cursor = excluded.cursor,
 pulled_at = excluded.pulled_at, pushed_at = excluded.pushed_at, pull_error = excluded.pull_error,
-push_error = excluded.push_error;
+push_error = excluded.push_error, shared_at = excluded.shared_at,
+shared_error = excluded.shared_error;
 
 -- forget_peer: a replica has no server any more
 DELETE FROM peers WHERE owner = :owner;
@@ -159,18 +177,39 @@ ON CONFLICT (owner, kind, name) DO UPDATE SET number = excluded.number;
 -- forget_peer_numbers: the numbers of the server mean nothing any more
 DELETE FROM peer_numbers WHERE owner = :owner;
 
--- keep_conflict: two replicas contradicted each other
-INSERT INTO conflicts (owner, number, kind, subject_kind, subject_name, served, other, detail, at)
-SELECT :owner, coalesce(max(number), 0) + 1, :kind, :subject_kind, :subject_name, :served, :other,
-:detail, :at FROM conflicts WHERE owner = :owner;
+-- fragment conflict
+number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at
 
--- conflicts: the conflicts that nobody has resolved
-SELECT number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at FROM conflicts
-WHERE owner = :owner AND resolved_at = 9223372036854775807 ORDER BY number LIMIT :limit;
+-- keep_conflict: two replicas contradicted each other; without a number it gets the next
+INSERT INTO conflicts (
+    owner, number, kind, subject_kind, subject_name, served, other, detail, at, resolved_at
+)
+SELECT :owner, coalesce(:number, coalesce(max(number), 0) + 1), :kind, :subject_kind, :subject_name,
+:served, :other, :detail, :at, :resolved_at FROM conflicts WHERE owner = :owner;
+
+-- conflicts: the conflicts that nobody has resolved, or all of them
+SELECT /*conflict*/ FROM conflicts
+WHERE owner = :owner AND (resolved_at = 9223372036854775807 OR :every)
+ORDER BY number LIMIT :limit;
+
+-- conflicts_named: those of these conflicts that are known
+SELECT wanted.value, /*conflict*/ FROM json_each(:names) AS wanted
+CROSS JOIN conflicts AS c ON c.owner = :owner
+AND c.kind = json_extract(wanted.value, '$[0]')
+AND c.subject_kind = json_extract(wanted.value, '$[1]')
+AND c.subject_name = json_extract(wanted.value, '$[2]')
+AND c.served = json_extract(wanted.value, '$[3]') AND c.other = json_extract(wanted.value, '$[4]')
+ORDER BY c.number;
+
+-- remove_conflict_named: remove one conflict, however often it was kept
+DELETE FROM conflicts
+WHERE owner = :owner AND kind = :kind AND subject_kind = :subject_kind
+AND subject_name = :subject_name AND served = :served AND other = :other;
 
 -- resolve_conflict: take a conflict off the list
 UPDATE conflicts SET resolved_at = :at
-WHERE owner = :owner AND number = :number AND resolved_at = 9223372036854775807;
+WHERE owner = :owner AND number = :number AND resolved_at = 9223372036854775807
+RETURNING /*conflict*/;
 
 -- forget_conflicts: forget every conflict
 DELETE FROM conflicts WHERE owner = :owner;

@@ -1,0 +1,42 @@
+"""A store takes histories with gaps in their numbers, and says which numbers cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from plain_reading import HOUR, Make
+from recollect.changes import memory_subject
+from recollect.protocols import History, Received, Store
+from recollect.types import Memory, Scope
+
+
+def numbered(first: Memory, *numbers: int) -> History:
+    """Versions of a memory with these numbers."""
+    return History(
+        versions=tuple(
+            replace(
+                first,
+                version=number,
+                content=f"heron {number}",
+                updated_at=first.created_at + number * HOUR,
+            )
+            for number in numbers
+        )
+    )
+
+
+def test_a_history_with_gaps_is_appended_to_replaced_and_cut_at_its_own_numbers(
+    store: Store, scope: Scope, make: Make
+) -> None:
+    first = make()
+    subject = memory_subject(first.id)
+    lives = [(2, 5), (2, 5, 9), (2, 7), (2, 7, 8, 20), (2,), (3,)]
+    for numbers in lives:
+        history = numbered(first, *numbers)
+        store.receive(scope, [Received(subject, history, 0)])
+        assert store.versions(scope, first.id) == [*history.versions]
+        assert store.get(scope, first.id) == history.versions[-1]
+        assert store.states(scope, [subject]) == {subject: history}
+    for moment, numbers in ((2, None), (3, 3), (9, 3)):
+        seen = store.get(scope, first.id, first.created_at + moment * HOUR)
+        assert (seen.version if seen else None) == numbers

@@ -1,0 +1,55 @@
+"""Schedules by their seeds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from simulating.ledger import Broken
+from simulating.stores import InFiles, InMemory, Keeping
+from simulating.world import World
+
+IN_FILES = 41  # every so many schedules are on SQLite files; no other such number divides it
+
+Server = Callable[[int], Keeping]  #: where the memories of a schedule are kept
+
+
+def plainly(seed: int) -> Keeping:
+    """On what a schedule is run when nobody says otherwise."""
+    return InFiles() if is_in_files(seed) else InMemory()
+
+
+def is_in_files(seed: int) -> bool:
+    """Whether a schedule is on SQLite files: those have the same faults, and take longer."""
+    return seed % IN_FILES == IN_FILES - 1
+
+
+@contextmanager
+def world(seed: int, server: Server = plainly) -> Iterator[World]:
+    """The schedule of a seed."""
+    keeping = server(seed)
+    try:
+        yield World(seed, keeping)
+    finally:
+        keeping.close()
+
+
+def replay(seed: int, server: Server) -> str:
+    """How to see a schedule again."""
+    chosen = "" if server is plainly else " --server postgres"
+    return f"python benchmarks/sync/simulate.py --seed {seed}{chosen} --trace"
+
+
+def run(seed: int, server: Server = plainly) -> Counter[str]:
+    """Run the schedule of a seed; what happened in it.
+
+    Raises:
+        Broken: something does not hold; the message says how to replay it.
+    """
+    with world(seed, server) as each:
+        try:
+            each.run()
+        except Exception as error:
+            raise Broken(f"seed {seed}: {error!r}\nReplay it: {replay(seed, server)}") from error
+        return each.totals

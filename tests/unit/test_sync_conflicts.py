@@ -1,0 +1,126 @@
+"""A conflict is known on every machine and on the server, once, until somebody resolves it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from households import KINDS, open_kind
+from recollect.app import Recollect
+from recollect.changes import ConflictKind, SubjectKind
+from recollect.protocols import Store
+from recollect.testing import FixedClock
+from replicas import Machines, machines
+
+
+@pytest.fixture(params=KINDS)
+def world(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    clock: FixedClock,
+    migrated_database: Callable[[], str],
+) -> Iterator[Machines]:
+    numbers = itertools.count()
+
+    def store() -> Store:
+        return open_kind(request.param, tmp_path / f"{next(numbers)}.db", migrated_database)
+
+    with machines(store, clock) as found:
+        yield found
+
+
+def contradict(world: Machines, here: Recollect, there: Recollect) -> str:
+    """Have two machines change the same memory, in a way that one of them has to merge."""
+    id_ = here.store("the walrus eats fish").memory.id
+    world.sync(here, there)
+    here.update(id_, content="the walrus eats crabs")
+    world.clock.advance(hours=1)
+    there.update(id_, content="the walrus eats clams")
+    world.sync(here, there)
+    return id_
+
+
+def listed(memory: Recollect) -> list[tuple[str, str | None, str | None]]:
+    """What is in conflict, and what both versions say."""
+    return [
+        (
+            x.conflict.detail,
+            x.served.content if x.served else None,
+            x.other.content if x.other else None,
+        )
+        for x in memory.conflicts()
+    ]
+
+
+def test_a_conflict_is_listed_on_the_server_and_on_every_machine_once(world: Machines) -> None:
+    here, there, third = (world.replica() for _ in range(3))
+    contradict(world, here, there)
+    world.sync(third, here, third, there)
+    found = [("both changed content", "the walrus eats clams", "the walrus eats crabs")]
+    assert [listed(x) for x in (there, world.server, here, third)] == [found] * 4
+    assert [x.sync_status().waits for x in (here, there, third)] == [0, 0, 0]
+
+
+def test_a_conflict_that_is_resolved_on_one_machine_is_resolved_on_all(world: Machines) -> None:
+    here, there = world.replica(), world.replica()
+    id_ = contradict(world, here, there)
+    world.sync(here)
+    [found] = here.conflicts()
+    here.resolve_conflict(found.conflict.number, keep="other")
+    world.sync(here, there)
+    assert listed(here) == listed(world.server) == listed(there) == []
+    assert there.get(id_).content == world.server.get(id_).content == "the walrus eats crabs"
+
+
+def test_a_conflict_that_is_resolved_on_the_server_is_resolved_on_the_machines(
+    world: Machines,
+) -> None:
+    here, there = world.replica(), world.replica()
+    contradict(world, here, there)
+    [found] = world.server.conflicts()
+    world.server.resolve_conflict(found.conflict.number)
+    world.sync(here, there)
+    assert listed(here) == listed(there) == []
+
+
+def test_a_conflict_that_two_resolve_at_once_is_resolved_once(world: Machines) -> None:
+    here, there = world.replica(), world.replica()
+    contradict(world, here, there)
+    world.sync(here)
+    for machine in (here, there):
+        [found] = machine.conflicts()
+        machine.resolve_conflict(found.conflict.number)
+        world.clock.advance(hours=1)
+    world.sync(here, there, here)
+    assert listed(here) == listed(there) == listed(world.server) == []
+    assert [x.sync_status().waits for x in (here, there)] == [0, 0]
+
+
+def test_a_link_that_was_dropped_is_a_conflict_on_every_machine(world: Machines) -> None:
+    here, there = world.replica(), world.replica()
+    one, other = (here.store(text).memory.id for text in ("a walrus", "a penguin"))
+    world.sync(here, there)
+    here.link(one, "supersedes", other)
+    there.link(other, "supersedes", one)
+    world.sync(here, there, here)
+    for memory in (here, there, world.server):
+        [found] = memory.conflicts()
+        assert (found.conflict.kind, found.conflict.subject.kind) == (
+            ConflictKind.LINKED,
+            SubjectKind.LINK,
+        )
+
+
+def test_a_server_that_is_numbered_anew_is_told_what_was_decided(world: Machines) -> None:
+    here, there = world.replica(), world.replica()
+    contradict(world, here, there)
+    world.sync(here)
+    [found] = here.conflicts()
+    here.resolve_conflict(found.conflict.number)
+    world.sync(here)
+    world.server.number_anew()
+    world.sync(there, here, there)
+    assert listed(here) == listed(there) == listed(world.server) == []

@@ -1,0 +1,372 @@
+"""What others share is on the machine of whoever sees it: to be read, while it is shared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from households import KINDS, open_kind
+from recollect.app import Recollect
+from recollect.changes import Verdict
+from recollect.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
+from recollect.protocols import Store
+from recollect.sync.transport import Operation, Pulled, Seen, SharedMemories, SharedPage, SyncServer
+from recollect.testing import FixedClock
+from recollect.types import Memory, MemoryId, Right, UserId
+from replicas import Machines, machines
+
+
+@pytest.fixture
+def world(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    clock: FixedClock,
+    migrated_database: Callable[[], str],
+) -> Iterator[Machines]:
+    """In files, or in stores of another kind where a test asks for all of them."""
+    numbers = itertools.count()
+    kind = getattr(request, "param", "sqlite")
+
+    def store() -> Store:
+        return open_kind(kind, tmp_path / f"{next(numbers)}.db", migrated_database)
+
+    with machines(store, clock) as found:
+        yield found
+
+
+on_every_store = pytest.mark.parametrize("world", KINDS, indirect=True)
+
+
+@pytest.fixture
+def bob(world: Machines) -> Recollect:
+    """Somebody else on the server."""
+    return world.server.for_user("bob")
+
+
+@pytest.fixture
+def laptop(world: Machines) -> Recollect:
+    return world.replica()
+
+
+def found(memory: Recollect, question: str) -> list[tuple[str, str]]:
+    """Whose memories a question finds, and what they say."""
+    hits = memory.recall(question).hits
+    return [(hit.memory.owner, hit.memory.content) for hit in hits]
+
+
+def shared(bob: Recollect, content: str = "the walrus eats clams", **fields: object) -> Memory:
+    """A memory of Bob's that Ada may read."""
+    kept = bob.store(content, **fields).memory  # type: ignore[arg-type]
+    bob.share(kept.id, "ada")
+    return kept
+
+
+@on_every_store
+def test_what_is_shared_is_found_on_the_machine_with_its_owner(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = shared(bob)
+    [report] = world.sync(laptop)
+    assert (report.mirrored, report.unmirrored) == (1, 0)
+    assert found(laptop, "what does the walrus eat?") == [("bob", "the walrus eats clams")]
+    assert laptop.get(kept.id) == world.server.get(kept.id) == kept
+    assert [memory.id for memory in laptop.list()] == [kept.id]
+    assert [(x.owner, x.memory, x.right) for x in laptop.shared_with_me()] == [
+        ("bob", kept.id, Right.READ)
+    ]
+
+
+def test_a_second_round_has_nothing_to_do(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    shared(bob)
+    world.sync(laptop)
+    [again] = world.sync(laptop)
+    assert (again.mirrored, again.unmirrored) == (0, 0)
+    status = laptop.sync_status()
+    assert status.mirrored == {"bob": 1}
+    assert status.peer.shared_at == world.clock()
+
+
+@on_every_store
+def test_what_a_shared_tag_covers_follows_the_tag(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    bob.share_tag("zoo", "ada", "write")
+    kept = bob.store("the walrus eats clams", tags=["zoo"]).memory
+    world.sync(laptop)
+    assert laptop.get(kept.id).tags == ("zoo",)
+    bob.update(kept.id, content="the walrus eats crabs")
+    world.sync(laptop)
+    assert found(laptop, "walrus") == [("bob", "the walrus eats crabs")]
+    bob.update(kept.id, tags=())
+    [report] = world.sync(laptop)
+    assert report.unmirrored == 1
+    assert found(laptop, "walrus") == []
+
+
+@pytest.mark.parametrize("how", ["unshare", "delete", "purge", "supersede"])
+def test_what_is_not_shared_any_more_is_gone_from_the_machine(
+    world: Machines, bob: Recollect, laptop: Recollect, how: str
+) -> None:
+    kept = shared(bob)
+    world.sync(laptop)
+    if how == "unshare":
+        bob.unshare(kept.id, "ada")
+    elif how == "delete":
+        bob.delete(kept.id)
+    elif how == "purge":
+        bob.delete(kept.id)
+        bob.purge(bob.plan_purge([kept.id]))
+    else:
+        bob.link(bob.store("the walrus eats squid").memory.id, "supersedes", kept.id)
+    [report] = world.sync(laptop)
+    assert report.unmirrored == 1
+    with pytest.raises(MemoryNotFound):
+        laptop.get(kept.id)
+    assert found(laptop, "walrus clams") == []
+    assert laptop.sync_status().mirrored == {}
+
+
+@on_every_store
+def test_a_copy_cannot_be_written_whatever_the_share_says(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = bob.store("the walrus eats clams").memory
+    bob.share(kept.id, "ada", "write")
+    world.sync(laptop)
+    for change in (laptop.delete, laptop.restore, lambda id: laptop.update(id, content="squid")):
+        with pytest.raises(NotAllowed, match="bob's, and this machine has a copy") as refused:
+            change(kept.id)
+        assert "on the server" in refused.value.hint
+    assert laptop.get(kept.id) == kept
+    world.sync(laptop)
+    assert bob.get(kept.id) == kept
+    world.server.update(kept.id, content="the walrus eats squid")  # there Ada may
+    world.sync(laptop)
+    assert found(laptop, "walrus") == [("bob", "the walrus eats squid")]
+
+
+@on_every_store
+def test_a_copy_is_neither_counted_nor_listed_nor_sent_as_an_own_memory(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    shared(bob)
+    world.sync(laptop)
+    other = world.replica()
+    world.sync(laptop, other, laptop)
+    assert laptop.stats().held == world.server.stats().held == 0
+    assert laptop.list(owner="me") == []
+    assert [memory.owner for memory in laptop.list(owner="bob")] == ["bob"]
+    assert laptop.sync_status().waits == 0
+    assert bob.stats().held == 1
+    assert found(other, "walrus") == [("bob", "the walrus eats clams")]
+
+
+def test_the_same_name_in_the_same_store_is_kept_apart(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = shared(bob)
+    local = laptop.for_user("bob")
+    own = local.store("the walrus of another Bob").memory
+    world.sync(laptop)
+    assert found(laptop, "walrus") == [("bob", "the walrus eats clams")]
+    assert [memory.id for memory in local.list()] == [own.id]
+    with pytest.raises(MemoryNotFound):
+        local.get(kept.id)
+    laptop.disconnect_peer()
+    assert local.get(own.id) == own
+
+
+def test_what_is_seen_in_the_same_store_anyway_is_not_there_twice(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = shared(bob)
+    local = laptop.for_user("bob")
+    local.connect_peer("https://memory.example", "bob")
+    local.sync_with(bob.sync_server())
+    assert local.get(kept.id) == kept
+    world.sync(laptop)
+    assert laptop.sync_status().mirrored == {}
+    assert found(laptop, "walrus") == [("bob", "the walrus eats clams")]
+
+
+def test_two_users_of_one_machine_each_have_their_own_copy(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = shared(bob)
+    bob.share(kept.id, "grace")
+    grace = laptop.for_user("grace")
+    grace.connect_peer("https://memory.example", "grace")
+    world.sync(laptop)
+    grace.sync_with(world.server.for_user("grace").sync_server())
+    bob.unshare(kept.id, "ada")
+    world.sync(laptop)
+    assert found(laptop, "walrus") == []
+    assert found(grace, "walrus") == [("bob", "the walrus eats clams")]
+
+
+@on_every_store
+def test_disconnecting_removes_what_others_shared_and_nothing_else(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    shared(bob)
+    own = laptop.store("the penguin eats krill").memory
+    world.sync(laptop)
+    laptop.disconnect_peer()
+    assert found(laptop, "walrus penguin") == [("ada", "the penguin eats krill")]
+    assert laptop.get(own.id) == own
+    assert laptop.shared_with_me() == []
+
+
+@on_every_store
+def test_more_than_a_page_is_listed_and_taken_whole(
+    world: Machines, bob: Recollect, laptop: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.sync.sightings.MOST_SEEN", 3)
+    monkeypatch.setattr("recollect.sync.sightings.PAGE_BYTES", 1_500)
+    bob.share_tag("zoo", "ada")
+    carl = world.server.for_user("bob-2")  # the name of one begins like that of the other
+    carl.share_tag("zoo", "ada")
+    for number in range(7):
+        for owner in (bob, carl):
+            owner.store(f"walrus {number} of {owner.scope.user}", tags=["zoo"])
+    [report] = world.sync(laptop)
+    assert report.mirrored == 14
+    assert laptop.sync_status().mirrored == {"bob": 7, "bob-2": 7}
+    assert world.sync(laptop)[0].mirrored == 0
+
+
+# ---- trouble, and servers that are not what they say -------------------------------------------
+
+
+class Other:
+    """A server that tells something else of what others share."""
+
+    def __init__(self, server: SyncServer, page: SharedPage, told: SharedMemories | None) -> None:
+        self._server, self._page, self._told = server, page, told
+
+    def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
+        return self._server.pull(epoch, after, limit, space)
+
+    def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
+        return self._server.push(epoch, operations)
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        assert isinstance(mark, str)
+        assert after == ""
+        return self._page
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        assert (owner, space) == (self._page.seen[0].owner, None)
+        assert ids
+        if self._told is None:
+            raise ServerUnreachable("it is gone")
+        return self._told
+
+
+def seen(memory: Memory, owner: str) -> SharedPage:
+    at = memory.updated_at
+    return SharedPage(seen=(Seen(UserId(owner), memory.id, memory.version, at, Right.WRITE),))
+
+
+@pytest.mark.parametrize("owner", ["ada", "ada/bob", "bob/ada", ""])
+def test_nothing_is_placed_under_the_own_name_or_one_that_nobody_has(
+    world: Machines, laptop: Recollect, owner: str
+) -> None:
+    own = laptop.store("the penguin eats krill").memory
+    world.sync(laptop)
+    forged = replace(own, owner=UserId(owner), content="the penguin owes money")
+    told = SharedMemories((forged,), 1)
+    server = Other(world.server.sync_server(), seen(own, owner), told)
+    report = laptop.sync_with(server)
+    assert isinstance(report.shared_error, InvalidChange)
+    assert report.pull_error is report.push_error is None
+    assert found(laptop, "penguin") == [("ada", "the penguin eats krill")]
+    assert laptop.versions(own.id) == [own]
+
+
+def test_a_memory_of_others_with_the_id_of_an_own_one_takes_nothing_of_it(
+    world: Machines, laptop: Recollect
+) -> None:
+    own = laptop.store("the penguin eats krill").memory
+    forged = replace(own, owner=UserId("mallory"), content="the penguin owes money")
+    told = SharedMemories((forged,), 1)
+    report = laptop.sync_with(Other(world.server.sync_server(), seen(own, "mallory"), told))
+    assert report.error is None
+    assert laptop.get(own.id) == own
+    assert laptop.versions(own.id) == [own]
+    assert laptop.update(own.id, importance=1.0).content == "the penguin eats krill"
+
+
+@pytest.mark.parametrize("fields", [{"sensitive": True}, {"owner": "carl"}, {"id": "z" * 12}])
+def test_what_nobody_can_have_shared_is_not_taken(
+    world: Machines, bob: Recollect, laptop: Recollect, fields: dict[str, object]
+) -> None:
+    kept = shared(bob)
+    wrong = SharedMemories((replace(kept, **fields),), 1)  # type: ignore[arg-type]
+    report = laptop.sync_with(Other(world.server.sync_server(), seen(kept, "bob"), wrong))
+    assert isinstance(report.shared_error, InvalidChange)
+    assert found(laptop, "walrus") == []
+
+
+def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
+    world: Machines, bob: Recollect, laptop: Recollect
+) -> None:
+    kept = shared(bob)
+    report = laptop.sync_with(Other(world.server.sync_server(), seen(kept, "bob"), None))
+    assert isinstance(report.shared_error, ServerUnreachable)
+    assert (laptop.sync_status().peer.shared_error or "").startswith("it is gone")
+    assert world.sync(laptop)[0].mirrored == 1
+    assert laptop.sync_status().peer.shared_error is None
+
+
+def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Recollect) -> None:
+    kept, hidden = shared(bob), bob.store("the narwhal is a secret").memory
+    server = world.server.sync_server()
+    page = server.shared("", "")
+    assert [each.id for each in page.seen] == [kept.id]
+    ids = [hidden.id, kept.id]
+    told = server.shared_memories(UserId("bob"), ids)
+    assert (told.memories, told.settled) == ((kept,), 2)
+    stranger = world.server.for_user("carl").sync_server()
+    assert stranger.shared("", "").seen == ()
+    assert stranger.shared_memories(UserId("bob"), ids).memories == ()
+    own = world.server.store("the penguin eats krill").memory
+    assert server.shared_memories(UserId("ada"), [own.id]).memories == ()
+
+
+def test_what_was_shared_leaves_no_trace_in_the_file(
+    world: Machines, bob: Recollect, laptop: Recollect, tmp_path: Path
+) -> None:
+    kept = shared(bob, "the cormorant dives", tags=["cormorant"])
+    world.sync(laptop)
+    laptop.work()
+
+    def holding() -> set[str]:
+        return {x.name for x in tmp_path.iterdir() if b"cormorant" in x.read_bytes()}
+
+    assert any(name.startswith("1.db") for name in holding())
+    bob.unshare(kept.id, "ada")
+    world.sync(laptop)
+    assert not any(name.startswith("1.db") for name in holding())
+
+
+def test_vectors_of_what_is_shared_come_along(world: Machines) -> None:
+    world.server = world.memory(embedder="hash")
+    bob = world.server.for_user("bob")
+    kept = shared(bob)
+    world.server.work()
+    there = world.replica(embedder="hash")
+    there.work()  # its space becomes the active one
+    world.sync(there)
+    active = there.work_status().active
+    assert active is not None
+    assert active.embedded == 1  # nobody has worked here since
+    assert there.recall("walrus").hits[0].memory.id == kept.id
