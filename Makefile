@@ -154,8 +154,9 @@ bench-server: $(READY) ## The server: 64 clients for a minute, thousands of live
 	RECOLLECT_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
 	$(BIN)/python benchmarks/server/schema.py
 
-bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work and trouble; nothing lost, nothing twice
+bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work and trouble, 1,000 more on Postgres; nothing lost, nothing twice
 	$(BIN)/python benchmarks/sync/simulate.py --schedules $(RECOLLECT_SYNC_SCHEDULES)
+	$(BIN)/python benchmarks/sync/simulate.py --server postgres --schedules 1000
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
 	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz

@@ -148,7 +148,7 @@ def _made_once() -> Iterator[None]:
         return _MODELS.get(folder) or _MODELS.setdefault(folder, load(folder, card))
 
     with (
-        mock.patch("typer.testing._get_command", lambda _: _COMMAND),
+        mock.patch("typer.testing._get_command", return_value=_COMMAND),
         mock.patch.object(local, "_load", loaded),
     ):
         yield

@@ -7,13 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pydantic_core
+
 from made_up_embedders import WordEmbedder
 from recollect.app import Recollect
 from recollect.config import Settings
 from recollect.embed.embedders import Embedders
+from recollect.interfaces import machine
 from recollect.protocols import Store
 from recollect.store.sqlite import SqliteStore
 from recollect.testing import FixedClock, MemoryStore, counting_ids
+from recollect.trace import Recollection
 
 KINDS = ("memory", "sqlite", "postgres")
 
@@ -37,3 +41,9 @@ def household(store: Store, clock: FixedClock, **fields: Any) -> Iterator[Recoll
     opened = Recollect(store, settings, clock=clock, new_id=counting_ids(), embedders=by_words)
     with opened as memory:
         yield memory
+
+
+def told(answer: Recollection) -> str:
+    """All that a machine is told of a recall."""
+    text = pydantic_core.to_json(machine.recollection(answer, with_trace=True)).decode()
+    return text.partition('"hits"')[2]  # what follows the query itself

@@ -7,6 +7,8 @@ import re
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+KEY = "sk-not-to-be-seen"  #: what it is asked with
+
 
 class Models(ThreadingHTTPServer):
     """A writer and a judge behind one address."""

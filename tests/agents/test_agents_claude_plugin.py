@@ -52,7 +52,8 @@ def test_it_brings_memories_and_tools(
     assert BLADES not in before.text
     assert f"<<<DATA id={stored.id} " in asked.text
     assert asked.text.count(f"| {BLADES}\n<<<END OF DATA>>>") == 1
-    assert f"{TOOL}memory_recall" in asked.text
+    assert {f"{TOOL}memory_recall", f"{TOOL}memory_store"} <= asked.tools  # not only by name
+    assert f"{TOOL}memory_list" not in asked.tools
     assert str(stored.id) in recalled.last  # allowed without a question
     assert "requested permissions" not in recalled.last
 

@@ -36,10 +36,10 @@ def url(migrated_database: Callable[[], str]) -> str:
 
 
 @pytest.fixture
-def store(url: str, make_memory: Make) -> Iterator[PostgresStore]:
+def store(url: str, make: Make) -> Iterator[PostgresStore]:
     """A store with a memory, on one connection."""
     made = PostgresStore(url, connections=1)
-    made.put(make_memory(id="m1", tags=("a", "b")))
+    made.put(ADA, make(id="m1", tags=("a", "b")))
     yield made
     made.close()
 
@@ -47,7 +47,7 @@ def store(url: str, make_memory: Make) -> Iterator[PostgresStore]:
 @pytest.fixture
 def pool(url: str, store: PostgresStore) -> Iterator[Pool]:
     """One connection to that store."""
-    assert store.get(ADA, next(iter(store.resolve(ADA, "m1"))))
+    assert store.resolve(ADA, "m1")
     made = Pool(url, connections=1)
     yield made
     made.close()
@@ -95,9 +95,7 @@ def test_reads_go_on_when_what_was_prepared_is_gone(pool: Pool) -> None:
     assert len(_prepared(pool)) == 1
 
 
-def test_reads_go_on_after_a_write_that_came_to_nothing(
-    store: PostgresStore, make_memory: Make
-) -> None:
+def test_reads_go_on_after_a_write_that_came_to_nothing(store: PostgresStore, make: Make) -> None:
     class Stopped(Exception):
         """Whatever keeps a write from its end."""
 
@@ -109,7 +107,7 @@ def test_reads_go_on_after_a_write_that_came_to_nothing(
     for number in range(2 * OFTEN):
         with pytest.raises(Stopped):
             fail()
-        assert [*store.get_many(ADA, [make_memory(id="m1").id])] == ["m1"], number
+        assert [*store.get_many(ADA, [make(id="m1").id])] == ["m1"], number
         assert not store.has_links(ADA)
 
 

@@ -37,6 +37,6 @@ def test_a_history_with_gaps_is_appended_to_replaced_and_cut_at_its_own_numbers(
         assert store.versions(scope, first.id) == [*history.versions]
         assert store.get(scope, first.id) == history.versions[-1]
         assert store.states(scope, [subject]) == {subject: history}
-    for moment, numbers in ((2, None), (3, 3), (9, 3)):
-        seen = store.get(scope, first.id, first.created_at + moment * HOUR)
-        assert (seen.version if seen else None) == numbers
+    for hours, version in ((2, None), (3, 3), (9, 3)):
+        seen = store.get(scope, first.id, first.created_at + hours * HOUR)
+        assert (seen.version if seen else None) == version

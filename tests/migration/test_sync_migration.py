@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from recollect import analysis
 from recollect.changes import Change, Feed, Peer, memory_subject
 from recollect.store import queries
 from recollect.store.sqlite import SqliteStore, migrate
@@ -24,6 +25,7 @@ def test_what_was_pending_before_conflicts_were_told_is_pending_after(path: Path
             f"""
             PRAGMA application_id = {migrate.APPLICATION_ID};
             PRAGMA user_version = {_BEFORE};
+            INSERT INTO index_facts VALUES (1, {analysis.ANALYSIS_VERSION}, 0, 0);
             INSERT INTO feeds VALUES ('ada', 'epoch', 9);
             INSERT INTO changes VALUES ('ada', 'memory', '["m1"]', 7, '["d1"]', 'too long');
             INSERT INTO changes VALUES ('ada', 'memory', '["m2"]', 9, '[]', NULL);

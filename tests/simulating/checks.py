@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.changes import ConflictKind, SyncConflict, digest
+from recollect.changes import ConflictKind, SyncConflict, conflict_subject, digest
 from recollect.protocols import Store, Vault
 from recollect.types import Link, Memory, MemoryId, Scope, Share
 from simulating.ledger import SECRET, Broken, Ledger, memories_of, words_of
@@ -66,6 +66,18 @@ def check_same(found: dict[str, Found]) -> None:
                 if told.get(key, "nothing") != expected.get(key, "nothing")
             )
             raise Broken(f"{name} and {first} differ in {differing}")
+
+
+def check_conflicts(found: dict[str, list[SyncConflict]]) -> None:
+    """Every conflict is known everywhere, once, and decided everywhere if it is anywhere."""
+    for conflicts in found.values():
+        if len({*map(conflict_subject, conflicts)}) < len(conflicts):
+            raise Broken("a conflict is listed twice")
+    told = {name: {x._replace(number=0) for x in each} for name, each in found.items()}
+    first, *others = told
+    for name in others:
+        if told[name] != told[first]:
+            raise Broken(f"{name} and {first} differ in {told[name] ^ told[first]}")
 
 
 def check_nothing_lost(ledger: Ledger, found: Found, conflicts: Iterable[SyncConflict]) -> None:

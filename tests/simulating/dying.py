@@ -21,6 +21,7 @@ WRITES = frozenset(
         "remove_link",
         "add_share",
         "end_share",
+        "resolve_conflict",
         "note",
         "open_feed",
         "close_feed",

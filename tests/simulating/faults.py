@@ -15,7 +15,8 @@ from recollect.errors import (
     StoreFailure,
     TimedOut,
 )
-from recollect.sync.transport import Operation, Pulled, SyncServer
+from recollect.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
+from recollect.types import MemoryId, UserId
 from simulating.dying import Crash
 from simulating.ledger import Ledger
 
@@ -32,7 +33,7 @@ class Late(NamedTuple):
 class Network:
     """What is between the machines and the server."""
 
-    def __init__(self, random: Random, ledger: Ledger, server: Callable[[], SyncServer]) -> None:
+    def __init__(self, random: Random, ledger: Ledger, server: Callable[[], Server]) -> None:
         self.random = random
         self.ledger = ledger
         self.server = server
@@ -41,7 +42,7 @@ class Network:
         self.trouble = 0.0  #: how probable it is that a message gets into any
         self.late: list[Late] = []
 
-    def ask(self, question: Callable[[SyncServer], Answer]) -> Answer:
+    def ask(self, question: Callable[[Server], Answer]) -> Answer:
         """What the server says, unless it dies of it."""
         try:
             return question(self.server())
@@ -62,7 +63,7 @@ class Network:
 
 
 class Wire:
-    """The server as one machine reaches it; satisfies `SyncServer`."""
+    """The server as one machine reaches it; satisfies `Server`."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
@@ -96,6 +97,25 @@ class Wire:
         if self._happens(0.3):
             raise TimedOut("the answer is lost")
         return verdicts
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        """Ask what others share."""
+        return self._read(lambda server: server.shared(mark, after))
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """Ask for memories of others."""
+        return self._read(lambda server: server.shared_memories(owner, ids, space))
+
+    def _read(self, question: Callable[[Server], Answer]) -> Answer:
+        """Ask what changes nothing."""
+        self._before()
+        answer = self.network.ask(question)
+        self._go_on()
+        if self._happens(0.3):
+            raise TimedOut("the answer is lost")
+        return answer
 
     def _before(self) -> None:
         if self.is_locked_out:

@@ -60,13 +60,15 @@ class Ledger:
 
 def _leaves(message: object) -> Iterator[object]:
     """What a message is made of."""
-    if isinstance(message, History):
-        message = (message.versions, message.sealed)
-    if isinstance(message, tuple | list):
-        for part in message:
-            yield from _leaves(part)
-    else:
-        yield message
+    parts = [message]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, History):
+            parts += [*part.versions, *part.sealed]
+        elif isinstance(part, tuple | list):
+            parts += part
+        else:
+            yield part
 
 
 def words_of(

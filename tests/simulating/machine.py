@@ -14,6 +14,7 @@ from recollect.remember.admit import Rules
 from recollect.remember.pipeline import Changes, Remember
 from recollect.remember.reveal import Reveal
 from recollect.remember.sensitive import Boundary
+from recollect.sync.mirroring import Mirroring
 from recollect.sync.replica import Replica
 from recollect.sync.report import SyncReport
 from recollect.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
@@ -52,6 +53,7 @@ class Machine:
     new_mark: Callable[[], str]
     kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
     told: list[str] = field(default_factory=list)  #: what was done last, for a trace
+    has_neighbour: bool = False  #: whether somebody else shares with its user
 
     @property
     def scope(self) -> Scope:
@@ -80,7 +82,13 @@ class Machine:
             clock=self.clock,
             kinds=self.kinds,
         )
-        return replica.round()
+        report = replica.round()
+        if self.has_neighbour:
+            looking = Mirroring(
+                store=self.store.as_store, scope=self.scope, server=self.wire, clock=self.clock
+            )
+            looking.look(report)
+        return report
 
     def begin(self) -> None:
         """Store some memories of every sort."""
@@ -106,6 +114,7 @@ class Machine:
             (2, self._unlink),
             (2, self._share),
             (1, self._unshare),
+            (1 if self.store.conflicts(self.scope, 1) else 0, self._resolve),
         )
         weights, doing = zip(*verbs, strict=True)
         try:
@@ -247,6 +256,12 @@ class Machine:
             share = self.random.choice(shares)
             self.told.append(f"  unshares {share.memory or share.tag} with {share.reader}")
             self.store.end_share(self.scope, share)
+
+    def _resolve(self) -> None:
+        """Decide on a conflict, as whoever lists it may."""
+        found = self.random.choice(self.store.conflicts(self.scope, 99))
+        self.told.append(f"  resolves {found.kind} {found.subject.told}")
+        self.store.resolve_conflict(self.scope, found.number, self.clock())
 
 
 def _name(memory: Memory) -> tuple[object, str]:

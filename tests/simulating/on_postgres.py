@@ -115,6 +115,10 @@ class OnPostgres:
         """Look at the replicas; at the server once for all worlds."""
         self._replicas.check()
 
+    def traces(self, name: str) -> bytes:
+        """What lies below a replica."""
+        return self._replicas.traces(name)
+
     def close(self) -> None:
         """Let go of the replicas; the next world has the server."""
         self._replicas.close()

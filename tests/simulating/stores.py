@@ -40,6 +40,9 @@ class Keeping(Protocol):
             Broken: a secret is kept in clear.
         """
 
+    def traces(self, name: str) -> bytes:
+        """All that lies below the store of a machine; nothing where that cannot be told."""
+
     def close(self) -> None:
         """Let go of everything."""
 
@@ -70,6 +73,10 @@ class InMemory:
 
     def check(self) -> None:
         """There is nothing below."""
+
+    def traces(self, name: str) -> bytes:  # noqa: ARG002
+        """Memory is not looked through."""
+        return b""
 
     def close(self) -> None:
         """There is nothing to let go of."""
@@ -109,6 +116,11 @@ class InFiles:
         """No file holds a secret in clear."""
         if any(SECRET.encode() in file.read_bytes() for file in Path(self._folder.name).iterdir()):
             raise Broken("a file holds a secret in clear")
+
+    def traces(self, name: str) -> bytes:
+        """The bytes of a machine's file, and of those beside it."""
+        files = sorted(Path(self._folder.name).glob(f"{name}.db*"))
+        return b"".join(file.read_bytes() for file in files)
 
     def close(self) -> None:
         """Remove the files."""

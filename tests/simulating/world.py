@@ -19,16 +19,24 @@ from recollect.sync.server import ServerSide
 from recollect.types import MemoryId, Scope
 from recollect.vault.keys import Key, Keyring
 from recollect.vault.seal import SealingVault
-from simulating.checks import check_histories, check_nothing_lost, check_same, found_in
+from simulating.checks import (
+    check_conflicts,
+    check_histories,
+    check_nothing_lost,
+    check_same,
+    found_in,
+)
 from simulating.clocks import Clock, Time
 from simulating.dying import Crash, Dying, Moment
 from simulating.faults import Network, Wire
 from simulating.ledger import Broken, Ledger
 from simulating.machine import Machine, remember_with
+from simulating.neighbour import Neighbour
 from simulating.stores import SERVER, Keeping
 
 DETECTS = 6  # in every so many secrets are found, not flagged
 KEYLESS = 8  # in every so many the last machine gets its key late
+NEIGHBOURS = 6  # in every so many somebody else shares with the user
 RESTORES = 10  # in every so many the server is restored from a backup
 _ROUNDS_TO_PEACE = 30
 _DEATHS = (Moment.BEFORE, Moment.INSIDE, Moment.INSIDE, Moment.AFTER)
@@ -69,6 +77,7 @@ class World:
         self.machines[-1].boundary = self._boundary(self.last_key)
         self.has_backup = False
         self.is_meanwhile = False
+        self.neighbour = self._neighbour() if seed % NEIGHBOURS == 3 else None
 
     @property
     def moments(self) -> Sequence[Moment]:
@@ -94,6 +103,18 @@ class World:
         )
         machine.wire.meanwhile = lambda: self._meanwhile(machine)
         return machine
+
+    def _neighbour(self) -> Neighbour:
+        """Somebody else on the server, whose shares the machines follow."""
+        for machine in self.machines:
+            machine.has_neighbour = True
+        clock = Clock(self.time)
+        return Neighbour(
+            self.ledger.scope.user,
+            self.random,
+            clock,
+            lambda: remember_with(self.office.store.as_store, clock, self.boundary, self.new_id),
+        )
 
     @cached_property
     def server(self) -> ServerSide:
@@ -144,6 +165,7 @@ class World:
             # What was written on the server alone is lost with it: no sync can help that.
             (0 if restores else 10, lambda _: self._work(self.office)),
             (12 if restores else 0, lambda _: self._back_up()),
+            (40 if self.neighbour else 0, lambda _: self._work_next_door()),
         )
         weights, doing = zip(*does, strict=True)
         self.random.choices(doing, weights)[0](machine)
@@ -153,6 +175,11 @@ class World:
         for _ in range(self.random.choice((1, 1, 2, 4))):
             self.time.pass_by(self.random)
             self._living(machine, machine.work)
+
+    def _work_next_door(self) -> None:
+        if self.neighbour is not None:
+            for _ in range(self.random.choice((1, 2, 4))):
+                self._living(self.office, self.neighbour.work)
 
     def _sync(self, machine: Machine) -> None:
         self.told.append(f"{machine.name} syncs")
@@ -261,7 +288,8 @@ class World:
         self._note(report)
         if report.failed:
             raise Broken(f"{machine.name} cannot sync: {report}")
-        return bool(report.pulled or report.pushed or report.stale or report.refused)
+        followed = report.mirrored or report.unmirrored
+        return bool(followed or report.pulled or report.pushed or report.stale or report.refused)
 
     # ---- what must hold ------------------------------------------------------------------------
 
@@ -280,6 +308,12 @@ class World:
         check_histories(self.ledger, found[SERVER])  # and so everywhere
         conflicts = [x for store in stores.values() for x in store.conflicts(scope, 999)]
         check_nothing_lost(self.ledger, found[SERVER], conflicts)
+        check_conflicts(
+            {name: store.conflicts(scope, 999, every=True) for name, store in stores.items()}
+        )
+        if self.neighbour is not None:
+            server = stores.pop(SERVER)
+            self.neighbour.check(server, stores, {x: self.keeping.traces(x) for x in stores})
         self.keeping.check()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pydantic_core
 import pytest
 
-from households import KINDS, household, open_kind
+from households import KINDS, household, open_kind, told
 from recollect.app import Recollect
 from recollect.errors import MemoryNotFound, StoreUnavailable
-from recollect.interfaces import machine
 from recollect.recall import shared
 from recollect.recall.adjust import Adjustments
 from recollect.recall.fusion import ConvexCombination
@@ -24,7 +21,6 @@ from recollect.recall.lexical import LexicalLeg
 from recollect.recall.pipeline import Recall
 from recollect.recall.select import Selection
 from recollect.testing import FixedClock, MemoryStore
-from recollect.trace import Recollection
 from recollect.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId
 
 LABELS = "The labels are drawn by Gannet."
@@ -57,12 +53,6 @@ def keep(memory: Recollect, *contents: str, **fields: Any) -> list[MemoryId]:
 
 def found(memory: Recollect, text: str, **fields: Any) -> list[MemoryId]:
     return [hit.memory.id for hit in memory.recall(text, **fields).hits]
-
-
-def told(answer: Recollection) -> str:
-    """All that a machine is told of a recall."""
-    text = pydantic_core.to_json(machine.recollection(answer, with_trace=True)).decode()
-    return text.partition('"hits"')[2]  # what follows the query itself
 
 
 def test_shared_memories_are_recalled_in_one_list_with_their_owners(
@@ -332,97 +322,3 @@ def test_what_others_share_is_never_read_from_a_copy_that_is_behind(
         after = shared.recalled(recall, leader, query)
     assert {hit.memory.id for hit in before.hits} == {own.id, theirs.id}
     assert {hit.memory.id for hit in after.hits} == {own.id}
-
-
-def test_a_random_household_sees_exactly_what_was_shared(ada: Recollect) -> None:
-    """A plain model of who sees what, against recalls, gets and what the traces name."""
-    chance = random.Random(11)
-    world = _World(ada, chance)
-    for step in range(120):
-        world.change(step)
-        if step % 12 == 11:
-            ada.work()
-            world.check()
-
-
-class _World:
-    """Three people, and what each of them should see."""
-
-    NAMES = ("ada", "bob", "cleo")
-    TAGS = ("red", "green")
-
-    def __init__(self, memory: Recollect, chance: random.Random) -> None:
-        self.people = {name: memory.for_user(name) for name in self.NAMES}
-        self.chance = chance
-        self.memories: dict[MemoryId, dict[str, Any]] = {}
-        self.shares: dict[tuple[str, str, str], str] = {}
-
-    def change(self, step: int) -> None:
-        name = self.chance.choice(self.NAMES)
-        other = self.chance.choice([each for each in self.NAMES if each != name])
-        own = sorted(i for i, each in self.memories.items() if each["owner"] == name)
-        kinds = ["store", "store", "share", "tag", "unshare", "delete", "retag", "supersede"]
-        kind = self.chance.choice(kinds if own else ["store", "tag"])
-        me, tag = self.people[name], self.chance.choice(self.TAGS)
-        id_ = self.chance.choice(own) if own else MemoryId("")
-        if kind in {"store", "supersede"}:
-            self._store(name, step, tag, id_ if kind == "supersede" else None)
-        elif kind == "share":
-            me.share(id_, other)
-            self.shares[name, other, id_] = "memory"
-        elif kind == "tag":
-            me.share_tag(tag, other)
-            self.shares[name, other, tag] = "tag"
-        elif kind == "unshare":
-            self._unshare(name)
-        elif kind == "delete" and not self.memories[id_]["deleted"]:
-            me.delete(id_)
-            self.memories[id_]["deleted"] = True
-        elif kind == "retag" and not self.memories[id_]["deleted"]:
-            me.update(id_, tags=(tag,))
-            self.memories[id_]["tag"] = tag
-
-    def _store(self, name: str, step: int, tag: str, old: MemoryId | None) -> None:
-        if old is not None and self.memories[old]["deleted"]:
-            return
-        content = f"walrus word{step}q of Gannet{step % 5}"
-        made = self.people[name].store(content, tags=[tag], supersedes=[old] if old else [])
-        known = {"owner": name, "tag": tag, "deleted": False, "over": [old] if old else []}
-        self.memories[made.memory.id] = known | {"word": f"word{step}q"}
-
-    def _unshare(self, name: str) -> None:
-        mine = sorted(each for each in self.shares if each[0] == name)
-        if mine:
-            gone = self.chance.choice(mine)
-            me = self.people[name]
-            end = me.unshare if self.shares.pop(gone) == "memory" else me.unshare_tag
-            end(gone[2], gone[1])
-
-    def sees(self, name: str) -> set[MemoryId]:
-        over = {
-            old for each in self.memories.values() if not each["deleted"] for old in each["over"]
-        }
-        return {
-            id_
-            for id_, each in self.memories.items()
-            if not each["deleted"] and id_ not in over and self._may_see(name, id_)
-        }
-
-    def _may_see(self, name: str, id_: MemoryId) -> bool:
-        owner = self.memories[id_]["owner"]
-        given = {(owner, name, id_), (owner, name, self.memories[id_]["tag"])}
-        return owner == name or not given.isdisjoint(self.shares)
-
-    def check(self) -> None:
-        for name, person in self.people.items():
-            seen = self.sees(name)
-            answer = person.recall("walrus Gannet1", limit=MANY, pool=MANY)
-            assert {hit.memory.id for hit in answer.hits} == seen
-            named = told(answer)
-            for id_, each in self.memories.items():
-                if each["owner"] != name and id_ not in seen:
-                    assert id_ not in named
-                    assert each["word"] not in named
-                    with pytest.raises(MemoryNotFound):
-                        person.get(id_)
-            json.loads('{"hits"' + named)

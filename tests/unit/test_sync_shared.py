@@ -14,7 +14,7 @@ from recollect.app import Recollect
 from recollect.changes import Verdict
 from recollect.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
 from recollect.protocols import Store
-from recollect.sync.transport import Operation, Pulled, Seen, SharedMemories, SharedPage, SyncServer
+from recollect.sync.transport import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
 from recollect.testing import FixedClock
 from recollect.types import Memory, MemoryId, Right, UserId
 from replicas import Machines, machines
@@ -247,7 +247,7 @@ def test_more_than_a_page_is_listed_and_taken_whole(
 class Other:
     """A server that tells something else of what others share."""
 
-    def __init__(self, server: SyncServer, page: SharedPage, told: SharedMemories | None) -> None:
+    def __init__(self, server: Server, page: SharedPage, told: SharedMemories | None) -> None:
         self._server, self._page, self._told = server, page, told
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:

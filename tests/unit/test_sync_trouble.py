@@ -23,7 +23,7 @@ from recollect.changes import (
 from recollect.protocols import History, SubjectState
 from recollect.store.sqlite import SqliteStore
 from recollect.sync.pages import PAGE_BYTES, size_of
-from recollect.sync.transport import Operation, Pulled, SharedMemories, SharedPage, SyncServer
+from recollect.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
 from recollect.testing import FixedClock, MemoryStore
 from recollect.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines
@@ -36,7 +36,7 @@ SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
 class HalfServer:
     """A server of which only one half answers."""
 
-    def __init__(self, server: SyncServer, *, pulls: bool, pushes: bool) -> None:
+    def __init__(self, server: Server, *, pulls: bool, pushes: bool) -> None:
         self.server, self.pulls, self.pushes = server, pulls, pushes
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:

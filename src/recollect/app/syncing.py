@@ -25,7 +25,7 @@ from recollect.sync.report import (
     SyncStatus,
 )
 from recollect.sync.server import ServerSide, new_epoch
-from recollect.sync.transport import SyncServer
+from recollect.sync.transport import Server, SharingServer, SyncServer
 from recollect.types import Memory, MemoryId, Scope
 from recollect.work.background import Background
 
@@ -81,7 +81,7 @@ class SyncVerbs:
         return self._store.peer(self.scope)
 
     def sync_with(
-        self, server: SyncServer, advance: Callable[[int], None] = lambda _: None
+        self, server: Server, advance: Callable[[int], None] = lambda _: None
     ) -> SyncReport:
         """Pull, push and look at what others share, once; what could not be done is in the report.
 
@@ -105,7 +105,7 @@ class SyncVerbs:
             clock=self._clock,
         )
 
-    def _mirroring(self, server: SyncServer) -> mirroring.Mirroring:
+    def _mirroring(self, server: SharingServer) -> mirroring.Mirroring:
         return mirroring.Mirroring(
             store=self._store, scope=self.scope, server=server, clock=self._clock
         )

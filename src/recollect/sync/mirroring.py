@@ -19,7 +19,7 @@ from recollect.protocols import Gone, History, Received, Store
 from recollect.sync.pages import active_space
 from recollect.sync.report import SyncReport, said
 from recollect.sync.sightings import mark_of, seen_by
-from recollect.sync.transport import Seen, SharedMemories, SharedPage, SyncServer
+from recollect.sync.transport import Seen, SharedMemories, SharedPage, SharingServer
 from recollect.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
 
 _AT_ONCE = 100  # memories that are asked for, kept or purged together
@@ -43,7 +43,7 @@ class Mirroring:
 
     store: Store
     scope: Scope
-    server: SyncServer
+    server: SharingServer
     clock: Callable[[], datetime]
 
     def follow(self) -> Mirrored:

@@ -76,7 +76,7 @@ class SharedMemories(NamedTuple):
 
 
 class SyncServer(Protocol):
-    """A server, as one user's replica sees it."""
+    """A server, as one user's replica sees it: the changes of that user."""
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
         """The changes behind a number; with a space key also vectors, if it is the server's too.
@@ -92,6 +92,10 @@ class SyncServer(Protocol):
             FeedRestarted: the epoch is not the server's; nothing was taken.
         """
 
+
+class SharingServer(Protocol):
+    """What a server tells one user of others' memories."""
+
     def shared(self, mark: str, after: str) -> SharedPage | None:
         """A page of what others share behind a place; None from one of an earlier release.
 
@@ -102,3 +106,7 @@ class SyncServer(Protocol):
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
     ) -> SharedMemories:
         """What those of these memories say that can be seen; with a space key also vectors."""
+
+
+class Server(SyncServer, SharingServer, Protocol):
+    """All that a replica asks of its server."""

@@ -23,6 +23,10 @@ from recollect.types import Access
 
 BY_TOOL: Mapping[str, Verb] = {verb.tool: verb for verb in VERBS if verb.tool}
 
+# Claude Code shows its model only the names of tools until it looks for one. It would not look for
+# what it does not know it has: these two are always shown whole.
+_EVERY_TURN = ("recall", "store")
+_ALWAYS = {"anthropic/alwaysLoad": True}
 _EVERY = 0.5  # seconds between two words on how long a call takes
 _AGENT = re.compile(r"[\w.@/-][\w .@/-]{0,63}")  # a client's name that can be a memory's agent
 
@@ -86,6 +90,7 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
         input_schema=schema,
         output_schema=schemas.of_answer(told.answer),
         annotations=_annotations(verb),
+        _meta=_ALWAYS if verb.name in _EVERY_TURN else None,
     )
 
 
