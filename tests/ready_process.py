@@ -64,7 +64,7 @@ class ReadyProcess:
             code = int(self._ours.recv(16))
             for told in (out, err):
                 told.seek(0)
-            return subprocess.CompletedProcess(asked["arguments"], code, out.read(), err.read())
+            return subprocess.CompletedProcess([*map(str, arguments)], code, out.read(), err.read())
 
     def close(self) -> None:
         """End it."""

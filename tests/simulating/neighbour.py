@@ -133,8 +133,8 @@ class Neighbour:
 
 def _versions(store: Store, scope: Scope) -> dict[MemoryId, list[Memory]]:
     """Every version of what is kept under a name."""
-    ids = [memory.id for memory in memories_of(store, scope)]
-    return {
-        id_: [replace(x, owner=owner_of(x.owner)) for x in store.versions(scope, id_)]
-        for id_ in ids
-    }
+    found: dict[MemoryId, list[Memory]] = {}
+    for memory in memories_of(store, scope):
+        versions = store.versions(scope, memory.id)
+        found[memory.id] = [replace(each, owner=owner_of(each.owner)) for each in versions]
+    return found

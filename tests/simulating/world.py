@@ -306,11 +306,9 @@ class World:
         found = {name: found_in(store, vault, scope) for name, store in stores.items()}
         check_same(found)
         check_histories(self.ledger, found[SERVER])  # and so everywhere
-        conflicts = [x for store in stores.values() for x in store.conflicts(scope, 999)]
-        check_nothing_lost(self.ledger, found[SERVER], conflicts)
-        check_conflicts(
-            {name: store.conflicts(scope, 999, every=True) for name, store in stores.items()}
-        )
+        conflicts = {x: store.conflicts(scope, 999, every=True) for x, store in stores.items()}
+        check_nothing_lost(self.ledger, found[SERVER], conflicts[SERVER])
+        check_conflicts(conflicts)
         if self.neighbour is not None:
             server = stores.pop(SERVER)
             self.neighbour.check(server, stores, {x: self.keeping.traces(x) for x in stores})
