@@ -35,7 +35,7 @@ from recollect.types import (
     Trust,
     UserId,
 )
-from synced_lives import propose, sync, synced
+from synced_lives import copy_from_grace, propose, sync, synced
 
 OWNERS = [Scope(user=UserId(name)) for name in ("ada", "eve", "Ørsted", "zoë 💾")]
 FIRST = Space(model="first", revision="1", dimensions=24, query_prompt="query: ", text="content")
@@ -85,6 +85,7 @@ class Life:
         self._let_in()
         for scope in OWNERS[:2]:
             sync(store, scope, self.now)
+            copy_from_grace(store, scope, self.now)
             propose(store, scope, self.now)
 
     # ---- memories ------------------------------------------------------------------------------

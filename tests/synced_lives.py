@@ -7,26 +7,50 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.changes import ConflictKind, Peer, SyncConflict, memory_subject
+from recollect.changes import (
+    ConflictKind,
+    Peer,
+    ShareState,
+    SyncConflict,
+    memory_subject,
+    share_subject,
+)
+from recollect.mirrors import mirror_of
 from recollect.proposals import Proposal, ProposalKind, ProposalState
-from recollect.protocols import Received, Settled, Store
-from recollect.types import MemoryId, Scope
+from recollect.protocols import History, Page, Received, Settled, Store
+from recollect.types import Filter, MemoryId, Right, Scope, Share, UserId
 
 
 def sync(store: Store, scope: Scope, now: datetime) -> None:
     """Be a replica that has come some way: settled, refused and contradicted."""
     first, second, third, *_ = store.changes(scope, 0, 99)
     peer = Peer(url="https://zoë.example", user=scope.user, epoch="theirs", cursor=41)
-    store.keep_peer(scope, replace(peer, pulled_at=now, push_error="no answer"))
+    peer = replace(peer, pulled_at=now, push_error="no answer", shared_at=now, shared_error="no")
+    store.keep_peer(scope, peer)
     store.settle(scope, [Settled(first.subject, first.number, 17)])
     store.refuse(scope, second.subject, second.number, "too long")
-    conflict = SyncConflict(0, ConflictKind.EDITED, third.subject, "a", "b", "tags", now)
     for number in (1, 2):
+        about, other = third.subject, f"b{number}"
+        conflict = SyncConflict(0, ConflictKind.EDITED, about, "a", other, "tags", now)
         [[subject, state]] = store.states(scope, [third.subject]).items()
         known = store.numbers(scope, [subject])[subject]
         store.receive(scope, [Received(subject, state, known, peer_number=9, conflict=conflict)])
         if number == 1:
             store.resolve_conflict(scope, number, now)
+
+
+def copy_from_grace(store: Store, scope: Scope, now: datetime) -> None:
+    """Have a copy of what somebody else shares, as it comes from a server."""
+    mirror = Scope(user=mirror_of(UserId("grace"), scope.user))
+    own = store.browse(Filter(scope=scope, now=now), Page(limit=9))
+    said = next(memory for memory in own if not memory.sensitive)
+    share = Share(
+        owner=mirror.user, reader=scope.user, right=Right.WRITE, memory=said.id, created_at=now
+    )
+    named = share_subject(share.reader, share.memory, None)
+    copied = History(versions=(replace(said, version=7),))
+    store.receive(mirror, [Received(memory_subject(said.id), copied, 0)])
+    store.receive(mirror, [Received(named, ShareState(share), 0)])
 
 
 def propose(store: Store, scope: Scope, now: datetime) -> None:
@@ -57,5 +81,8 @@ def synced(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "feed", (store.feed(scope), changes, store.peer(scope))
     yield "server", store.peer_numbers(scope, subjects)
     yield "states", store.states(scope, subjects)
-    yield "conflicts", store.conflicts(scope, 99)
+    yield "conflicts", store.conflicts(scope, 99, every=True)
+    mirror = Scope(user=mirror_of(UserId("grace"), scope.user))
+    ids = [share.memory for share in store.shares(mirror) if share.memory]
+    yield "copies", (store.shared_with(scope.user), store.get_many(mirror, ids))
     yield "proposals", store.proposals(scope, [*ProposalState], 99)

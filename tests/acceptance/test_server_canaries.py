@@ -71,8 +71,8 @@ def put_in(house: House) -> None:
 def decide_on_proposals(house: House) -> None:
     """What waits and can be taken back, and what is decided against."""
     for text, verbs in (
-        (f"From now on the {TAG} is painted green.", ("apply_proposal", "undo_proposal")),
-        (f"Always close the {TAG} at night.", ("dismiss_proposal",)),
+        (f"From now on use the green {TAG}.", ("apply_proposal", "undo_proposal")),
+        (f"Always use the {TAG} at night.", ("dismiss_proposal",)),
     ):
         house.verb("learn", messages=[{"role": "user", "text": text}])
         waiting = house.verb("proposals")["proposals"][0]["id"]

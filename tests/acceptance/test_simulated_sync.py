@@ -24,7 +24,7 @@ from simulating.world import World
 
 SCHEDULES = int(os.environ.get("RECOLLECT_SYNC_SCHEDULES", "2000"))
 CHUNKS = 20  # so that they spread over the processors
-ON_POSTGRES = range(40)
+ON_POSTGRES = range(30)
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -13,7 +13,7 @@ from unittest import mock
 from recollect.changes import Change, Stale, Subject, Taken, Verdict, memory_subject
 from recollect.errors import RecollectError
 from recollect.protocols import Gone, History, Received, Settled, Store
-from recollect.sync import merge, pushing, replica
+from recollect.sync import merge, mirroring, pushing, replica
 from recollect.sync.fields import text_of
 from recollect.sync.lineage import told
 from recollect.sync.pulling import Taking
@@ -185,4 +185,28 @@ def _a_stale_change_counts_as_taken() -> Iterator[None]:
 @_fault
 def _a_new_epoch_is_taken_for_the_old_one() -> Iterator[None]:
     with mock.patch.object(replica, "tell_everything_again", return_value=None):
+        yield
+
+
+# ---- what others share, and conflicts ----------------------------------------------------------
+
+
+@_fault
+def _what_is_not_shared_any_more_stays_on_the_machine() -> Iterator[None]:
+    def keep(_store: Store, _scope: Scope, places: Sequence[object]) -> int:
+        return 0 * len(places)
+
+    with mock.patch.object(mirroring, "purge", keep):
+        yield
+
+
+@_fault
+def _a_conflict_is_decided_on_one_machine_alone() -> Iterator[None]:
+    resolve = MemoryStore.resolve_conflict
+
+    def quietly(self: MemoryStore, scope: Scope, number: int, at: datetime) -> bool:
+        with mock.patch.object(MemoryStore, "_note", return_value=None):
+            return resolve(self, scope, number, at)
+
+    with mock.patch.object(MemoryStore, "resolve_conflict", quietly):
         yield

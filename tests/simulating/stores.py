@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 import shutil
 import tempfile
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from recollect.protocols import Store
 from recollect.store.sqlite.store import SqliteStore
@@ -55,7 +56,7 @@ class InMemory:
 
     def __init__(self) -> None:
         self._stores: dict[str, MemoryStore] = {}
-        self._backup: dict[str, Any] = {}
+        self._restore: Callable[[], None] | None = None
 
     def store(self, name: str) -> Store:
         """What was written to memory stays there, as it would in a file."""
@@ -63,13 +64,12 @@ class InMemory:
 
     def back_up(self) -> None:
         """Keep what the server has now."""
-        kept = vars(self._stores[SERVER])
-        names = ("_holdings", "_shares", "_feeds")
-        self._backup = {name: copy.deepcopy(kept[name]) for name in names}
+        self._restore = backup(self._stores[SERVER])
 
     def restore(self) -> None:
         """Give the server what it had then."""
-        vars(self._stores[SERVER]).update(self._backup)
+        assert self._restore is not None
+        self._restore()
 
     def check(self) -> None:
         """There is nothing below."""
@@ -80,6 +80,12 @@ class InMemory:
 
     def close(self) -> None:
         """There is nothing to let go of."""
+
+
+def backup(store: MemoryStore) -> Callable[[], None]:
+    """What puts a store in memory back to what it is now."""
+    kept = {name: copy.deepcopy(vars(store)[name]) for name in ("_holdings", "_shares", "_feeds")}
+    return lambda: vars(store).update(copy.deepcopy(kept))
 
 
 class InFiles:

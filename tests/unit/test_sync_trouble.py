@@ -27,7 +27,7 @@ from recollect.sync.transport import Operation, Pulled, Server, SharedMemories, 
 from recollect.testing import FixedClock, MemoryStore
 from recollect.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines
-from simulating.world import backup
+from simulating.stores import backup
 
 ADA = Scope(user=UserId("ada"))
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up

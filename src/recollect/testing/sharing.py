@@ -90,7 +90,10 @@ class SharesInMemory(FeedsInMemory):
 
     def _admitted(self, filter: Filter) -> list[Row]:
         """The versions that a filter admits, deleted ones too, in the order of writing."""
-        return [row for row in self._held(filter) if admits(filter, row.memory)]
+        held = self._held(filter)
+        if filter.is_scope_alone:
+            return held
+        return [row for row in held if admits(filter, row.memory)]
 
     def _held(self, filter: Filter) -> list[Row]:
         """The versions that are there for whoever asks, whatever else a filter says of them."""
