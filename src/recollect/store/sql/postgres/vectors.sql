@@ -8,8 +8,7 @@ SELECT s.number, coalesce(e.vectors, 0)
 FROM spaces AS s LEFT JOIN embedded AS e ON e.owner = :owner AND e.space = s.number
 WHERE s.key = :key;
 
--- vectors_indexed: how many vectors of a space its index holds, once it is complete
--- By itself: what the server knows of its tables is not joined with tables that are spread.
+-- vectors_indexed: how many vectors of a space its index holds; Citus joins no catalog with tables
 SELECT c.reltuples::bigint FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE i.indexrelid = to_regclass('vectors_of_space_' || :space::bigint) AND i.indisvalid;
 
