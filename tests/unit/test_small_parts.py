@@ -181,10 +181,10 @@ def test_the_pool_is_never_smaller_than_the_limit(ask: Ask) -> None:
 # ---- the loader of statements ------------------------------------------------------------------
 
 
-#: Few statements change a schema or begin a transaction: for indexes, and to move a store.
+#: Few change a schema or a setting, or begin a transaction: for indexes, and to move a store.
 BEGINNINGS = {
     *("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "CREATE", "DROP"),
-    *("BEGIN", "TRUNCATE", "ANALYZE", "PRAGMA"),
+    *("BEGIN", "SET", "TRUNCATE", "ANALYZE", "PRAGMA"),
 }
 
 

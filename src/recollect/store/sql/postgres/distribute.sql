@@ -20,10 +20,10 @@ SELECT logicalrelid::REGCLASS::TEXT FROM pg_dist_partition
 WHERE pg_relation_size(logicalrelid) > 0 ORDER BY 1;
 
 -- tables_of_owners: the tables of memories, that is, all whose rows belong to somebody
--- The parts of a table that Citus keeps here have its name and a number; they are hidden as a rule.
 SELECT c.relname::TEXT FROM pg_class AS c
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'owner' AND NOT a.attisdropped
 WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('tenants'))
+-- The parts of a table that Citus keeps here have its name and a number; they are hidden as a rule.
 AND c.relkind = 'r' AND c.relname !~ '_[0-9]{5,}$' ORDER BY c.relname;
 
 -- references_of: the foreign keys of a table, with the statements that remove and add them
