@@ -9,10 +9,12 @@ import random
 import re
 import sqlite3
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
 
 from recollect import analysis, ids
 
@@ -64,6 +66,7 @@ DETECTED: Mapping[str, tuple[str, int, str]] = {
     "own key": (_MIXED, 43, "rcl_abcdefabcdef_{}"),
 }
 FLAGGED = "flagged"
+_FIRST = 8  #: so many bytes of a spelling are one number, by which it is looked for
 SHAPES = {**DETECTED, FLAGGED: (_SMALL, 14, "{} is what the walrus said")}
 
 
@@ -99,13 +102,36 @@ def leaks(secrets: Mapping[str, str], places: Mapping[str, bytes]) -> list[tuple
 
     Places are in lower case: the terms of an index are.
     """
-    return [
-        (secret, place, form)
+    forms = [
+        (secret, form, spelling)
         for secret, text in secrets.items()
         for form, spelling in spellings(secret, text).items()
+    ]
+    begun = _begun([spelling for _, _, spelling in forms], b"\n".join(places.values()))
+    return [
+        (secret, place, form)
+        for (secret, form, spelling), likely in zip(forms, begun, strict=True)
+        if likely
         for place, content in places.items()
         if spelling in content
     ]
+
+
+def _begun(spellings: Sequence[bytes], content: bytes) -> list[bool]:
+    """Whether the first bytes of each stand in a content; those of all are looked for at once.
+
+    There are thousands of spellings and megabytes to search, and almost none is there.
+    """
+    firsts = np.frombuffer(b"".join(x[:_FIRST].ljust(_FIRST, b"\0") for x in spellings), np.uint64)
+    lengths = [(len(content) - begin) // _FIRST * _FIRST for begin in range(_FIRST)]
+    everywhere = np.concatenate(
+        [
+            np.frombuffer(content[begin : begin + max(0, length)], np.uint64)
+            for begin, length in enumerate(lengths)
+        ]
+    )
+    there = np.isin(firsts, everywhere).tolist()
+    return [len(x) < _FIRST or known for x, known in zip(spellings, there, strict=True)]
 
 
 def dumped(file: Path) -> bytes:

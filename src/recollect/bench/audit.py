@@ -109,16 +109,14 @@ def _fusion(answer: Recollection, settings: Settings) -> Iterator[str]:
 
 def _best(fused: Iterable[Fused]) -> dict[str, Placing]:
     """By leg: the highest score and the most evidence that it gave to any memory."""
-    best: dict[str, Placing] = {}
+    by_leg: dict[str, list[Placing]] = {}
     for candidate in fused:
-        for leg, (_, score, confidence, evidence) in candidate.placings.items():
-            known = best.get(leg, Placing(1, score, 0.0, 0.0))
-            best[leg] = Placing(
-                1,
-                max(score, known.score),
-                max(confidence, known.confidence),
-                max(evidence, known.evidence),
-            )
+        for leg, placing in candidate.placings.items():
+            by_leg.setdefault(leg, []).append(placing)
+    best = {}
+    for leg, placings in by_leg.items():
+        _, scores, confidences, evidence = zip(*placings, strict=True)
+        best[leg] = Placing(1, max(scores), max(0.0, *confidences), max(0.0, *evidence))
     return best
 
 
@@ -126,15 +124,21 @@ def _worth(
     placing: Placing, best: Placing, floor: float, settings: Settings, *, alone: bool
 ) -> float:
     """What a place in a leg adds, before the leg's weight."""
-    above = best.score - floor
-    share = max(0.0, placing.score - floor) / (above if above > 0 else 1.0)
     match settings.fusion:
         case "rrf":
             return 1 / (settings.rrf_k + placing.rank)
         case "convex":
-            return share
+            return _share(placing, best, floor)
         case "calibrated":  # a leg that answers alone keeps its order
-            return share * (best.evidence or 1.0) if alone else placing.evidence
+            if alone:
+                return _share(placing, best, floor) * (best.evidence or 1.0)
+            return placing.evidence
+
+
+def _share(placing: Placing, best: Placing, floor: float) -> float:
+    """How far a score is above the floor of its leg, as a share of the best."""
+    above = best.score - floor
+    return max(0.0, placing.score - floor) / (above if above > 0 else 1.0)
 
 
 def _scores(answer: Recollection, settings: Settings) -> Iterator[str]:

@@ -7,7 +7,7 @@ depends on the order of the legs, and equal scores break on the id.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import overload
 
@@ -17,13 +17,14 @@ _HARDLY = 1e-9  # at its floor a leg says nothing any more but the order
 
 
 class Merged(Sequence[Fused]):
-    """Every candidate of every leg, best first; each is put together when it is asked for.
+    """Every candidate of every leg, best first; each is put together once it is asked for.
 
     Of some hundreds a recall looks at a few dozen, and only who reads the trace at all of them.
     """
 
     def __init__(self, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]) -> None:
         self._scores = scores
+        self._made: dict[MemoryId, Fused] = {}
         self._order = sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # equal: by id
         self._legs = [
             (
@@ -36,6 +37,9 @@ class Merged(Sequence[Fused]):
 
     def __len__(self) -> int:
         return len(self._order)
+
+    def __iter__(self) -> Iterator[Fused]:
+        return map(self._fused, self._order)
 
     @overload
     def __getitem__(self, place: int) -> Fused: ...
@@ -50,13 +54,16 @@ class Merged(Sequence[Fused]):
         return self._fused(self._order[place])
 
     def _fused(self, id_: MemoryId) -> Fused:
-        placings = {}
-        for leg, candidates, places in self._legs:
-            place = places.get(id_)
-            if place is not None:
-                _, score, confidence, evidence = candidates[place]
-                placings[leg] = Placing(place + 1, score, confidence, evidence)
-        return Fused(id_, self._scores[id_], placings)
+        made = self._made.get(id_)
+        if made is None:
+            placings = {}
+            for leg, candidates, places in self._legs:
+                place = places.get(id_)
+                if place is not None:
+                    _, score, confidence, evidence = candidates[place]
+                    placings[leg] = Placing(place + 1, score, confidence, evidence)
+            made = self._made[id_] = Fused(id_, self._scores[id_], placings)
+        return made
 
 
 class _Sum:

@@ -3,40 +3,68 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from recollect.interfaces.cli import (
-    audit,
-    bench,
-    change,
-    curate,
-    db,
-    graph,
-    hooks,
-    key,
-    learn,
-    mcp,
-    move,
-    moving,
-    read,
-    secret,
-    serve,
-    share,
-    sync,
-    upkeep,
-    user,
-    work,
-)
-from recollect.interfaces.cli.guard import guarded, quiet_logging
+from recollect.interfaces.cli.guard import quiet_logging
+from recollect.interfaces.cli.ondemand import GroupOnDemand
 from recollect.interfaces.cli.session import Globals
+
+#: Where each command is.
+COMMANDS = {
+    "store": "change.store",
+    "recall": "read.recall",
+    "list": "read.list_memories",
+    "get": "read.get",
+    "update": "change.update",
+    "delete": "change.delete",
+    "restore": "change.restore",
+    "purge": "change.purge",
+    "link": "change.link",
+    "why": "read.why",
+    "timeline": "read.timeline",
+    "stats": "read.stats",
+    "learn": "learn.learn",
+    "brief": "learn.brief",
+    "import": "move.import_memories",
+    "export": "move.export_memories",
+    "migrate-store": "moving.migrate_store",
+    "work": "work.work",
+    "reembed": "work.reembed",
+    "audit": "audit.audit",
+    "serve": "serve.serve",
+    "mcp": "mcp.mcp",
+    "doctor": "upkeep.doctor",
+    "config": "upkeep.config",
+    "demo": "upkeep.demo",
+}
+#: Where each group of commands is; they are listed after the commands.
+GROUPS = {
+    "graph": "graph.app",
+    "curate": "curate.app",
+    "secret": "secret.app",
+    "share": "share.app",
+    "sync": "sync.app",
+    "user": "user.app",
+    "key": "key.app",
+    "db": "db.app",
+    "hooks": "hooks.app",
+    "bench": "bench.app",
+}
+
+
+class Root(GroupOnDemand):
+    """All that `recollect` can do."""
+
+    places = COMMANDS | GROUPS
+
 
 app = typer.Typer(
     name="recollect",
+    cls=Root,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -46,6 +74,8 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from recollect.interfaces.cli import upkeep  # noqa: PLC0415  rarely needed
+
         typer.echo(f"recollect {upkeep.version()}")
         raise typer.Exit
 
@@ -77,48 +107,6 @@ def root(
     """A persistent memory for AI agents that explains what it recalls."""
     quiet_logging()
     ctx.obj = Globals(store=store, user=user, config=config, debug=debug)
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "store": change.store,
-    "recall": read.recall,
-    "list": read.list_memories,
-    "get": read.get,
-    "update": change.update,
-    "delete": change.delete,
-    "restore": change.restore,
-    "purge": change.purge,
-    "link": change.link,
-    "why": read.why,
-    "timeline": read.timeline,
-    "stats": read.stats,
-    "learn": learn.learn,
-    "brief": learn.brief,
-    "import": move.import_memories,
-    "export": move.export_memories,
-    "migrate-store": moving.migrate_store,
-    "work": work.work,
-    "reembed": work.reembed,
-    "audit": audit.audit,
-    "serve": serve.serve,
-    "mcp": mcp.mcp,
-    "doctor": upkeep.doctor,
-    "config": upkeep.config,
-    "demo": upkeep.demo,
-}
-
-for _name, _command in COMMANDS.items():
-    app.command(_name)(guarded(_command))
-app.add_typer(graph.app, name="graph")
-app.add_typer(curate.app, name="curate")
-app.add_typer(secret.app, name="secret")
-app.add_typer(share.app, name="share")
-app.add_typer(sync.app, name="sync")
-app.add_typer(user.app, name="user")
-app.add_typer(key.app, name="key")
-app.add_typer(db.app, name="db")
-app.add_typer(hooks.app, name="hooks")
-app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:
