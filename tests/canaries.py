@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect import analysis, ids
 
@@ -67,6 +68,7 @@ DETECTED: Mapping[str, tuple[str, int, str]] = {
 }
 FLAGGED = "flagged"
 _FIRST = 8  #: so many bytes of a spelling are one number, by which it is looked for
+_BITS = 20  #: of what is made of such a number
 SHAPES = {**DETECTED, FLAGGED: (_SMALL, 14, "{} is what the walrus said")}
 
 
@@ -130,8 +132,15 @@ def _begun(spellings: Sequence[bytes], content: bytes) -> list[bool]:
             for begin, length in enumerate(lengths)
         ]
     )
-    there = np.isin(firsts, everywhere).tolist()
+    maybe = np.zeros(1 << _BITS, np.bool_)  # most is left out by this, so that little is sorted
+    maybe[_mixed(firsts)] = True
+    there = np.isin(firsts, everywhere[maybe[_mixed(everywhere)]]).tolist()
     return [len(x) < _FIRST or known for x, known in zip(spellings, there, strict=True)]
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Few bits of each, in which all of it has a part."""
+    return (numbers * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - _BITS)
 
 
 def dumped(file: Path) -> bytes:

@@ -36,6 +36,9 @@ settings.register_profile(
 )
 settings.load_profile("recollect")
 
+# Threads of numpy wait by running, which costs what the tests beside them could use.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # In the background of a shell interrupts are ignored, and what the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

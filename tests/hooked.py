@@ -38,8 +38,9 @@ class Hooked:
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """What the hooks wrote down."""
-        return [json.loads(line) for line in (self.folder / "hooks.log").read_text().splitlines()]
+        """What the hooks wrote down; nothing before the first of them did."""
+        file = self.folder / "hooks.log"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def logged(self, event: str) -> dict[str, Any]:
         """What a run wrote down that goes on behind; waits for it."""

@@ -29,7 +29,7 @@ import sys, time
 from recollect.store.postgres.pool import Pool
 
 with Pool(sys.argv[1], absence=float(sys.argv[2])).writing("ada") as transaction:
-    for statement in ("forget_vectors", "forget_jobs", "delete_indexed", "delete_memories"):
+    for statement in ("forget_vectors", "delete_indexed", "delete_memories"):
         transaction.change(statement, {"owner": "ada", "ids": sys.argv[3:]})
     print("changed", flush=True)
     time.sleep(1_000)

@@ -121,7 +121,7 @@ def test_the_worker_lends_its_model_to_its_user_alone(run: Run, remember: Run, p
 
     def ask(**other: object) -> Any:
         question = {"version": remote.VERSION, "space": space["key"], "text": "a query"}
-        return remote.ask(socket_of(place), question | other)
+        return remote.ask(socket_of(place), question | other, limit=60)
 
     wait_until(lambda: ask() is not None)
     assert stat.S_IMODE(socket_of(place).stat().st_mode) == 0o600

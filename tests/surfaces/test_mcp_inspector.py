@@ -122,10 +122,10 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
 
 
 def test_the_inspector_reads_resources_and_prompts(path: Path) -> None:
-    target = over_stdio(path)
-
-    read = inspect(target, "resources/read", "--uri", "recollect://brief")
-    offered = inspect(target, "prompts/list")
+    with serving(path) as server:
+        target = over_http(server.url)
+        read = inspect(target, "resources/read", "--uri", "recollect://brief")
+        offered = inspect(target, "prompts/list")
 
     assert read["contents"][0]["text"] == "Nothing is stored yet."
     assert [prompt["name"] for prompt in offered["prompts"]] == ["remember", "recall"]

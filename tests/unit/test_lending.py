@@ -32,9 +32,9 @@ def place(tmp_path: Path) -> Path:
 class Borrower:
     """An embedder that asks at a place, and counts how often it had to help itself."""
 
-    def __init__(self, *places: Path) -> None:
+    def __init__(self, *places: Path, limit: float = 60) -> None:
         self.own = 0
-        self.embedder = SocketEmbedder(WordEmbedder().space, places, self._make)
+        self.embedder = SocketEmbedder(WordEmbedder().space, places, self._make, limit=limit)
 
     def _make(self) -> Embedder:
         self.own += 1
@@ -165,7 +165,7 @@ def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
         return json.dumps({"vector": encoded(WordEmbedder().vector("a query"))}).encode() + b"\n"
 
     with answering(place, sleep):
-        assert not Borrower(place).asks()
+        assert not Borrower(place, limit=remote.LIMIT).asks()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_a_worker_can_be_woken(place: Path) -> None:
     woken = threading.Event()
 
     with lending([place], lender(wake=woken.set)):
-        answer = remote.ask(place, {"version": remote.VERSION, "wake": True})
+        answer = remote.ask(place, {"version": remote.VERSION, "wake": True}, limit=60)
 
     assert answer == {}
     assert woken.is_set()

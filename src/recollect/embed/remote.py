@@ -45,9 +45,15 @@ class SocketEmbedder:
     """An embedder that asks whoever has the model loaded, and else makes its own."""
 
     def __init__(
-        self, space: Space, places: Sequence[Path], fallback: Callable[[], Embedder]
+        self,
+        space: Space,
+        places: Sequence[Path],
+        fallback: Callable[[], Embedder],
+        *,
+        limit: float = LIMIT,
     ) -> None:
         self._space = space
+        self._limit = limit
         self._places = places
         self._fallback = fallback
         self._own: Embedder | None = None
@@ -90,7 +96,7 @@ class SocketEmbedder:
     def _asked(self, text: str) -> Vector | None:
         question = {"version": VERSION, "space": self._space.key, "text": text}
         for place in self._places:
-            answer = ask(place, question)
+            answer = ask(place, question, self._limit)
             vector = self._read(answer.get("vector")) if answer else None
             if vector is not None:
                 return vector
