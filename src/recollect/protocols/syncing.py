@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # numpy
 
 
 class Gone(NamedTuple):
-    """A memory that was purged, or never was: the digests of the versions that it had."""
+    """A memory that was purged, or never was."""
 
-    digests: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()  #: by what its versions are known again, see `purged`
 
 
 SubjectState = History | Gone | LinkState | ShareState | ConflictState

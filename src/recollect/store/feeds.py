@@ -15,12 +15,12 @@ from recollect.changes import (
     ShareState,
     Subject,
     SubjectKind,
-    digest,
     link_subject,
     memory_subject,
     share_subject,
 )
 from recollect.protocols import Gone, History, Sealed, SubjectState
+from recollect.purged import marks
 from recollect.receipts import Noted
 from recollect.store import rows
 from recollect.store.database import OnDatabase, Owned, Parameters, Row
@@ -231,7 +231,7 @@ def note_share(transaction: Owned, share: Share) -> None:
 
 
 def about_to_go(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
-    """What a purge of these memories changes, with the digests of their versions.
+    """What a purge of these memories changes, with the marks of their versions.
 
     Nothing if the owner has no feed: then nobody asks.
     """
@@ -248,14 +248,9 @@ def going(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
     ]
     shares = map(rows.to_share, transaction.rows("shares_of_these", parameters))
     return {
-        **{x: digests(state) for x, state in states.items() if isinstance(state, History)},
+        **{x: marks(state) for x, state in states.items() if isinstance(state, History)},
         **dict.fromkeys([*sorted(links), *sorted(map(shared, shares))], ()),
     }
-
-
-def digests(history: History) -> tuple[str, ...]:
-    """The digests of every version."""
-    return tuple(map(digest, history.versions))
 
 
 def linked(link: Link) -> Subject:

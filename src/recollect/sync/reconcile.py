@@ -17,6 +17,7 @@ from recollect.changes import (
 )
 from recollect.errors import InvalidChange
 from recollect.protocols import Gone, History, SubjectState
+from recollect.purged import covers
 from recollect.sync.fields import Sealing
 from recollect.sync.merge import merge
 from recollect.types import Link
@@ -85,7 +86,7 @@ class Reconciliation(NamedTuple):
         """A purge stands as long as whoever purged knew all that it removes."""
         if not pending:
             return Reconciled(server, settled=True)
-        if _digests(server) <= {*local.digests}:
+        if covers(local.digests, server):
             return Reconciled(local, settled=False)
         served = digest(server.versions[-1])
         detail = "purged here, changed elsewhere: it came back"
@@ -95,7 +96,7 @@ class Reconciliation(NamedTuple):
     def _purged_there(
         self, subject: Subject, local: History, server: Gone, *, pending: bool
     ) -> Reconciled:
-        if not pending or _digests(local) <= {*server.digests}:
+        if not pending or covers(server.digests, local):
             return Reconciled(server, settled=True)
         served = digest(local.versions[-1])
         detail = "purged elsewhere, changed here: it was kept"
@@ -106,10 +107,6 @@ class Reconciliation(NamedTuple):
         self, kind: ConflictKind, subject: Subject, served: str, other: str, detail: str
     ) -> SyncConflict:
         return SyncConflict(0, kind, subject, served, other, detail, self.now)
-
-
-def _digests(history: History) -> set[str]:
-    return {digest(version) for version in history.versions}
 
 
 def _shares(local: ShareState, server: ShareState) -> Reconciled:

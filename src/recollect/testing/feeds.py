@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from recollect.changes import Change, Subject, digest, link_subject, memory_subject
-from recollect.testing.holdings import Holdings, Row
-from recollect.types import Link, MemoryId, Scope, UserId
+from recollect.changes import Change, Subject, link_subject, memory_subject
+from recollect.purged import marks
+from recollect.testing.holdings import Holdings
+from recollect.types import Link, Scope, UserId
 
 
 @dataclass(slots=True)
@@ -39,24 +40,16 @@ class FeedsInMemory:
     def _note_written(self, scope: Scope, before: Holdings, after: Holdings) -> None:
         """Number what a transaction wrote."""
         if scope.user in self._feeds:
-            self._note(scope, {**_memories(before.rows, after.rows), **_links(before, after)})
+            self._note(scope, {**_memories(before, after), **_links(before, after)})
 
 
-def _memories(before: Iterable[Row], after: Iterable[Row]) -> dict[Subject, tuple[str, ...]]:
-    known = {row.number: row for row in before}
-    left = {row.memory.id for row in after}
-    gone = {
-        memory_subject(id_): digests(known.values(), id_)
-        for id_ in sorted({row.memory.id for row in known.values()} - left)
-    }
-    written = {memory_subject(x.memory.id): () for x in after if x.number not in known}
+def _memories(before: Holdings, after: Holdings) -> dict[Subject, tuple[str, ...]]:
+    known = {row.number: row for row in before.rows}
+    left = {row.memory.id for row in after.rows}
+    going = map(memory_subject, sorted({row.memory.id for row in known.values()} - left))
+    gone = {subject: marks(before.history(subject)) for subject in going}
+    written = {memory_subject(x.memory.id): () for x in after.rows if x.number not in known}
     return {**written, **gone}
-
-
-def digests(rows: Iterable[Row], id: MemoryId) -> tuple[str, ...]:
-    """The digests of every version of a memory, oldest first."""
-    versions = (row.memory for row in rows if row.memory.id == id)
-    return tuple(digest(memory) for memory in sorted(versions, key=lambda x: x.version))
 
 
 def _links(before: Holdings, after: Holdings) -> dict[Subject, tuple[str, ...]]:

@@ -8,11 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recollect.changes import LinkState, ShareState, Subject, Verdict, digest
+from recollect.changes import LinkState, ShareState, Subject, Verdict, digest, memory_subject
 from recollect.errors import KeyRetired, SupersedeCycle
 from recollect.protocols import Gone, History, Received, SpaceState
+from recollect.purged import marks
 from recollect.receipts import Receipts, flaw_of, last_kept, versions_kept
-from recollect.testing.feeds import digests, subject_of
+from recollect.testing.feeds import subject_of
 from recollect.testing.holdings import Holdings, Row, owned_by
 from recollect.testing.inbox import InboxInMemory
 from recollect.testing.queue import is_readable
@@ -88,7 +89,7 @@ class SyncingInMemory(InboxInMemory, FeedInMemory):
     def _purge_one(
         self, scope: Scope, owned: Holdings, id: MemoryId, state: Gone
     ) -> tuple[Sequence[str], Sequence[Subject]]:
-        gone = [*dict.fromkeys([*state.digests, *digests(owned.rows, id)])]
+        gone = [*dict.fromkeys([*state.digests, *marks(owned.history(memory_subject(id)))])]
         links = {subject_of(link) for link in owned.links if id in (link.source, link.target)}
         owned.forget(frozenset([id]))
         self._redact(scope, [id])

@@ -36,6 +36,7 @@ Id = Annotated[str, Field(json_schema_extra={"pattern": _ID})]
 Number = Annotated[int, Field(ge=0, le=_LARGEST), BeforeValidator(_whole)]
 Version = Annotated[int, Field(ge=1, le=_MOST_VERSIONS), BeforeValidator(_whole)]
 Digest = Annotated[str, Field(max_length=64)]
+Mark = Annotated[str, Field(max_length=200)]
 Moment = AwareDatetime
 
 
@@ -103,7 +104,7 @@ class SyncGone(Part):
     """That a memory was purged."""
 
     what: Literal["gone"]
-    digests: list[Digest] = Field(description="Of the versions that it had.")
+    digests: list[Mark] = Field(description="Of the versions that it had.")
 
 
 class SyncLink(Part):
