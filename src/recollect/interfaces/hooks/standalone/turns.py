@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from . import giving, starting
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 AGENT = "claude-code"
 SECONDS = 30.0  #: that the process behind the hook may take
 _BETWEEN = 0.1  # seconds between two looks whether it listens
-_NEW_BYTES = 256_000  # of a transcript, to learn from
+_QUIET = 0.6  # seconds without a new line, after which a transcript has all of a turn
+_MOST_WAIT = 5.0  # seconds for that
+_NEW_BYTES = 2_000_000  # of a transcript, to learn from; whole prompts are in it too
 _ALL_BYTES = 4_000_000  # of a transcript, to see what was used
 _LONGEST_TEXT = 8_000  # characters of a message
 _MOST_MESSAGES = 40
@@ -34,6 +37,7 @@ def learn(place: Place, said: dict[str, Any]) -> str:
     """
     session = Session(place, said["session_id"])
     session.take_turn()
+    _wait_until_written(said["transcript_path"])
     read = Read(said["transcript_path"], session.offset(), _NEW_BYTES)
     session.add_stored(read.stored)
     messages = [{"role": each.role, "text": each.text[:_LONGEST_TEXT]} for each in read.said]
@@ -49,6 +53,17 @@ def learn(place: Place, said: dict[str, Any]) -> str:
         return "waits for the user"
     session.set_offset(_next_offset(read))
     return f"learned from {len(messages)}" if place.learns else "does not learn"
+
+
+def _wait_until_written(path: str) -> None:
+    """Claude Code says that a turn is over before its last lines are in the transcript."""
+    until = time.monotonic() + _MOST_WAIT
+    size, since = -1, time.monotonic()
+    while time.monotonic() < min(until, since + _QUIET):
+        now = os.path.getsize(path) if os.path.exists(path) else 0
+        if now != size:
+            size, since = now, time.monotonic()
+        time.sleep(_BETWEEN)
 
 
 def _asked_to_learn(place: Place, request: dict[str, Any]) -> Any:  # noqa: ANN401  what JSON holds
