@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
+from households import KINDS, open_kind
 from recollect.embed import choose
+from recollect.protocols import Store
 from recollect.types import Filter, Query, Scope, UserId
 
 
@@ -29,3 +33,12 @@ def ask(noon: datetime) -> Callable[..., Query]:
         return Query(**({"text": text, "filter": filter_} | fields))  # type: ignore[arg-type]
 
     return make_query
+
+
+@pytest.fixture(params=KINDS)
+def new_store(
+    request: pytest.FixtureRequest, tmp_path: Path, migrated_database: Callable[[], str]
+) -> Callable[[], Store]:
+    """Makes empty stores of one kind, for each kind that there is."""
+    numbers = itertools.count()
+    return lambda: open_kind(request.param, tmp_path / f"{next(numbers)}.db", migrated_database)

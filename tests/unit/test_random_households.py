@@ -5,28 +5,23 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from households import KINDS, household, open_kind, told
+from households import household, told
 from recollect.app import Recollect
 from recollect.errors import MemoryNotFound
+from recollect.protocols import Store
 from recollect.testing import FixedClock
 from recollect.types import MemoryId
 
 MANY = 100  # more than there is
 
 
-@pytest.fixture(params=KINDS)
-def ada(
-    request: pytest.FixtureRequest,
-    path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Recollect]:
-    with household(open_kind(request.param, path, migrated_database), clock) as memory:
+@pytest.fixture
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+    with household(new_store(), clock) as memory:
         yield memory
 
 

@@ -6,14 +6,14 @@ import random
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from households import KINDS, household, open_kind, told
+from households import household, told
 from recollect.app import Recollect
 from recollect.errors import MemoryNotFound, StoreUnavailable
+from recollect.protocols import Store
 from recollect.recall import shared
 from recollect.recall.adjust import Adjustments
 from recollect.recall.fusion import ConvexCombination
@@ -28,14 +28,9 @@ GANNET = "Gannet is looked after by Ilse Navrat."
 MANY = 100  # more than there is
 
 
-@pytest.fixture(params=KINDS)
-def ada(
-    request: pytest.FixtureRequest,
-    path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Recollect]:
-    with household(open_kind(request.param, path, migrated_database), clock) as memory:
+@pytest.fixture
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+    with household(new_store(), clock) as memory:
         yield memory
 
 

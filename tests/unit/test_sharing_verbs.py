@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from households import KINDS, household, open_kind
+from households import household
 from recollect import errors
 from recollect.app import Recollect
 from recollect.interfaces import for_agents
+from recollect.protocols import Store
 from recollect.testing import FixedClock
 from recollect.types import MemoryId, Provenance, Right, Stored, Trust
 
@@ -19,15 +19,9 @@ STATED = Provenance(trust=Trust.USER)
 KEY = "AKIA" + "Q3EXAMPLEKEY4567"  # in two parts, so that nobody takes this file for a leak
 
 
-@pytest.fixture(params=KINDS)
-def ada(
-    request: pytest.FixtureRequest,
-    path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Recollect]:
-    store = open_kind(request.param, path, migrated_database)
-    with household(store, clock, embedder="none") as memory:
+@pytest.fixture
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+    with household(new_store(), clock, embedder="none") as memory:
         yield memory
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from households import KINDS, open_kind
 from recollect import errors
 from recollect.app import Recollect
 from recollect.changes import ConflictKind, SubjectKind
@@ -20,19 +17,9 @@ from replicas import Machines, contents, machines
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
 
 
-@pytest.fixture(params=KINDS)
-def world(
-    request: pytest.FixtureRequest,
-    tmp_path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Machines]:
-    numbers = itertools.count()
-
-    def store() -> Store:
-        return open_kind(request.param, tmp_path / f"{next(numbers)}.db", migrated_database)
-
-    with machines(store, clock) as found:
+@pytest.fixture
+def world(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Machines]:
+    with machines(new_store, clock) as found:
         yield found
 
 
