@@ -1,4 +1,4 @@
-# Recollect: `make run` shows it, `make test` proves it. Both set themselves up.
+# Bear in Mind: `make run` shows it, `make test` proves it. Both set themselves up.
 
 PYTHON ?= python3
 VENV := .venv
@@ -15,7 +15,7 @@ CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
 PERMISSION_LIVES ?= 4000
-RECOLLECT_SYNC_SCHEDULES ?= 20000
+BEARINMIND_SYNC_SCHEDULES ?= 20000
 
 # Modules stay compiled from one process to the next: the tests start thousands.
 unexport PYTHONDONTWRITEBYTECODE
@@ -32,11 +32,11 @@ $(READY): requirements/dev.lock pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
 
-encoder: $(READY) ## Build the wheel of recollect-encoder into .encoder, unless it is there
+encoder: $(READY) ## Build the wheel of bearinmind-encoder into .encoder, unless it is there
 	@$(BIN)/python encoder/build.py .encoder
 
 run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
-	@$(BIN)/recollect serve --demo
+	@$(BIN)/bearinmind serve --demo
 
 check: static ## The fast part of the tests: format, lint, types, import contracts, unit tests, docs
 	$(PYTEST) tests/unit tests/docs
@@ -67,14 +67,14 @@ docs: $(READY) ## Write the generated parts of the docs anew
 bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
-	$(BIN)/recollect bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
+	$(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
 
 bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/lexical.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/ranking.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/semantic.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
-	$(BIN)/recollect bench sweep --arms benchmarks/sweeps/embedding.toml --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/locomo-facts %/locomo-turns,$(SETS)))
+	$(BIN)/bearinmind bench sweep --arms benchmarks/sweeps/lexical.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/bearinmind bench sweep --arms benchmarks/sweeps/ranking.toml --set embedder=none --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/bearinmind bench sweep --arms benchmarks/sweeps/semantic.toml --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
+	$(BIN)/bearinmind bench sweep --arms benchmarks/sweeps/embedding.toml --data benchmarks/data/agent-store $(addprefix --data ,$(filter %/locomo-facts %/locomo-turns,$(SETS)))
 
 bench-ablation: $(READY) ## What the fixed parts of the lexical leg are worth (ADR 0004 and 0005)
 	$(BIN)/python benchmarks/ablation.py --data benchmarks/data/agent-store $(addprefix --data ,$(SETS))
@@ -102,7 +102,7 @@ bench-graph: $(READY) ## What the graph is worth: shapes, extractors and weights
 
 bench-peers: $(READY) ## Other memory systems on the same sets; makes an environment for each (15 GB, an hour)
 	benchmarks/peers/setup all
-	PYTHONPATH=benchmarks/peers $(BIN)/recollect bench check benchmarks/conditions/peers.toml --data benchmarks/data --data "$(DATA)" \
+	PYTHONPATH=benchmarks/peers $(BIN)/bearinmind bench check benchmarks/conditions/peers.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/peers.json
 
 bench-embedding: $(READY) ## Embedding against the bare ONNX Runtime, and what a first query takes
@@ -124,11 +124,11 @@ bench-writes: $(READY) ## Storing and importing against bare SQLite
 	$(BIN)/python benchmarks/writes.py $(KEEP)
 
 bench-crash: $(READY) ## kill -9 at random moments of 1,000 stores, 50 times
-	RECOLLECT_CRASH_ROUNDS=$(CRASH_ROUNDS) RECOLLECT_CRASH_STORES=$(CRASH_STORES) \
+	BEARINMIND_CRASH_ROUNDS=$(CRASH_ROUNDS) BEARINMIND_CRASH_STORES=$(CRASH_STORES) \
 	  $(BIN)/pytest tests/acceptance tests/surfaces/test_graph_building.py -k kill
 
 bench-properties: $(READY) ## What holds for any input, tried with more of it than in `make test`
-	RECOLLECT_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/unit tests/contract
+	BEARINMIND_EXAMPLES=$(EXAMPLES) $(PYTEST) tests/unit tests/contract
 
 bench-postgres: bench-postgres-vectors bench-postgres-lexical bench-postgres-quality bench-postgres-scale ## Everything about the store on Postgres
 
@@ -147,19 +147,19 @@ bench-postgres-scale: $(READY) ## A thousand tenants with up to a million memori
 bench-hooks: $(READY) ## The hook before a prompt: how certain a memory must be, what a run costs, 1,000 runs against servers that are broken
 	$(BIN)/python benchmarks/hooks.py floors
 	$(BIN)/python benchmarks/hooks.py speed $(KEEP)
-	RECOLLECT_HOOK_RUNS=1000 $(BIN)/pytest tests/surfaces/test_hooks_trouble.py
+	BEARINMIND_HOOK_RUNS=1000 $(BIN)/pytest tests/surfaces/test_hooks_trouble.py
 
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)
-	RECOLLECT_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
+	BEARINMIND_PERMISSION_LIVES=$(PERMISSION_LIVES) $(BIN)/pytest tests/acceptance/test_http_permissions.py
 	$(BIN)/python benchmarks/server/schema.py
 
 bench-sync: $(READY) ## Replicas and a server through 20,000 schedules of work and trouble, 1,000 more on Postgres; nothing lost, nothing twice
-	$(BIN)/python benchmarks/sync/simulate.py --schedules $(RECOLLECT_SYNC_SCHEDULES)
+	$(BIN)/python benchmarks/sync/simulate.py --schedules $(BEARINMIND_SYNC_SCHEDULES)
 	$(BIN)/python benchmarks/sync/simulate.py --server postgres --schedules 1000
 
 gate: $(READY) ## Store the present run as what the gate in `make test` compares with
-	$(BIN)/recollect bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz
+	$(BIN)/bearinmind bench run --data benchmarks/data/agent-store --json benchmarks/results/gate.json.gz
 
 lock: $(READY) ## Pin the newest development dependencies
 	scripts/lock --upgrade

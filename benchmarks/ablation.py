@@ -15,12 +15,12 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-from recollect import analysis
-from recollect.bench.evaluation import EvaluationSet, load
-from recollect.bench.metrics import HEADLINE
-from recollect.bench.runner import Plan, run
-from recollect.bench.sweep import tunable_split
-from recollect.store import estimates
+from bearinmind import analysis
+from bearinmind.bench.evaluation import EvaluationSet, load
+from bearinmind.bench.metrics import HEADLINE
+from bearinmind.bench.runner import Plan, run
+from bearinmind.bench.sweep import tunable_split
+from bearinmind.store import estimates
 
 
 def main() -> int:

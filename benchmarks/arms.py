@@ -11,20 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.bench import compare, corpus, inference, runner, validation
-from recollect.bench.corpus import StoredCorpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import EvaluationSet, load
-from recollect.bench.inference import Difference
-from recollect.bench.metrics import HEADLINE
-from recollect.bench.product import Product
-from recollect.bench.results import QueryRow
-from recollect.bench.summary import OVERALL, strata
-from recollect.bench.sweep import tunable_split
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.protocols import Embedder
-from recollect.store.sqlite import SqliteStore
+from bearinmind.bench import compare, corpus, inference, runner, validation
+from bearinmind.bench.corpus import StoredCorpus
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.evaluation import EvaluationSet, load
+from bearinmind.bench.inference import Difference
+from bearinmind.bench.metrics import HEADLINE
+from bearinmind.bench.product import Product
+from bearinmind.bench.results import QueryRow
+from bearinmind.bench.summary import OVERALL, strata
+from bearinmind.bench.sweep import tunable_split
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.protocols import Embedder
+from bearinmind.store.sqlite import SqliteStore
 
 METRICS = (HEADLINE, "recall@10")
 #: Embedders are compared by what they find themselves, not by where the graph leads from there.
@@ -58,7 +58,7 @@ def filled(folder: Path) -> Iterator[tuple[EvaluationSet, StoredCorpus]]:
     """A set, and its corpus in a store that is gone afterwards."""
     data = load(folder)
     validation.refuse_unsound(data)
-    with tempfile.TemporaryDirectory(prefix="recollect-bench-") as place:
+    with tempfile.TemporaryDirectory(prefix="bearinmind-bench-") as place:
         store = SqliteStore(Path(place) / "memories.db")
         try:
             yield data, corpus.fill(store, data, lambda _more: None)

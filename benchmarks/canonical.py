@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.concepts import Kind
-from recollect.embed import choose
-from recollect.graph import neighbours
-from recollect.graph.rules import kind_of
-from recollect.graph.spellings import CERTAIN, Named, judge
-from recollect.graph.telling import tells_apart
+from bearinmind.concepts import Kind
+from bearinmind.embed import choose
+from bearinmind.graph import neighbours
+from bearinmind.graph.rules import kind_of
+from bearinmind.graph.spellings import CERTAIN, Named, judge
+from bearinmind.graph.telling import tells_apart
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/same_concept.jsonl"
 WANTED = 0.98  # precision on development pairs

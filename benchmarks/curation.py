@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from recollect.config import Settings
-from recollect.curate.differences import compare, may_be_same, read
-from recollect.embed import choose
+from bearinmind.config import Settings
+from bearinmind.curate.differences import compare, may_be_same, read
+from bearinmind.embed import choose
 
 PLANTED = Path(__file__).parent / "data/consolidation/facts.jsonl"
 THRESHOLDS = (0.80, 0.85, 0.90, 0.925, 0.95, 0.975)

@@ -20,12 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
+import bearinmind_encoder
 import numpy as np
-import recollect_encoder
 
 import marks
+from bearinmind.embed.local import LocalEmbedder, _batches
 from made_up import Writer
-from recollect.embed.local import LocalEmbedder, _batches
 
 CORPUS = Path(__file__).parent / "data" / "agent-store" / "corpus.jsonl"
 TEXTS = 400  # of each kind
@@ -35,7 +35,7 @@ QUERY = "Where does the spare key to the boat house hang?"
 
 #: Steps of a new process, by what each is called; a line of a program each.
 WHOLE = {
-    "import recollect": "from recollect.embed.local import LocalEmbedder",
+    "import bearinmind": "from bearinmind.embed.local import LocalEmbedder",
     "open": "embedder = LocalEmbedder.open({model!r})",
     "import numpy": "import numpy",
     "import the runtime": "import onnxruntime, tokenizers",
@@ -69,7 +69,7 @@ def main() -> int:
     options = parser.parse_args()
     texts = _texts(options.texts)
     figures: dict[str, float] = {}
-    for model in recollect_encoder.models():
+    for model in bearinmind_encoder.models():
         rounds = measure(LocalEmbedder.open(model, threads=options.threads), texts)
         bare, whole = (statistics.median(times) for times in zip(*rounds, strict=True))
         print(f"{model:9} bare {len(texts) / bare:6.1f} texts a second, ", end="")
@@ -117,7 +117,7 @@ def _texts(count: int) -> list[str]:
 
 def _first(model: str) -> float:
     """How much longer the first query takes than it has to; prints what takes how long."""
-    folder = str(recollect_encoder.folder(model))
+    folder = str(bearinmind_encoder.folder(model))
     steps = {"whole": WHOLE, "bare": BARE}
     taken: dict[str, list[dict[str, float]]] = {"whole": [], "bare": []}
     for _ in range(PROCESSES):

@@ -24,14 +24,14 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed import remote
 from made_up import Writer
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed import remote
 
 SIZE = 500
 ROUNDS = 15
-COMMAND = (sys.executable, "-m", "recollect", "--store")
+COMMAND = (sys.executable, "-m", "bearinmind", "--store")
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def _fill(path: Path, size: int, count: int) -> list[str]:
     """A store whose memories are embedded, and questions about them."""
     writer = Writer(seed=size)
     memories = [writer.memory() for _ in range(size)]
-    with Recollect.build(Settings(store=path)) as app:
+    with Mind.build(Settings(store=path)) as app:
         for content in memories:
             app.store(content)
         print(f"embedding {size:,} memories")
@@ -73,7 +73,7 @@ def _fill(path: Path, size: int, count: int) -> list[str]:
 @contextmanager
 def _worker(store: Path) -> Iterator[None]:
     """A worker that stays and has its model loaded."""
-    with Recollect.build(Settings(store=store)) as app:
+    with Mind.build(Settings(store=store)) as app:
         places, active = app.socket_places, app.work_status().active
     if active is None:
         raise RuntimeError("nothing is embedded")
@@ -101,7 +101,7 @@ def _ask(alone: Path, shared: Path, questions: list[str]) -> dict[str, list[floa
             ("store, worker off", alone, store, {"WORKER": "off"}),
             ("store, worker woken", shared, store, {}),
         ):
-            chosen = {f"RECOLLECT_{setting}": value for setting, value in settings.items()}
+            chosen = {f"BEARINMIND_{setting}": value for setting, value in settings.items()}
             began = perf_counter()
             subprocess.run(
                 [*COMMAND, str(path), *command],

@@ -25,16 +25,16 @@ from typing import Any, NamedTuple
 
 import arms
 import graph_results
+from bearinmind.app import Mind
+from bearinmind.bench import runner
+from bearinmind.bench.corpus import StoredCorpus
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.evaluation import ONLY_USER, EvaluationSet
+from bearinmind.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Shape
+from bearinmind.bench.product import Product, settings_for
+from bearinmind.bench.sweep import DEV, TEST, read_arms, tunable_split
+from bearinmind.errors import MissingExtra
 from graph_results import Asked
-from recollect.app import Recollect
-from recollect.bench import runner
-from recollect.bench.corpus import StoredCorpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import ONLY_USER, EvaluationSet
-from recollect.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Shape
-from recollect.bench.product import Product, settings_for
-from recollect.bench.sweep import DEV, TEST, read_arms, tunable_split
-from recollect.errors import MissingExtra
 
 RESULTS = Path(__file__).parent / "results" / "graph.json"
 SWEEP = Path(__file__).parent / "sweeps" / "graph.toml"
@@ -202,8 +202,8 @@ def _read(data: EvaluationSet, stored: StoredCorpus, settings: Mapping[str, Any]
     return {"seconds": seconds, "memories": len(stored.names), "holds": _holds(data, stored)}
 
 
-def _opened(stored: StoredCorpus, user: str, settings: Mapping[str, Any]) -> Recollect:
-    return Recollect(stored.store, settings_for(user, stored.bounds, settings))
+def _opened(stored: StoredCorpus, user: str, settings: Mapping[str, Any]) -> Mind:
+    return Mind(stored.store, settings_for(user, stored.bounds, settings))
 
 
 def _holds(data: EvaluationSet, stored: StoredCorpus) -> dict[str, int]:

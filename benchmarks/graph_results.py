@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from recollect.bench import compare, inference, manifest, runner
-from recollect.bench.evaluation import EvaluationSet
-from recollect.bench.graph_shapes.shapes import SHIPPED, WITHOUT
-from recollect.bench.inference import Difference
-from recollect.bench.metrics import HEADLINE
-from recollect.bench.results import QueryRow
-from recollect.bench.summary import OVERALL, strata
+from bearinmind.bench import compare, inference, manifest, runner
+from bearinmind.bench.evaluation import EvaluationSet
+from bearinmind.bench.graph_shapes.shapes import SHIPPED, WITHOUT
+from bearinmind.bench.inference import Difference
+from bearinmind.bench.metrics import HEADLINE
+from bearinmind.bench.results import QueryRow
+from bearinmind.bench.summary import OVERALL, strata
 
 #: What is compared, as far as a set has it.
 METRICS = ("recall@5", "recall@10", HEADLINE, "answers@10")

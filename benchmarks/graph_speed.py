@@ -28,10 +28,10 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
+from bearinmind import Mind
+from bearinmind.ids import new_id
+from bearinmind.trace import Answer
 from hybrid import made_up_vectors
-from recollect import Recollect
-from recollect.ids import new_id
-from recollect.trace import Recollection
 from varied import VariedSet, memories
 
 SMALL, MIDDLE, LARGE = 1_000, 10_000, 100_000
@@ -98,12 +98,12 @@ def build(folder: Path, texts: Sequence[str]) -> Figures:
 def _filled(folder: Path, texts: Sequence[str]) -> Path:
     """A store with these memories, and no work done."""
     path = folder / f"{len(texts)}.db"
-    with Recollect.open(path, worker="off") as recollect:
-        pattern = recollect.store(texts[0]).memory
+    with Mind.open(path, worker="off") as bearinmind:
+        pattern = bearinmind.store(texts[0]).memory
         for begin in range(1, len(texts), BATCH):
-            recollect.add_histories(
+            bearinmind.add_histories(
                 [
-                    recollect.admit([replace(pattern, id=new_id(), content=text)])
+                    bearinmind.admit([replace(pattern, id=new_id(), content=text)])
                     for text in texts[begin : begin + BATCH]
                 ]
             )
@@ -112,9 +112,9 @@ def _filled(folder: Path, texts: Sequence[str]) -> Path:
 
 def _work(path: Path, **settings: str) -> float:
     """Seconds until all work of a store is done."""
-    with Recollect.open(path, worker="off", **settings) as recollect:
+    with Mind.open(path, worker="off", **settings) as bearinmind:
         began = perf_counter()
-        recollect.wait_for_work()
+        bearinmind.wait_for_work()
         return perf_counter() - began
 
 
@@ -135,16 +135,16 @@ def add(folder: Path, texts: Sequence[str]) -> Figures:
     with ExitStack() as stack:
         opened = {
             size: stack.enter_context(
-                Recollect.open(folder / f"{size}.db", worker="off", embedder="none")
+                Mind.open(folder / f"{size}.db", worker="off", embedder="none")
             )
             for size in sizes
         }
         for text in texts:
-            for size, recollect in opened.items():
+            for size, bearinmind in opened.items():
                 began = perf_counter()
-                recollect.store(text)
+                bearinmind.store(text)
                 middle = perf_counter()
-                recollect.work()
+                bearinmind.work()
                 stored[size].append(middle - began)
                 read[size].append(perf_counter() - middle)
     cost = {}
@@ -164,9 +164,9 @@ def recall(folder: Path, questions: Sequence[str]) -> Figures:
     _embed(path)
     alone = {"lexical": 0.0, "graph": 0.0}
     with (
-        Recollect.open(path, worker="off", leg_weights=alone) as meaning,
-        Recollect.open(path, worker="off", leg_weights={"graph": 0.0}) as without,
-        Recollect.open(path, worker="off") as whole,
+        Mind.open(path, worker="off", leg_weights=alone) as meaning,
+        Mind.open(path, worker="off", leg_weights={"graph": 0.0}) as without,
+        Mind.open(path, worker="off") as whole,
     ):
         parts = {"meaning": meaning.recall, "without": without.recall, "whole": whole.recall}
         _ask(parts, questions[: QUESTIONS // 4])  # as in a process that has answered for a while
@@ -184,7 +184,7 @@ def recall(folder: Path, questions: Sequence[str]) -> Figures:
     }
 
 
-def _ask(parts: Mapping[str, Callable[[str], Recollection]], questions: Sequence[str]) -> Times:
+def _ask(parts: Mapping[str, Callable[[str], Answer]], questions: Sequence[str]) -> Times:
     """Milliseconds of each question, put to all one right after the other."""
     times: Times = {}
     gc.disable()
@@ -209,8 +209,8 @@ def _ask(parts: Mapping[str, Callable[[str], Recollection]], questions: Sequence
 
 def _embed(path: Path) -> None:
     """Give every memory of a store a made-up vector, as a worker would."""
-    with Recollect.open(path, worker="off") as recollect:
-        store, embedder = recollect._store, recollect.embedder()
+    with Mind.open(path, worker="off") as bearinmind:
+        store, embedder = bearinmind._store, bearinmind.embedder()
         if embedder is None:
             raise SystemExit("the shipped settings have no embedder")
         vectors = made_up_vectors(embedder, LARGE + ADDED)
@@ -247,9 +247,9 @@ def reside(folder: Path, data: Sequence[Path]) -> Figures:
 def _recall_for_a_while(path: Path, data: Sequence[Path], *, graph: bool) -> int:
     questions = _questions([VariedSet(folder) for folder in data])
     weights = {} if graph else {"graph": 0.0}
-    with Recollect.open(path, worker="off", leg_weights=weights) as recollect:
+    with Mind.open(path, worker="off", leg_weights=weights) as bearinmind:
         for question in questions:
-            recollect.recall(question)
+            bearinmind.recall(question)
     print(_megabytes())
     return 0
 

@@ -24,10 +24,10 @@ from time import perf_counter
 
 import marks
 import unasked
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.surfaces.hooks.commands import HOOK
 from made_up import Writer
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.interfaces.hooks.commands import HOOK
 
 SIZE = 300
 ROUNDS = 40
@@ -69,7 +69,7 @@ def _fill(store: Path) -> list[str]:
     """A store whose memories are embedded, and prompts about them."""
     writer = Writer(seed=SIZE)
     memories = [writer.memory() for _ in range(SIZE)]
-    with Recollect.build(Settings(store=store)) as app:
+    with Mind.build(Settings(store=store)) as app:
         for content in memories:
             app.store(content)
         print(f"embedding {SIZE:,} memories")
@@ -82,7 +82,7 @@ def _server(folder: Path) -> Iterator[str]:
     command = ["--store", str(folder / "memories.db"), "serve", "--port", "0", "--json"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", *command], stdout=subprocess.PIPE, stderr=log
+            [sys.executable, "-m", "bearinmind", *command], stdout=subprocess.PIPE, stderr=log
         )
     try:
         if process.stdout is None:

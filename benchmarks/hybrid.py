@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import marks
+from bearinmind import Mind
+from bearinmind.ids import new_id
+from bearinmind.protocols import Embedder
 from made_up import Writer
-from recollect import Recollect
-from recollect.ids import new_id
-from recollect.protocols import Embedder
 
 SMALL, LARGE = 5_452, 100_000
 QUESTIONS = 200
@@ -75,8 +75,8 @@ def measure(path: Path, size: int) -> list[Times]:
     memories = [writer.memory() for _ in range(size)]
     questions = [writer.question(memory) for memory in memories[:: size // QUESTIONS]]
     with (
-        Recollect.open(path, worker="off") as whole,
-        Recollect.open(path, worker="off", embedder="none") as words,
+        Mind.open(path, worker="off") as whole,
+        Mind.open(path, worker="off", embedder="none") as words,
     ):
         embedder = whole.embedder()
         if embedder is None:
@@ -127,17 +127,17 @@ def made_up_vectors(embedder: Embedder, size: int) -> Vectors:
     return vectors
 
 
-def _fill(recollect: Recollect, memories: list[str], vectors: Vectors) -> None:
+def _fill(bearinmind: Mind, memories: list[str], vectors: Vectors) -> None:
     """Keep the memories, and their vectors as a worker would."""
-    store, embedder = recollect._store, recollect.embedder()
+    store, embedder = bearinmind._store, bearinmind.embedder()
     if embedder is None:
         raise SystemExit("the shipped settings have no embedder")
     store.use_space(embedder.space)
-    pattern = recollect.store(memories[0]).memory
+    pattern = bearinmind.store(memories[0]).memory
     for begin in range(1, len(memories), 1_000):
-        recollect.add_histories(
+        bearinmind.add_histories(
             [
-                recollect.admit([replace(pattern, id=new_id(), content=content)])
+                bearinmind.admit([replace(pattern, id=new_id(), content=content)])
                 for content in memories[begin : begin + 1_000]
             ]
         )
@@ -162,9 +162,9 @@ def _resident(path: Path) -> float:
 
 def _say_resident(path: Path) -> int:
     writer = Writer(seed=1)
-    with Recollect.open(path, worker="off") as recollect:
+    with Mind.open(path, worker="off") as bearinmind:
         for _ in range(20):
-            recollect.recall(writer.question(writer.memory()))
+            bearinmind.recall(writer.question(writer.memory()))
         status = Path("/proc/self/status").read_text(encoding="ascii")
     # Not getrusage: what it says of a process includes the one that started it.
     said = dict(line.split(":", 1) for line in status.splitlines())

@@ -3,7 +3,7 @@
     python benchmarks/latency.py
 
 Both run in this process, on the same file, question by question, one right after the other, so
-that what disturbs one disturbs the other. The bare statement is what a program without Recollect
+that what disturbs one disturbs the other. The bare statement is what a program without Bear in Mind
 would run: MATCH any of the same terms, rank by the same bm25(), take as many, read their text. It
 knows no scope, versions, links, confidence or trace. Of five rounds the one with the lowest ratio
 counts: what else the machine does can only add to it.
@@ -22,9 +22,9 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
+from bearinmind import Mind, analysis
+from bearinmind.ids import new_id
 from made_up import Writer
-from recollect import Recollect, analysis
-from recollect.ids import new_id
 
 SIZES = (5_452, 100_000)
 QUESTIONS = 800
@@ -65,21 +65,21 @@ def measure(path: Path, size: int, count: int) -> list[tuple[list[float], list[f
     writer = Writer(seed=size)
     memories = [writer.memory() for _ in range(size)]
     questions = [writer.question(memory) for memory in memories[:: max(1, size // count)]]
-    with Recollect.open(path, embedder="none") as recollect:
-        _fill(recollect, memories)
+    with Mind.open(path, embedder="none") as bearinmind:
+        _fill(bearinmind, memories)
     del memories
     half = len(questions) // 2
-    with Recollect.open(path, embedder="none") as recollect:
+    with Mind.open(path, embedder="none") as bearinmind:
         connection = sqlite3.connect(path)
         # The first half warms both up, as in a process that has been answering for a while.
-        _ask(recollect, connection, questions[:half])
-        rounds = [_ask(recollect, connection, questions[half:]) for _ in range(ROUNDS)]
+        _ask(bearinmind, connection, questions[:half])
+        rounds = [_ask(bearinmind, connection, questions[half:]) for _ in range(ROUNDS)]
         connection.close()
     return rounds
 
 
 def _ask(
-    recollect: Recollect, connection: sqlite3.Connection, questions: list[str]
+    bearinmind: Mind, connection: sqlite3.Connection, questions: list[str]
 ) -> tuple[list[float], list[float]]:
     """Both, question by question, one right after the other."""
     bare: list[float] = []
@@ -90,7 +90,7 @@ def _ask(
         began = perf_counter()
         connection.execute(BARE, (match,)).fetchall()
         middle = perf_counter()
-        recollect.recall(question)
+        bearinmind.recall(question)
         ended = perf_counter()
         bare.append((middle - began) * 1e3)
         whole.append((ended - middle) * 1e3)
@@ -102,12 +102,12 @@ def _ratios(bare: list[float], whole: list[float]) -> list[float]:
     return [w / b for w, b in zip(_summary(whole), _summary(bare), strict=True)]
 
 
-def _fill(recollect: Recollect, memories: list[str]) -> None:
-    pattern = recollect.store(memories[0]).memory
+def _fill(bearinmind: Mind, memories: list[str]) -> None:
+    pattern = bearinmind.store(memories[0]).memory
     for begin in range(1, len(memories), 1_000):
-        recollect.add_histories(
+        bearinmind.add_histories(
             [
-                recollect.admit([replace(pattern, id=new_id(), content=content)])
+                bearinmind.admit([replace(pattern, id=new_id(), content=content)])
                 for content in memories[begin : begin + 1_000]
             ]
         )

@@ -13,9 +13,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from recollect.learn.rules import read
-from recollect.learn.turns import Candidate, Message, Role
-from recollect.remember.secrets import find
+from bearinmind.learn.rules import read
+from bearinmind.learn.turns import Candidate, Message, Role
+from bearinmind.remember.secrets import find
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/turns.jsonl"
 

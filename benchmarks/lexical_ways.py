@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from recollect.protocols import LexicalMatch
-from recollect.statements import statements_of
-from recollect.store import queries
-from recollect.store.database import Parameters
-from recollect.store.postgres.lexicon import Lexicon, mark
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.statements import SQL, _prepared
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Scope
+from bearinmind.protocols import LexicalMatch
+from bearinmind.statements import statements_of
+from bearinmind.store import queries
+from bearinmind.store.database import Parameters
+from bearinmind.store.postgres.lexicon import Lexicon, mark
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.statements import SQL, _prepared
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Scope
 
 #: Every way but what ships, with the table that it needs besides those of the store.
 OTHERS: Mapping[str, str | None] = {

@@ -23,12 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arms
-from recollect.bench.corpus import StoredCorpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.config import Settings
-from recollect.embedded_text import embedded_text
-from recollect.protocols import Embedder, Page, Store
-from recollect.types import Filter, Memory, MemoryId, Scope, Space, State, UserId
+from bearinmind.bench.corpus import StoredCorpus
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.config import Settings
+from bearinmind.embedded_text import embedded_text
+from bearinmind.protocols import Embedder, Page, Store
+from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, State, UserId
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5)
 _SESSION = re.compile(r"session_\d+")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind.store.postgres.embedded import EmbeddedServer
 
 
 @contextmanager

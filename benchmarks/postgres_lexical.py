@@ -24,22 +24,22 @@ from time import perf_counter
 from typing import Any
 
 import arms
+from bearinmind import analysis
+from bearinmind.bench import corpus, runner
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.evaluation import EvaluationSet
+from bearinmind.bench.manifest import revision
+from bearinmind.bench.metrics import HEADLINE
+from bearinmind.bench.product import Product
+from bearinmind.bench.sweep import tunable_split
+from bearinmind.ids import new_id
+from bearinmind.protocols import History, LexicalSearch, Store
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
 from lexical_ways import OTHERS, WORDS, Ways, database
 from made_up import Writer
 from own_server import own_server
-from recollect import analysis
-from recollect.bench import corpus, runner
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import EvaluationSet
-from recollect.bench.manifest import revision
-from recollect.bench.metrics import HEADLINE
-from recollect.bench.product import Product
-from recollect.bench.sweep import tunable_split
-from recollect.ids import new_id
-from recollect.protocols import History, LexicalSearch, Store
-from recollect.recall.lexical import LexicalLeg
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Filter, Memory, Provenance, Query, Scope, UserId
 
 #: Owners, and how many memories each of them has.
 SIZES = {"10k of 10k": (1, 10_000), "100k of 100k": (1, 100_000), "1k of 100k": (100, 1_000)}

@@ -30,16 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vector_database
+from bearinmind.bench.manifest import revision
+from bearinmind.store import rows
+from bearinmind.store.halves import HALF, direction_of
+from bearinmind.store.postgres.costs import COSTS, Costs
+from bearinmind.store.postgres.halfvec import reals, written
+from bearinmind.store.postgres.indexes import VectorIndexes
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.vectors import VectorSearch
+from bearinmind.types import Filter, Scope, UserId
 from own_server import own_server
-from recollect.bench.manifest import revision
-from recollect.store import rows
-from recollect.store.halves import HALF, direction_of
-from recollect.store.postgres.costs import COSTS, Costs
-from recollect.store.postgres.halfvec import reals, written
-from recollect.store.postgres.indexes import VectorIndexes
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.vectors import VectorSearch
-from recollect.types import Filter, Scope, UserId
 from vector_database import COMMON, RARE, SOME, SPACE
 from vector_sets import Vectors, VectorSet, enlarged, real
 
@@ -92,7 +92,7 @@ def measure(server: str, known: VectorSet, size: int, count: int) -> Figures:
     """What an owner of so many vectors pays, and what each way finds."""
     owners = {UserId("all"): size, UserId("tenth"): size // 10, UserId("hundredth"): size // 100}
     data = shared_out(enlarged(known, sum(owners.values())), owners)
-    with vector_database.database(server, f"recollect_bench_{size}") as pool:
+    with vector_database.database(server, f"bearinmind_bench_{size}") as pool:
         for owner, own in data.items():
             vector_database.fill(pool, owner, own.vectors, own.sets)
         largest = data[UserId("all")]

@@ -18,15 +18,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.app import Recollect
-from recollect.bench import corpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import EvaluationQuery, EvaluationSet, load
-from recollect.bench.inference import SEED
-from recollect.bench.product import settings_for
-from recollect.interfaces import machine
-from recollect.interfaces.hooks.standalone.place import LEAST_SUPPORT, MOST
-from recollect.store.sqlite.store import SqliteStore
+from bearinmind.app import Mind
+from bearinmind.bench import corpus
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.evaluation import EvaluationQuery, EvaluationSet, load
+from bearinmind.bench.inference import SEED
+from bearinmind.bench.product import settings_for
+from bearinmind.store.sqlite.store import SqliteStore
+from bearinmind.surfaces import machine
+from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT, MOST
 
 OWN = Path(__file__).parent / "data" / "agent-store"
 PUBLIC = ("locomo-turns", "locomo-facts")
@@ -97,7 +97,7 @@ def _prompts(folder: Path) -> Iterator[EvaluationQuery]:
 
 
 class _Memories:
-    """The memories of a set, one Recollect for each user."""
+    """The memories of a set, one Bear in Mind for each user."""
 
     def __init__(self, folder: Path, data: EvaluationSet, embedder: str) -> None:
         self._store = SqliteStore(folder / "memories.db")
@@ -105,7 +105,7 @@ class _Memories:
         self._ids = {name: id_ for id_, name in self._stored.names.items()}
         self._embedders = EmbeddersOfRun(keep_queries=True)
         self._embedder = embedder
-        self._users: dict[str, Recollect] = {}
+        self._users: dict[str, Mind] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -127,15 +127,15 @@ class _Memories:
                 user.restore(id_)
             user.wait_for_work()
 
-    def _of(self, user: str) -> Recollect:
+    def _of(self, user: str) -> Mind:
         if user not in self._users:
             settings = settings_for(user, self._stored.bounds, {"embedder": self._embedder})
-            opened = Recollect(self._store, settings, embedders=self._embedders.of(settings))
+            opened = Mind(self._store, settings, embedders=self._embedders.of(settings))
             opened.wait_for_work()
             self._users[user] = opened
         return self._users[user]
 
-    def _hits(self, user: Recollect, text: str) -> list[dict[str, Any]]:
+    def _hits(self, user: Mind, text: str) -> list[dict[str, Any]]:
         names = self._stored.names
         hits = user.recall(text, limit=MOST).hits
         return [{**machine.hit(hit), "id": names[hit.memory.id]} for hit in hits]

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count, islice
 from pathlib import Path
 
-from recollect.bench import evaluation
-from recollect.config import Settings
+from bearinmind.bench import evaluation
+from bearinmind.config import Settings
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMMON, _COMMON_SHARE = 10, 0.01  # a name is common that so many and such a share of a set hold

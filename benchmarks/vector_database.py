@@ -15,13 +15,13 @@ import numpy as np
 import psycopg
 from psycopg import Connection, sql
 
+from bearinmind.statements import statements_of
+from bearinmind.store.halves import HALF, unit
+from bearinmind.store.postgres.halfvec import written
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Space, UserId
 from made_up import Writer
-from recollect.statements import statements_of
-from recollect.store.halves import HALF, unit
-from recollect.store.postgres.halfvec import written
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Space, UserId
 from vector_sets import Numbers, Vectors
 
 SQL = statements_of(Path(__file__).with_suffix(".sql").read_text("utf-8"))

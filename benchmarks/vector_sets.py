@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.bench import evaluation
-from recollect.bench.corpus import words_of
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.config import Settings
+from bearinmind.bench import evaluation
+from bearinmind.bench.corpus import words_of
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.config import Settings
 
 _NEIGHBOURS = 8  # of a vector, among which the one is taken that lends the difference
 _AT_ONCE = 2_000

@@ -21,9 +21,9 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
+from bearinmind import Mind
+from bearinmind.store.sqlite import SqliteStore
 from made_up import Writer
-from recollect import Recollect
-from recollect.store.sqlite import SqliteStore
 
 WRITERS = 4
 
@@ -52,11 +52,11 @@ def compare_one_process(folder: Path, count: int) -> float:
     rows = _finished_rows(folder / "rows.db", texts)
     bare = _bare_connection(folder / "bare.db")
     ours = bare_seconds = 0.0
-    with Recollect.open(folder / "ours.db", worker="off") as recollect:
+    with Mind.open(folder / "ours.db", worker="off") as bearinmind:
         for begin in range(0, count, 100):
             began = perf_counter()
             for text in texts[begin : begin + 100]:
-                recollect.store(text)
+                bearinmind.store(text)
             middle = perf_counter()
             for memory, entry in rows[begin : begin + 100]:
                 _insert_bare(bare, memory, entry)
@@ -84,9 +84,9 @@ def compare_four_processes(folder: Path, each: int) -> float:
     for process in processes:
         process.join()
     seconds = perf_counter() - began
-    with Recollect.open(path, worker="off") as recollect:
-        live = recollect.stats().live
-        good = all(finding.good for finding in recollect.check())
+    with Mind.open(path, worker="off") as bearinmind:
+        live = bearinmind.stats().live
+        good = all(finding.good for finding in bearinmind.check())
     failed = sum(process.exitcode != 0 for process in processes)
     print(
         f"{WRITERS} processes, one file: {live:,} of {WRITERS * each:,} memories there, "
@@ -97,7 +97,7 @@ def compare_four_processes(folder: Path, each: int) -> float:
 
 
 def measure_import(folder: Path, size: int) -> float:
-    """Megabytes that `recollect import` needs; endless when it does not store everything."""
+    """Megabytes that `bearinmind import` needs; endless when it does not store everything."""
     writer = Writer(seed=3)
     lines = folder / "import.jsonl"
     with lines.open("w", encoding="utf-8") as out:
@@ -106,7 +106,7 @@ def measure_import(folder: Path, size: int) -> float:
     command = [
         sys.executable,
         "-m",
-        "recollect",
+        "bearinmind",
         "--store",
         str(folder / "import.db"),
         "import",
@@ -116,8 +116,8 @@ def measure_import(folder: Path, size: int) -> float:
     process = subprocess.Popen(command)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = perf_counter() - began
-    with Recollect.open(folder / "import.db", worker="off") as recollect:
-        live = recollect.stats().live
+    with Mind.open(folder / "import.db", worker="off") as bearinmind:
+        live = bearinmind.stats().live
     megabytes = usage.ru_maxrss / 1024
     print(
         f"import of {size:,}: {live:,} stored in {seconds:.0f} s ({size / seconds:,.0f} a second), "
@@ -128,19 +128,19 @@ def measure_import(folder: Path, size: int) -> float:
 
 def _store_many(path: Path, number: int, count: int) -> None:
     writer = Writer(seed=100 + number, vocabulary=5_000)
-    with Recollect.open(path, worker="off") as recollect:
+    with Mind.open(path, worker="off") as bearinmind:
         for position in range(count):
-            recollect.store(f"{writer.memory()} Writer {number}, memory {position}.")
+            bearinmind.store(f"{writer.memory()} Writer {number}, memory {position}.")
 
 
 def _finished_rows(
     path: Path, texts: list[str]
 ) -> list[tuple[tuple[object, ...], tuple[object, ...]]]:
     """The rows that storing these texts writes, read back from a store."""
-    with Recollect.open(path, worker="off") as recollect:
+    with Mind.open(path, worker="off") as bearinmind:
         for begin in range(0, len(texts), 500):
             for text in texts[begin : begin + 500]:
-                recollect.store(text)
+                bearinmind.store(text)
     connection = sqlite3.connect(path)
     memories = connection.execute("SELECT * FROM memories ORDER BY row").fetchall()
     entries = connection.execute("SELECT * FROM indexed ORDER BY row").fetchall()

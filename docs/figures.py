@@ -1,5 +1,5 @@
 # ruff: noqa: INP001, T201  a script beside the docs whose output is its purpose
-"""The tables of figures in the docs, made from what `recollect bench check` left in results."""
+"""The tables of figures in the docs, made from what `bearinmind bench check` left in results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 CONDITIONS = ROOT / "benchmarks" / "conditions"
-PRODUCT = "recollect"
+PRODUCT = "bearinmind"
 EARLIER = "earlier"
 HEADLINE = "ndcg@10"
 
@@ -99,7 +99,7 @@ def headlines() -> None:
 
 
 def _beside(row: Row) -> str:
-    """A row's figure, and what Recollect is beside it."""
+    """A row's figure, and what Bear in Mind is beside it."""
     return f"{_share(row['result']['overall'][HEADLINE])}, {row['compared']['verdict']}"
 
 
@@ -116,7 +116,7 @@ def worse_strata() -> None:
 
 def together() -> None:
     """Print how the product compares with each baseline on the queries of all sets at once."""
-    print("| | queries | Recollect is ahead by (95% interval) | p | won | lost | verdict |")
+    print("| | queries | Bear in Mind is ahead by (95% interval) | p | won | lost | verdict |")
     print("|---|---:|---|---:|---:|---:|---|")
     for name, found in _results("quality")["together"].items():
         cells = (
@@ -149,10 +149,10 @@ def every_result() -> None:
         data = manifest["fingerprint"][:12]
         print(f"{count:,.0f} answerable queries of the test split; data `{data}`.")
         for note in manifest["adaptations"]:
-            print(f"For Recollect, {note}.")
+            print(f"For Bear in Mind, {note}.")
         print(
             "\n| | nDCG@10 (95% interval) | recall@5 | recall@10 | MRR | MAP "
-            "| Recollect is ahead by (95% interval) | p | verdict |"
+            "| Bear in Mind is ahead by (95% interval) | p | verdict |"
         )
         print("|---|---|---:|---:|---:|---:|---|---:|---|")
         for row in rows:
@@ -222,12 +222,12 @@ def speeds() -> None:
 
 
 def peers() -> None:
-    """Print Recollect beside other memory systems, set by set."""
+    """Print Bear in Mind beside other memory systems, set by set."""
     for name, rows in _sets(_read("peers")).items():
         count = rows[0]["result"]["overall"]["queries"]
         print(f"**{name}**, {count:,.0f} answerable test queries:\n")
         print(
-            "| | nDCG@10 (95% interval) | recall@5 | recall@10 | Recollect is ahead by "
+            "| | nDCG@10 (95% interval) | recall@5 | recall@10 | Bear in Mind is ahead by "
             "| verdict | stored/s | recall p50, ms | p95, ms | memory, MB |"
         )
         print("|---|---|---:|---:|---|---|---:|---:|---:|---:|")

@@ -26,17 +26,17 @@ from unittest import mock
 import typer.main
 from typer.testing import CliRunner
 
-from recollect import errors
-from recollect.config import PREFIX, Settings
-from recollect.embed import local
-from recollect.embed.choose import FORMS as EMBEDDERS
-from recollect.embedded_text import PARTS
-from recollect.interfaces.cli.guard import exit_code
-from recollect.interfaces.cli.main import app
-from recollect.interfaces.failures import InternalError
-from recollect.recall.lexical import LexicalWeights
-from recollect.rerank.choose import FORMS as RERANKERS
-from recollect.settings.models import PROVIDER_VARIABLES
+from bearinmind import errors
+from bearinmind.config import PREFIX, Settings
+from bearinmind.embed import local
+from bearinmind.embed.choose import FORMS as EMBEDDERS
+from bearinmind.embedded_text import PARTS
+from bearinmind.recall.lexical import LexicalWeights
+from bearinmind.rerank.choose import FORMS as RERANKERS
+from bearinmind.settings.models import PROVIDER_VARIABLES
+from bearinmind.surfaces.cli.guard import exit_code
+from bearinmind.surfaces.cli.main import app
+from bearinmind.surfaces.failures import InternalError
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100  # columns of an example
@@ -56,7 +56,7 @@ class Example:
     """A folder with a store of its own, in which commands are shown at work."""
 
     def __init__(self, places: Mapping[str, str] | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="recollect-docs-")
+        self._folder = tempfile.TemporaryDirectory(prefix="bearinmind-docs-")
         for name, place in (places or {}).items():  # parts of the checkout that an example needs
             (ROOT / place).mkdir(exist_ok=True)  # a cache is not there at first
             (Path(self._folder.name) / name).symlink_to(ROOT / place)
@@ -73,7 +73,7 @@ class Example:
 
     def run(self, command: str, *, status: int = 0) -> str:
         """What a command answers."""
-        in_shell = _SHELL.search(command) or not command.startswith("recollect ")
+        in_shell = _SHELL.search(command) or not command.startswith("bearinmind ")
         before, recalls, _ = command.partition(" recall ")
         if recalls and not in_shell:  # by then the background worker has done its work
             _in_here(f"{before} work", self._folder.name)
@@ -100,7 +100,7 @@ def _in_shell(command: str, folder: str) -> tuple[int, str]:
 
 
 def _in_here(command: str, folder: str) -> tuple[int, str]:
-    """The exit status and output of a `recollect` command, without the wait for a new process."""
+    """The exit status and output of a `bearinmind` command, without the wait for a new process."""
     alone = mock.patch.dict(os.environ, _environment(folder), clear=True)
     with alone, contextlib.chdir(folder), _held_still(command), _made_once():
         done = CliRunner().invoke(app, shlex.split(command)[1:])
@@ -115,9 +115,9 @@ def _environment(folder: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "COLUMNS": str(WIDTH),
         "NO_COLOR": "1",
-        "RECOLLECT_STORE": "memories.db",
-        "RECOLLECT_VAULT_KEY_FILE": "vault.keys",
-        "RECOLLECT_WORKER": "off",  # an example leaves no process behind
+        "BEARINMIND_STORE": "memories.db",
+        "BEARINMIND_VAULT_KEY_FILE": "vault.keys",
+        "BEARINMIND_WORKER": "off",  # an example leaves no process behind
     }
 
 
@@ -134,7 +134,7 @@ def _held_still(command: str) -> Iterator[None]:
     with contextlib.ExitStack() as patches:
         patches.enter_context(mock.patch("secrets.randbits", chance.getrandbits))
         for name, module in [*sys.modules.items()]:
-            if name.startswith("recollect.") and "perf_counter" in vars(module):
+            if name.startswith("bearinmind.") and "perf_counter" in vars(module):
                 patches.enter_context(mock.patch.object(module, "perf_counter", stopwatch))
         yield
 
@@ -166,7 +166,7 @@ def helps() -> None:
     group = _COMMAND
     help_names = group.context_settings["help_option_names"]
     root = typer.Context(
-        group, info_name="recollect", terminal_width=WIDTH, help_option_names=help_names
+        group, info_name="bearinmind", terminal_width=WIDTH, help_option_names=help_names
     )
     for context in _contexts(root):
         shown = context.command.get_help(context)
@@ -207,9 +207,9 @@ def settings() -> None:
 
 def _default(name: str, info: Any) -> str:  # noqa: ANN401  pydantic's own type says no more
     if name == "store":
-        return "`recollect/memories.db` in the user's data folder"
+        return "`bearinmind/memories.db` in the user's data folder"
     if name == "vault_key_file":
-        return "`recollect/vault.keys` in the user's data folder"
+        return "`bearinmind/vault.keys` in the user's data folder"
     value = info.get_default(call_default_factory=True)
     if value is None or value in ({}, ()):
         return "none"
@@ -285,7 +285,7 @@ def error_codes() -> None:
     print("| code | exit status | meaning | hint |")
     print("|---|---:|---|---|")
     for name in _DRAWN.findall(errors.__doc__ or ""):
-        kind: type[errors.RecollectError] = getattr(errors, name)
+        kind: type[errors.MindError] = getattr(errors, name)
         meaning = inspect.cleandoc(kind.__doc__ or "")
         hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
         print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")

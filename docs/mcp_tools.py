@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from recollect.config import Settings
-from recollect.interfaces.failures import MEANINGS
-from recollect.interfaces.mcp import counting
-from recollect.interfaces.mcp.describing import INSTRUCTIONS, TOOLS
-from recollect.interfaces.mcp.tools import BY_TOOL, all_described
-from recollect.types import Access
+from bearinmind.config import Settings
+from bearinmind.surfaces.failures import MEANINGS
+from bearinmind.surfaces.mcp import counting
+from bearinmind.surfaces.mcp.describing import INSTRUCTIONS, TOOLS
+from bearinmind.surfaces.mcp.tools import BY_TOOL, all_described
+from bearinmind.types import Access
 
 DESCRIBED = all_described(Settings().categories)
 

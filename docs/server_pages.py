@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from recollect.interfaces.failures import MEANINGS
-from recollect.interfaces.http import describing, examples
-from recollect.interfaces.http.asking import Reader
-from recollect.interfaces.http.routes import ROOT
-from recollect.interfaces.syncing.asked import SERVED
-from recollect.interfaces.verbs.admin_table import ADMIN_VERBS
-from recollect.interfaces.verbs.table import VERBS, Verb
+from bearinmind.surfaces.failures import MEANINGS
+from bearinmind.surfaces.http import describing, examples
+from bearinmind.surfaces.http.asking import Reader
+from bearinmind.surfaces.http.routes import ROOT
+from bearinmind.surfaces.syncing.asked import SERVED
+from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS
+from bearinmind.surfaces.verbs.table import VERBS, Verb
 
 
 def verbs() -> None:
@@ -35,7 +35,7 @@ def _rows(table: tuple[Verb, ...]) -> None:
             verb.access,
             f"`{verb.method} {verb.path}`",
             f"`{verb.tool}`" if verb.tool else "",
-            f"`recollect {verb.command}`",
+            f"`bearinmind {verb.command}`",
         )
         print(f"| {' | '.join(cells)} |")
 

@@ -1,4 +1,4 @@
-"""Builds the wheel of recollect-encoder from published weights: `python encoder/build.py FOLDER`.
+"""Builds the wheel of bearinmind-encoder from published weights: `python encoder/build.py FOLDER`.
 
 The same sources give the same wheel, byte for byte. A wheel that was made from the sources as they
 are is not made again.
@@ -25,7 +25,7 @@ REVISION = 1  #: raised when a graph of the same weights would give other vector
 PRECISION = "int8x32"  #: 8-bit integers in blocks of 32 as stored; computed with in float32
 
 _HERE = Path(__file__).parent
-_MODELS = Path("src", "recollect_encoder", "models")
+_MODELS = Path("src", "bearinmind_encoder", "models")
 _MADE_FROM = "made-from"  # beside the wheel: the digest of its sources
 _EPOCH = "1577836800"  # the time of every file in the wheel, so that none tells when it was built
 
@@ -139,9 +139,9 @@ def main() -> int:
     try:
         made = build_wheel(folder)
     except (BuildFailed, OSError) as exc:
-        sys.stderr.write(f"recollect: {exc}\n")
+        sys.stderr.write(f"bearinmind: {exc}\n")
         return 1
-    sys.stdout.write(f"recollect: the encoder is {'made' if made else 'there'}: {folder}\n")
+    sys.stdout.write(f"bearinmind: the encoder is {'made' if made else 'there'}: {folder}\n")
     return 0
 
 

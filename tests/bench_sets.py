@@ -11,9 +11,9 @@ from typing import Any
 
 import pytrec_eval
 
-from recollect.bench.evaluation import EvaluationSet, load
-from recollect.bench.results import QueryRow, Result
-from recollect.bench.runner import Plan, run
+from bearinmind.bench.evaluation import EvaluationSet, load
+from bearinmind.bench.results import QueryRow, Result
+from bearinmind.bench.runner import Plan, run
 
 Row = dict[str, Any]
 Score = Callable[[Sequence[str], Mapping[str, int]], Mapping[str, float]]

@@ -70,7 +70,7 @@ def _written(folder: Path, port: int, said: Mapping[str, str]) -> Path:
     users = folder / "users"
     server = f"host={said['host']} port={said['port']} dbname={said['dbname']}"
     changes = {
-        "recollect = host=127.0.0.1 port=5432 dbname=recollect": f"{said['dbname']} = {server}",
+        "bearinmind = host=127.0.0.1 port=5432 dbname=bearinmind": f"{said['dbname']} = {server}",
         "listen_addr = 0.0.0.0": "listen_addr = 127.0.0.1",
         "listen_port = 6432": f"listen_port = {port}",
         "/etc/pgbouncer/userlist.txt": str(users),

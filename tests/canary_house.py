@@ -15,10 +15,10 @@ from urllib.parse import quote
 import httpx
 import psycopg
 
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
+from bearinmind.surfaces.verbs.table import Verb
 from canaries import DETECTED, Canary, Made, dumped
 from http_server import Served
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
-from recollect.interfaces.verbs.table import Verb
 
 PLAIN = "qxzbyplain11"  #: not secret: whatever does not find this finds nothing
 TAG = "harbour"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from recollect import AsyncClient, Client
+from bearinmind import AsyncClient, Client
 
 KINDS = ("Client", "AsyncClient")
 

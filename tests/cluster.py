@@ -144,11 +144,11 @@ class Cluster:
         """A URL of these nodes, or of all of them, for a session of the wanted kind."""
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in nodes or self.nodes)
         options = f"target_session_attrs={wanted}&passfile={quote(str(self._passfile), safe='')}"
-        return f"postgresql://recollect@{hosts}/recollect?{options}"
+        return f"postgresql://bearinmind@{hosts}/bearinmind?{options}"
 
     def administrator_url(self, node: Node) -> str:
         """A URL of the superuser of one node."""
-        return f"postgresql://postgres:{self._password}@127.0.0.1:{node.port}/recollect"
+        return f"postgresql://postgres:{self._password}@127.0.0.1:{node.port}/bearinmind"
 
     def leader(self) -> Node:
         """The node that takes writes; waits until there is one."""
@@ -245,7 +245,7 @@ class Cluster:
             "HOME": str(self._folder),
             "PATRONI_ETCD3_HOSTS": f"127.0.0.1:{self._etcd_port}",
             "PATRONI_POSTGRESQL_BIN_DIR": str(postgres_programs().folder),
-            "RECOLLECT_PASSWORD_FILE": str(self._folder / "password"),
+            "BEARINMIND_PASSWORD_FILE": str(self._folder / "password"),
         }
 
     def _make_folder(self, name: str) -> Path:

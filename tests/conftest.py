@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 import pytest
 from hypothesis import HealthCheck, settings
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.settings.models import PROVIDER_VARIABLES
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, counting_ids
-from recollect.types import Memory, MemoryId, Provenance, UserId
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.settings.models import PROVIDER_VARIABLES
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.types import Memory, MemoryId, Provenance, UserId
 
 if TYPE_CHECKING:
     from postgres_server import Databases
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep their settings
 
 settings.register_profile(
-    "recollect",
+    "bearinmind",
     derandomize=True,
-    max_examples=int(os.environ.get("RECOLLECT_EXAMPLES", "30")),  # `make bench-properties`: more
+    max_examples=int(os.environ.get("BEARINMIND_EXAMPLES", "30")),  # `make bench-properties`: more
     deadline=None,  # a busy machine is no reason to fail
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
-settings.load_profile("recollect")
+settings.load_profile("bearinmind")
 
 # Threads of numpy wait by running, which costs what the tests beside them could use.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -68,13 +68,13 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
         "XDG_STATE_HOME": ".local/state",
     }.items():
         monkeypatch.setenv(variable, str(home / folder))
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
-        if not name.startswith("RECOLLECT_CRASH_"):  # how long the acceptance tests go on
+    for name in [name for name in os.environ if name.startswith("BEARINMIND_")]:
+        if not name.startswith("BEARINMIND_CRASH_"):  # how long the acceptance tests go on
             monkeypatch.delenv(name)
     for variable in chain(AGENT_VARIABLES, *PROVIDER_VARIABLES.values()):
         monkeypatch.delenv(variable, raising=False)
     # No test leaves a process behind; those about background work turn it on themselves.
-    monkeypatch.setenv("RECOLLECT_WORKER", "off")
+    monkeypatch.setenv("BEARINMIND_WORKER", "off")
 
 
 @pytest.fixture(scope="session")
@@ -97,7 +97,7 @@ def postgres_url(postgres: Databases) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def _migrated(postgres: Databases) -> Iterator[str]:
     """The name of a database with the present schema, to be copied."""
-    from recollect.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
+    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
 
     url = postgres.fresh()
     PostgresStore(url).close()
@@ -132,14 +132,14 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def open_memory(path: Path, clock: FixedClock) -> Iterator[Callable[..., Recollect]]:
+def open_memory(path: Path, clock: FixedClock) -> Iterator[Callable[..., Mind]]:
     """Opens the store at `path` with a fixed clock and counted ids; settings are keywords."""
-    opened: list[Recollect] = []
+    opened: list[Mind] = []
     new_id = counting_ids()
 
-    def open_(**fields: object) -> Recollect:
+    def open_(**fields: object) -> Mind:
         chosen = Settings.model_validate({"store": path, **fields})
-        opened.append(Recollect(SqliteStore(path), chosen, clock=clock, new_id=new_id))
+        opened.append(Mind(SqliteStore(path), chosen, clock=clock, new_id=new_id))
         return opened[-1]
 
     yield open_
@@ -148,7 +148,7 @@ def open_memory(path: Path, clock: FixedClock) -> Iterator[Callable[..., Recolle
 
 
 @pytest.fixture
-def memory(open_memory: Callable[..., Recollect]) -> Recollect:
+def memory(open_memory: Callable[..., Mind]) -> Mind:
     """An empty memory in a file."""
     return open_memory()
 

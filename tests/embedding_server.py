@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from recollect.embed.dialects import HTTP, Dialect
-from recollect.embed.hosted import HostedEmbedder
+from bearinmind.embed.dialects import HTTP, Dialect
+from bearinmind.embed.hosted import HostedEmbedder
 
 
 class Seen(NamedTuple):

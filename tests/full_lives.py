@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from plain_reading import HOUR, after, deleted, extraction_of, mention, states
-from recollect.concepts import Merge, Role
-from recollect.errors import RecollectError
-from recollect.protocols import AuditEntry, History, Page, Sealed, Store, User
-from recollect.types import (
+from bearinmind.concepts import Merge, Role
+from bearinmind.errors import MindError
+from bearinmind.protocols import AuditEntry, History, Page, Sealed, Store, User
+from bearinmind.types import (
     Access,
     Filter,
     Key,
@@ -35,6 +34,7 @@ from recollect.types import (
     Trust,
     UserId,
 )
+from plain_reading import HOUR, after, deleted, extraction_of, mention, states
 from synced_lives import copy_from_grace, propose, sync, synced
 
 OWNERS = [Scope(user=UserId(name)) for name in ("ada", "eve", "Ørsted", "zoë 💾")]
@@ -183,7 +183,7 @@ class Life:
                     self._attempt(scope, replace(link, created_at=self.now + HOUR))
 
     def _attempt(self, scope: Scope, link: Link) -> None:
-        with suppress(RecollectError):  # it may close a circle
+        with suppress(MindError):  # it may close a circle
             self.store.add_link(scope, link)
 
     def _rotate(self) -> None:
@@ -217,7 +217,7 @@ class Life:
                 tag=self.chance.choice(TAGS) if by_tag else None,
                 created_at=self.now,
             )
-            with suppress(RecollectError):  # it may be purged
+            with suppress(MindError):  # it may be purged
                 self.store.add_share(owner, made)
             if self.chance.random() < 0.3:
                 self.store.end_share(owner, replace(made, ended_at=self.now + HOUR))

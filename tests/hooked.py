@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bearinmind.config import state_folder
 from claude_code import PATIENCE, ClaudeCode
-from recollect.config import state_folder
 
 
 @dataclass(frozen=True, kw_only=True)

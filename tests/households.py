@@ -9,15 +9,15 @@ from typing import Any
 
 import pydantic_core
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.protocols import Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.surfaces import machine
+from bearinmind.testing import FixedClock, MemoryStore, counting_ids
+from bearinmind.trace import Answer
 from made_up_embedders import WordEmbedder
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.interfaces import machine
-from recollect.protocols import Store
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, MemoryStore, counting_ids
-from recollect.trace import Recollection
 
 KINDS = ("memory", "sqlite", "postgres")
 
@@ -28,22 +28,22 @@ def open_kind(kind: str, path: Path, database: Callable[[], str]) -> Store:
         return MemoryStore()
     if kind == "sqlite":
         return SqliteStore(path)
-    from recollect.store.postgres.store import PostgresStore  # noqa: PLC0415  needs its driver
+    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  needs its driver
 
     return PostgresStore(database())
 
 
 @contextmanager
-def household(store: Store, clock: FixedClock, **fields: Any) -> Iterator[Recollect]:
+def household(store: Store, clock: FixedClock, **fields: Any) -> Iterator[Mind]:
     """Ada's view of a store, where meaning follows from words; `for_user` gives the others'."""
     settings = Settings.model_validate({"user": "ada", **fields})
     by_words = Embedders.among(WordEmbedder())
-    opened = Recollect(store, settings, clock=clock, new_id=counting_ids(), embedders=by_words)
+    opened = Mind(store, settings, clock=clock, new_id=counting_ids(), embedders=by_words)
     with opened as memory:
         yield memory
 
 
-def told(answer: Recollection) -> str:
+def told(answer: Answer) -> str:
     """All that a machine is told of a recall."""
-    text = pydantic_core.to_json(machine.recollection(answer, with_trace=True)).decode()
+    text = pydantic_core.to_json(machine.answer(answer, with_trace=True)).decode()
     return text.partition('"hits"')[2]  # what follows the query itself

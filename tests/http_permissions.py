@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from bearinmind.types import State
 from permission_model import Held, Kept, World
-from recollect.types import State
 
 #: Every memory says it, and has it as a keyword for when what it says is sealed: one recall finds
 #: all that may be seen.

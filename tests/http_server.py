@@ -25,10 +25,10 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from recollect.app import Recollect
-from recollect.config import Configuration
-from recollect.errors import UserExists
-from recollect.interfaces.http import serving as http
+from bearinmind.app import Mind
+from bearinmind.config import Configuration
+from bearinmind.errors import UserExists
+from bearinmind.surfaces.http import serving as http
 
 _PATIENCE = 60.0  # seconds; a busy machine takes its time
 
@@ -41,7 +41,7 @@ class Serving:
     """A server that runs."""
 
     url: str
-    recollect: Recollect  #: what it serves, to look behind it
+    bearinmind: Mind  #: what it serves, to look behind it
     app: FastAPI  #: the application itself, likewise
     _keys: dict[tuple[str, str], str] = field(default_factory=dict)
     _clients: list[httpx.Client] = field(default_factory=list)
@@ -50,8 +50,8 @@ class Serving:
         """The text of a key of a user, made when it is first asked for."""
         if terms or (user, access) not in self._keys:
             with suppress(UserExists):
-                self.recollect.add_user(user)
-            made = self.recollect.create_key(user, access=access, **terms).text
+                self.bearinmind.add_user(user)
+            made = self.bearinmind.create_key(user, access=access, **terms).text
             if terms:
                 return made
             self._keys[user, access] = made
@@ -85,13 +85,13 @@ class Serving:
 def serving(store: Path | str, **settings: Any) -> Iterator[Serving]:
     """A server of a file or of a Postgres database, on a thread; settings are keywords."""
     chosen = Configuration.load({"store": store, **PLAIN, **settings}).settings
-    with Recollect.build(chosen, background=chosen.worker == "auto") as recollect:
-        server = http.prepare(recollect, chosen)
+    with Mind.build(chosen, background=chosen.worker == "auto") as bearinmind:
+        server = http.prepare(bearinmind, chosen)
         thread = threading.Thread(target=server.serve_until_told, name="server")
         thread.start()
         try:
             wait_until(lambda: server.started or not thread.is_alive())
-            with closing(Serving(server.url, recollect, server.app)) as running:
+            with closing(Serving(server.url, bearinmind, server.app)) as running:
                 yield running
         finally:
             server.stop()
@@ -119,12 +119,12 @@ class Served:
 
 @contextmanager
 def served(store: Path | str, log: Path, **settings: Any) -> Iterator[Served]:
-    """`recollect serve` as a process; settings are keywords, what it logs goes into a file."""
+    """`bearinmind serve` as a process; settings are keywords, what it logs goes into a file."""
     chosen = {**PLAIN, **settings}
-    environment = {f"RECOLLECT_{name.upper()}": str(value) for name, value in chosen.items()}
+    environment = {f"BEARINMIND_{name.upper()}": str(value) for name, value in chosen.items()}
     with log.open("w") as told:
         process = subprocess.Popen(
-            [sys.executable, "-m", "recollect", "--store", str(store), "serve", "--json"],
+            [sys.executable, "-m", "bearinmind", "--store", str(store), "serve", "--json"],
             env={**os.environ, **environment},
             stdout=subprocess.PIPE,
             stderr=told,

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recollect.errors import EmbedderFailure
-from recollect.types import Space
+from bearinmind.errors import EmbedderFailure
+from bearinmind.types import Space
 
 if TYPE_CHECKING:
-    from recollect.protocols import Vector, Vectors
+    from bearinmind.protocols import Vector, Vectors
 
 
 class WordEmbedder:

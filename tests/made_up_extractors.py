@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from recollect.concepts import Alias, Extraction, Kind, Mention, Role, name_of
-from recollect.types import Memory
+from bearinmind.concepts import Alias, Extraction, Kind, Mention, Role, name_of
+from bearinmind.types import Memory
 
 _TITLE = re.compile(r"(?P<title>[^:]+): ")
 _NAME = re.compile(r"(?:[A-Z][a-z]+ ?)+")

@@ -7,10 +7,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from recollect.bench import inference, metrics, summary
-from recollect.bench.compare import Compared, Comparison
-from recollect.bench.inference import Difference
-from recollect.bench.results import Ingest, Manifest, QueryRow, Result, Sizes
+from bearinmind.bench import inference, metrics, summary
+from bearinmind.bench.compare import Compared, Comparison
+from bearinmind.bench.inference import Difference
+from bearinmind.bench.results import Ingest, Manifest, QueryRow, Result, Sizes
 
 STRATA = ("single fact", "multi-hop", "temporal", "preference")
 LEGS = ("lexical", "dense")
@@ -19,7 +19,7 @@ _DEPTH = 20
 
 _MANIFEST: dict[str, Any] = {
     "created_at": "2026-03-01T12:00:00+00:00",
-    "recollect": "0.1.0",
+    "bearinmind": "0.1.0",
     "revision": "d8bb115aa01c",
     "code": "c0de" * 16,
     "versions": {"python": "3.11.2", "sqlite": "3.40.1", "numpy": "2.1.0"},
@@ -29,7 +29,7 @@ _MANIFEST: dict[str, Any] = {
     "split": "all",
     "depth": _DEPTH,
     "store": "sqlite",
-    "retriever": "recollect",
+    "retriever": "bearinmind",
     "settings": {},
     "recipe": {"legs": "lexical, dense", "fusion": "Convex(weights={})"},
     "models": (),

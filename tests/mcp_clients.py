@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from recollect.interfaces.mcp.tools import BY_TOOL
+from bearinmind.surfaces.mcp.tools import BY_TOOL
 
 Result = TypeVar("Result")
 
@@ -34,10 +34,10 @@ def finished(work: Coroutine[Any, Any, Result]) -> Result:
 async def over_stdio(
     *arguments: object, mode: str = "legacy", errors: Path | None = None, **settings: object
 ) -> AsyncIterator[Client]:
-    """A client of `recollect ARGUMENTS mcp`, a process of its own."""
+    """A client of `bearinmind ARGUMENTS mcp`, a process of its own."""
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "recollect", *map(str, arguments)],
+        args=["-m", "bearinmind", *map(str, arguments)],
         env={**os.environ, **environment(**settings)},
     )
     with (errors or Path(os.devnull)).open("w") as log:
@@ -62,7 +62,7 @@ async def over_http(
 def environment(**settings: object) -> dict[str, str]:
     """The variables of these settings; a model is loaded only where a test wants one."""
     chosen = {"embedder": "none", "worker": "off", **settings}
-    return {f"RECOLLECT_{name.upper()}": str(value) for name, value in chosen.items()}
+    return {f"BEARINMIND_{name.upper()}": str(value) for name, value in chosen.items()}
 
 
 async def answer(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`recollect mcp` as a process that is spoken to line by line, as no client of a library would."""
+"""`bearinmind mcp` as a process that is spoken to line by line, as no client of a library would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mcp_messages import INITIALIZE, INITIALIZED
 
 
 class Raw:
-    """`recollect mcp`, spoken to line by line."""
+    """`bearinmind mcp`, spoken to line by line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
@@ -51,7 +51,7 @@ class Raw:
 @contextmanager
 def raw(path: Path, *arguments: str, **settings: object) -> Iterator[Raw]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "recollect", "--store", str(path), "mcp", *arguments],
+        [sys.executable, "-m", "bearinmind", "--store", str(path), "mcp", *arguments],
         env={**os.environ, **environment(**settings)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

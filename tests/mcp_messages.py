@@ -54,7 +54,7 @@ PARAMS = JSON | st.fixed_dictionaries(
             max_size=4,
         )
         | JSON,
-        "uri": st.sampled_from(["recollect://brief", "recollect://memory/"]) | JSON,
+        "uri": st.sampled_from(["bearinmind://brief", "bearinmind://memory/"]) | JSON,
         "requestId": JSON,
         "_meta": JSON,
         "cursor": JSON,

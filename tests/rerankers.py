@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from recollect.protocols import Passage
-from recollect.types import MemoryId
+from bearinmind.protocols import Passage
+from bearinmind.types import MemoryId
 
 
 class Scripted:

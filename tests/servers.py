@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.postgres.binaries import (
+from bearinmind.store.postgres.binaries import (
     Account,
     Programs,
     account_for,
@@ -54,7 +54,7 @@ def _becoming(account: Account | None) -> Sequence[str]:
     if account is None:
         return []
     become = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-    look = [*become, sys.executable, "-c", "import recollect"]
+    look = [*become, sys.executable, "-c", "import bearinmind"]
     if subprocess.run(look, check=False, capture_output=True, cwd="/").returncode == 0:
         return become
     # The project is where only root can look, such as below /root.
@@ -68,7 +68,7 @@ def postgres_programs() -> Programs:
 
 def private_folder() -> Path:
     """A folder of the account that runs servers; those of pytest root alone can enter."""
-    folder = Path(tempfile.mkdtemp(prefix="recollect-"))
+    folder = Path(tempfile.mkdtemp(prefix="bearinmind-"))
     own(folder)
     return folder
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from recollect.changes import (
+from bearinmind.changes import (
     ConflictKind,
     Peer,
     ShareState,
@@ -15,10 +15,10 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.mirrors import mirror_of
-from recollect.proposals import Proposal, ProposalKind, ProposalState
-from recollect.protocols import History, Page, Received, Settled, Store
-from recollect.types import Filter, MemoryId, Right, Scope, Share, UserId
+from bearinmind.mirrors import mirror_of
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.protocols import History, Page, Received, Settled, Store
+from bearinmind.types import Filter, MemoryId, Right, Scope, Share, UserId
 
 
 def sync(store: Store, scope: Scope, now: datetime) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from recollect import analysis
-from recollect.concepts import Role
-from recollect.protocols import Page, Store
-from recollect.recall import history
-from recollect.recall.listing import listing
-from recollect.types import Filter, Link, Memory, MemoryId, Scope, Space, State, Whose
+from bearinmind import analysis
+from bearinmind.concepts import Role
+from bearinmind.protocols import Page, Store
+from bearinmind.recall import history
+from bearinmind.recall.listing import listing
+from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, Space, State, Whose
 from tenants import Edge, Tenants, Thing
 
 WORDS = ["heron", "otter", "gannet", "dunlin"]

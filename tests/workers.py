@@ -18,7 +18,7 @@ def workers(place: Path | str) -> list[int]:
             dead = "\nState:\tZ" in (folder / "status").read_text()
         except OSError:
             continue
-        if b"recollect.interfaces.background" in line and str(place).encode() in line and not dead:
+        if b"bearinmind.surfaces.background" in line and str(place).encode() in line and not dead:
             found.append(int(folder.name))
     return found
 

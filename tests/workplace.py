@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from recollect.embed.embedders import Embedders
-from recollect.graph.configured import ConfiguredExtractor
-from recollect.protocols import Embedder, Extractor, Store, WorkState
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Filter, Memory, Scope, UserId
-from recollect.work import embed, extract
-from recollect.work.embed import Embedding
-from recollect.work.extract import Extracting
-from recollect.work.joining import Certain
-from recollect.work.loop import Worker
+from bearinmind.embed.embedders import Embedders
+from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.protocols import Embedder, Extractor, Store, WorkState
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Filter, Memory, Scope, UserId
+from bearinmind.work import embed, extract
+from bearinmind.work.embed import Embedding
+from bearinmind.work.extract import Extracting
+from bearinmind.work.joining import Certain
+from bearinmind.work.loop import Worker
 
 ADA = Scope(user=UserId("ada"))
 

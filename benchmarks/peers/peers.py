@@ -1,6 +1,6 @@
 """Peers as retrievers: each class speaks to a driver that runs in the peer's own environment.
 
-PYTHONPATH=benchmarks/peers recollect bench run --data DIR --retriever peers:Mem0
+PYTHONPATH=benchmarks/peers bearinmind bench run --data DIR --retriever peers:Mem0
 """
 
 from __future__ import annotations

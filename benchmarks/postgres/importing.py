@@ -7,11 +7,11 @@ from time import perf_counter
 
 import psycopg
 
+from bearinmind import Mind
+from bearinmind.config import Settings
+from bearinmind.ids import new_id
+from bearinmind.store.postgres.store import PostgresStore
 from made_up import Writer
-from recollect import Recollect
-from recollect.config import Settings
-from recollect.ids import new_id
-from recollect.store.postgres.store import PostgresStore
 
 BATCH = 1_000
 BATCHES = 20
@@ -35,10 +35,10 @@ def compare_import(url: str) -> dict[str, float]:
     }
     store, other = PostgresStore(place["import_ours"]), PostgresStore(place["import_bare"])
     other.close()
-    recollect = Recollect(
+    bearinmind = Mind(
         store, Settings(user="importer", worker="off", embedder="none", extractor="none")
     )
-    pattern = recollect.store("the pattern of all").memory
+    pattern = bearinmind.store("the pattern of all").memory
     with (
         psycopg.connect(place["import_ours"]) as source,
         psycopg.connect(place["import_bare"]) as target,
@@ -49,15 +49,15 @@ def compare_import(url: str) -> dict[str, float]:
             texts = [writer.memory() for _ in range(BATCH)]
             began = perf_counter()
             admitted = [
-                recollect.admit([replace(pattern, id=new_id(), content=text)]) for text in texts
+                bearinmind.admit([replace(pattern, id=new_id(), content=text)]) for text in texts
             ]
             middle = perf_counter()
-            store.put_many(recollect.scope, admitted)
+            store.put_many(bearinmind.scope, admitted)
             ours += perf_counter() - middle
             whole += perf_counter() - began
             bare += _copy(source, target, last)
             last = _last(source)
-    recollect.close()
+    bearinmind.close()
     total = BATCH * BATCHES
     print(
         f"import: {total / ours:,.0f} memories a second are kept, {total / whole:,.0f} looked over "

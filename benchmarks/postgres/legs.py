@@ -10,12 +10,12 @@ from typing import Any
 
 import psycopg
 
+from bearinmind.protocols import Embedder
+from bearinmind.store.postgres.connecting import adapt
+from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.store import PostgresStore
 from postgres.recording import Sent, recording
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant, questions
-from recollect.protocols import Embedder
-from recollect.store.postgres.connecting import adapt
-from recollect.store.postgres.statements import SQL
-from recollect.store.postgres.store import PostgresStore
 
 ROUNDS = 5
 LEGS = ("matches", "nearest")  # how the statements begin by which the legs find

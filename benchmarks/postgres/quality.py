@@ -52,7 +52,7 @@ def main() -> int:
 def _ndcg(folder: Path, split: str, store: str, settings: list[str]) -> float:
     with tempfile.TemporaryDirectory() as out:
         result = Path(out) / "result.json"
-        command = [sys.executable, "-m", "recollect", "bench", "run", "--data", str(folder)]
+        command = [sys.executable, "-m", "bearinmind", "bench", "run", "--data", str(folder)]
         command += ["--split", split, "--store", store, "--json", str(result), *settings]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         said = json.loads(result.read_text(encoding="utf-8"))

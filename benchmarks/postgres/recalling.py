@@ -18,6 +18,11 @@ from time import perf_counter, sleep
 
 import psycopg
 
+from bearinmind.protocols import Embedder
+from bearinmind.protocols.vectors import Vector
+from bearinmind.store.postgres.binaries import programs_for
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Space
 from postgres.processors import APART, TOGETHER, Processors, placed, server_of
 from postgres.recording import Scripts, recorded_scripts
 from postgres.tenants import (
@@ -30,11 +35,6 @@ from postgres.tenants import (
     open_tenant,
     questions,
 )
-from recollect.protocols import Embedder
-from recollect.protocols.vectors import Vector
-from recollect.store.postgres.binaries import programs_for
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Space
 
 QUESTIONS = 40
 SENT = 12  # of them are sent again and again when it is counted how many there are a second

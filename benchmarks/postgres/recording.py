@@ -11,12 +11,12 @@ from unittest.mock import patch
 
 import numpy as np
 
+from bearinmind.store.database import NOTHING, Parameters, Row
+from bearinmind.store.postgres.dumpers import PlainListDumper, Reals
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.queries import load
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant
-from recollect.store.database import NOTHING, Parameters, Row
-from recollect.store.postgres.dumpers import PlainListDumper, Reals
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.store.queries import load
 
 #: Statements in the order in which they were sent: settings, the name, its parameters.
 Sent = list[tuple[Mapping[str, str], str, Parameters]]
@@ -84,8 +84,8 @@ def _with_variables(
 ) -> str:
     """A statement whose parameters are variables of pgbench, which sends them as parameters too.
 
-    There are none that are NULL, and the numbers of a vector, which Recollect sends in the server's
-    own form, would have to be read from a text each time: both stand in the statement itself.
+    There are none that are NULL, and the numbers of a vector, which are sent in the server's own
+    form, would have to be read from a text each time: both stand in the statement itself.
     """
 
     def variable(found: re.Match[str]) -> str:

@@ -24,11 +24,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import marks
+from bearinmind import Mind
+from bearinmind.store.postgres.embedded import EmbeddedServer
 from postgres.importing import compare_import
 from postgres.legs import compare_legs
 from postgres.recalling import measure_growth, measure_throughput
-from recollect import Recollect
-from recollect.store.postgres.embedded import EmbeddedServer
 
 
 def main() -> int:
@@ -47,8 +47,8 @@ def main() -> int:
         server = EmbeddedServer(Path(folder) / "server")
         url = server.ensure()
         try:
-            with Recollect.open(Path(folder) / "unused.db", worker="off") as recollect:
-                real = recollect.embedder()
+            with Mind.open(Path(folder) / "unused.db", worker="off") as bearinmind:
+                real = bearinmind.embedder()
                 if real is None:
                     raise SystemExit("the shipped settings have no embedder")
                 if wanted & {"growth", "throughput", "legs"}:

@@ -1,6 +1,6 @@
 """A database of a thousand tenants, in any size.
 
-A few tenants, of equal size whatever the size of all, are stored by Recollect itself: real texts
+A few tenants, of equal size whatever the size of all, are stored by Bear in Mind itself: real texts
 with other names in each copy (`varied.py`), vectors made from real ones, and their graph. They are
 the ones that are asked. All others are copies of them under other names, made inside the server:
 their rows, terms, vectors and concepts are as many and as large as if each had been stored, and
@@ -20,20 +20,20 @@ import psycopg
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from bearinmind import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.ids import new_id
+from bearinmind.protocols import Embedder
+from bearinmind.protocols.vectors import Vector, Vectors
+from bearinmind.store.postgres.lexicon import mark
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Space, UserId
 from hybrid import made_up_vectors
-from recollect import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.ids import new_id
-from recollect.protocols import Embedder
-from recollect.protocols.vectors import Vector, Vectors
-from recollect.store.postgres.lexicon import mark
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Space, UserId
 from varied import VariedSet
 
 TENANTS = 1_000
-ASKED = 8  # tenants that are stored by Recollect and asked
+ASKED = 8  # tenants that are stored by Bear in Mind and asked
 EACH = 1_000  # memories of each of them
 SET = Path(__file__).parents[1] / "data" / "agent-store"
 SQL = Path(__file__).parent / "copy_tenants.sql"
@@ -72,10 +72,10 @@ def questions(embedder: Embedder, count: int) -> dict[str, Vector]:
     return {text: embedder.embed_query(text) for text in texts}
 
 
-def open_tenant(store: PostgresStore, owner: UserId, embedder: Embedder) -> Recollect:
+def open_tenant(store: PostgresStore, owner: UserId, embedder: Embedder) -> Mind:
     """A memory of one tenant on a store that others use too."""
     settings = Settings(user=owner, worker="off")
-    return Recollect(store, settings, embedders=Embedders.among(embedder))
+    return Mind(store, settings, embedders=Embedders.among(embedder))
 
 
 def fill_asked(store: PostgresStore, real: Embedder) -> None:

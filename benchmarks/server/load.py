@@ -32,12 +32,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 import marks
+from bearinmind import Mind
+from bearinmind.config import Configuration
+from bearinmind.surfaces.verbs.requests import RecallRequest, StoreRequest
+from bearinmind.surfaces.verbs.table import BY_NAME
 from http_server import PLAIN, Served, served
 from own_server import own_server
-from recollect import Recollect
-from recollect.config import Configuration
-from recollect.interfaces.verbs.requests import RecallRequest, StoreRequest
-from recollect.interfaces.verbs.table import BY_NAME
 from varied import VariedSet
 
 SET = Path(__file__).parents[1] / "data" / "agent-store"
@@ -135,10 +135,10 @@ def _place(store: str) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(place: str) -> Iterator[Recollect]:
+def _opened(place: str) -> Iterator[Mind]:
     """The store in this process, with the settings that the server has."""
     settings = Configuration.load({**PLAIN, "store": place}).settings
-    with Recollect.build(settings, background=False) as app:
+    with Mind.build(settings, background=False) as app:
         yield app
 
 
@@ -181,7 +181,7 @@ def _serve(place: str, clients: int, seconds: float) -> tuple[float, bool]:
         return tally.requests / taken, sound
 
 
-def _new_key(app: Recollect, user: str, **terms: Any) -> str:  # noqa: ANN401  of a key
+def _new_key(app: Mind, user: str, **terms: Any) -> str:  # noqa: ANN401  of a key
     app.add_user(user)
     return app.create_key(user, **terms).text
 

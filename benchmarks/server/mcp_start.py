@@ -1,8 +1,8 @@
-"""How soon an agent that starts `recollect mcp` is answered.
+"""How soon an agent that starts `bearinmind mcp` is answered.
 
     python benchmarks/server/mcp_start.py
 
-From the start of a new process to its answer to `initialize`, against `recollect --version`, which
+From the start of a new process to its answer to `initialize`, against `bearinmind --version`, which
 loads the same program without the protocol. The two take turns; the ratio is of the medians.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from time import perf_counter
 
 ROUNDS = 10
-COMMAND = (sys.executable, "-m", "recollect")
+COMMAND = (sys.executable, "-m", "bearinmind")
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -40,7 +40,7 @@ def main() -> None:
         path = Path(folder) / "memories.db"
         times = [(_version(), _initialize(path)) for _ in range(rounds)]
     version, initialize = (statistics.median(found) for found in zip(*times, strict=True))
-    print(f"recollect --version   {version * 1e3:6.0f} ms")
+    print(f"bearinmind --version   {version * 1e3:6.0f} ms")
     print(f"mcp, initialize       {initialize * 1e3:6.0f} ms   {initialize / version:.2f} times")
 
 

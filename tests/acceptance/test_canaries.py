@@ -16,18 +16,18 @@ from pathlib import Path
 import pytest
 
 import canaries
+from bearinmind import ids
 from canaries import dumped, spellings
 from ready_process import ReadyProcess
-from recollect import ids
 from recording_server import RecordingServer, recording
 
-DATABASE = "data/recollect/memories.db"
+DATABASE = "data/bearinmind/memories.db"
 PLAIN = "qxzbyplain11"  #: not secret: whatever does not find this finds nothing
 #: What tells how a canary is found: the rules find it, or it is flagged.
 DETECTED = "the {} password is {}"
 FLAGGED = "{} is what the walrus said about {}"
 #: What most commands need here.
-IMPORTED = ("recollect.interfaces.cli", "recollect.store.sqlite", "httpx", "numpy", "cryptography")
+IMPORTED = ("bearinmind.surfaces.cli", "bearinmind.store.sqlite", "httpx", "numpy", "cryptography")
 
 
 @dataclass
@@ -49,16 +49,16 @@ class House:
             "XDG_DATA_HOME": str(self.home / "data"),
             "XDG_CONFIG_HOME": str(self.home / "config"),
             "XDG_CACHE_HOME": str(self.home / "cache"),
-            "RECOLLECT_WORKER": "off",
-            "RECOLLECT_EMBEDDER": "http:canary",
-            "RECOLLECT_EMBEDDER_URL": f"{self.server.url}/v1",
-            "RECOLLECT_EMBEDDER_DIMENSIONS": "8",
-            "RECOLLECT_RERANKER": "tei",
-            "RECOLLECT_RERANKER_URL": self.server.url,
-            "RECOLLECT_RERANK_SECONDS": "30",
-            "RECOLLECT_LLM_URL": f"{self.server.url}/v1",
-            "RECOLLECT_LLM_MODEL": "writer",
-            "RECOLLECT_CAPTURE_QUERIES": "true",
+            "BEARINMIND_WORKER": "off",
+            "BEARINMIND_EMBEDDER": "http:canary",
+            "BEARINMIND_EMBEDDER_URL": f"{self.server.url}/v1",
+            "BEARINMIND_EMBEDDER_DIMENSIONS": "8",
+            "BEARINMIND_RERANKER": "tei",
+            "BEARINMIND_RERANKER_URL": self.server.url,
+            "BEARINMIND_RERANK_SECONDS": "30",
+            "BEARINMIND_LLM_URL": f"{self.server.url}/v1",
+            "BEARINMIND_LLM_MODEL": "writer",
+            "BEARINMIND_CAPTURE_QUERIES": "true",
         }
 
     def new(self, shape: str) -> str:
@@ -73,7 +73,7 @@ class House:
     def run(self, *args: object, stdin: str = "", code: int = 0) -> str:
         """What a command prints."""
         done = self.commands.run(
-            "recollect",
+            "bearinmind",
             args,
             stdin=stdin.encode(),
             environment=self.environment,
@@ -197,12 +197,12 @@ def put_in_by_python(house: House) -> None:
 
 BY_PYTHON = """
 import json, logging, sys
-from recollect.app import Recollect
-from recollect.interfaces.transfer import Import
+from bearinmind.app import Mind
+from bearinmind.surfaces.transfer import Import
 
 texts = json.loads(sys.argv[1])
 logging.basicConfig(filename=sys.argv[2], level=logging.DEBUG)
-with Recollect.open() as memory:
+with Mind.open() as memory:
     for begin, flag in ((0, {}), (4, {"sensitive": True})):
         stored, asked, changed, moved = texts[begin : begin + 4]
         assert memory.store(stored, tags=["library"], **flag).memory.sensitive

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import curation
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.curate.differences import compare_read, key, read
-from recollect.proposals import ProposalKind
-from recollect.testing import MemoryStore
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.curate.differences import compare_read, key, read
+from bearinmind.proposals import ProposalKind
+from bearinmind.testing import MemoryStore
 
 
 def test_the_planted_set_is_large_and_split_in_halves() -> None:
@@ -32,7 +32,7 @@ def test_a_store_of_all_planted_texts_is_consolidated_without_losing_one_of_them
     pairs = curation.load()
     apart = {frozenset({pair.one, pair.other}) for pair in pairs if pair.differs_in}
     plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
-    with Recollect(MemoryStore(), plain) as memory:
+    with Mind(MemoryStore(), plain) as memory:
         texts = {text for pair in pairs for text in (pair.one, pair.other)}
         for text in sorted(texts):
             memory.store(text)

@@ -1,6 +1,6 @@
 """Killed at any moment, nothing that was acknowledged is lost and nothing half-written is seen.
 
-RECOLLECT_CRASH_ROUNDS and RECOLLECT_CRASH_STORES make it longer.
+BEARINMIND_CRASH_ROUNDS and BEARINMIND_CRASH_STORES make it longer.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Memory, MemoryId
+from bearinmind.app import Mind
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Memory, MemoryId
 
-ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "5"))
-STORES = int(os.environ.get("RECOLLECT_CRASH_STORES", "60"))
+ROUNDS = int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "5"))
+STORES = int(os.environ.get("BEARINMIND_CRASH_STORES", "60"))
 
 #: Stores one memory after another and says so as soon as each is acknowledged.
 CHILD = """
 import sys
-from recollect.app import Recollect
+from bearinmind.app import Mind
 
 place, round_, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
-memory = Recollect.open(place)
+memory = Mind.open(place)
 for n in range(stores):
     stored = memory.store(
         f"in round r{round_}q the item i{round_}x{n}z was kept",
@@ -62,7 +62,7 @@ def _live_and_die(place: str, number: int, chance: random.Random) -> list[Memory
     return [MemoryId(line.strip()) for line in told if line.endswith("\n")]
 
 
-def _everything(memory: Recollect) -> list[Memory]:
+def _everything(memory: Mind) -> list[Memory]:
     """Every memory of the store, live or deleted."""
     found: list[Memory] = []
     while page := memory.list(
@@ -72,7 +72,7 @@ def _everything(memory: Recollect) -> list[Memory]:
     return found
 
 
-def _assert_whole(memory: Recollect, kept: Memory) -> None:
+def _assert_whole(memory: Mind, kept: Memory) -> None:
     """Every version is there, in order, and the memory is found by its own words."""
     versions = memory.versions(kept.id)
     assert [version.version for version in versions] == [*range(1, len(versions) + 1)]
@@ -98,7 +98,7 @@ def test_what_was_acknowledged_survives_a_kill_at_any_moment(place: str) -> None
         told = _live_and_die(place, number, chance)
         assert told
         acknowledged |= {*told}
-        with Recollect.open(place) as memory:
+        with Mind.open(place) as memory:
             findings = memory.check()
             assert all(finding.good for finding in findings), findings
             everything = _everything(memory)

@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.store.sqlite import SqliteStore
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.store.sqlite import SqliteStore
 
 NOBODY = 65534
 
 #: Runs as nobody when it was started as root, because root may write everything.
 READER = """
 import os, sys
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
 
 settings = Settings(store=sys.argv[1])
 if os.geteuid() == 0:
@@ -32,18 +32,18 @@ if os.geteuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
 try:
-    with Recollect.build(settings) as memory:
+    with Mind.build(settings) as memory:
         print("recalled", len(memory.recall("walrus").hits), len(memory.list()))
         print("versions", len(memory.versions(memory.list()[0].id)))
         try:
             memory.store("another")
-        except errors.RecollectError as error:
+        except errors.MindError as error:
             print("store", error.code)
         try:
             memory.delete(memory.list()[0].id)
-        except errors.RecollectError as error:
+        except errors.MindError as error:
             print("delete", error.code)
-except errors.RecollectError as error:
+except errors.MindError as error:
     print("open", error.code)
 """
 
@@ -51,7 +51,7 @@ except errors.RecollectError as error:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that other users may enter, which pytest's own are not."""
-    made = Path(tempfile.mkdtemp(prefix="recollect-"))
+    made = Path(tempfile.mkdtemp(prefix="bearinmind-"))
     made.chmod(0o755)
     yield made
     made.chmod(0o755)
@@ -78,7 +78,7 @@ def test_a_file_that_may_only_be_read_is_recalled_from_and_refuses_writes(
     if mode == 0o755 and os.geteuid() != 0:
         pytest.skip("the owner of a folder may write into it")
     path = folder / "memories.db"
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         memory.store("a walrus")
     before = path.read_bytes()
     path.chmod(0o444)
@@ -99,14 +99,14 @@ def test_a_new_file_in_a_folder_that_may_not_be_written_is_refused(folder: Path)
 
 def test_a_file_that_may_not_be_read_is_refused(folder: Path) -> None:
     path = folder / "memories.db"
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         memory.store("a walrus")
     path.chmod(0o000)
     [told] = read_as_nobody(path)
     assert told in {"open store_read_only", "open store_unavailable"}
 
 
-def fill(memory: Recollect) -> int:
+def fill(memory: Mind) -> int:
     """How many memories were stored until there was no room."""
     for count in range(100_000):
         try:
@@ -117,7 +117,7 @@ def fill(memory: Recollect) -> int:
     pytest.fail("there was always room")
 
 
-def assert_intact(memory: Recollect, count: int) -> None:
+def assert_intact(memory: Mind, count: int) -> None:
     """The earlier memories are all there and nothing of the last one is."""
     assert memory.stats().live == count
     for n in (0, count // 2, count - 1):
@@ -129,7 +129,7 @@ def assert_intact(memory: Recollect, count: int) -> None:
 
 def test_a_full_file_refuses_and_goes_on_when_there_is_room_again(path: Path) -> None:
     store = SqliteStore(path)
-    with Recollect(store, Settings(store=path)) as memory:
+    with Mind(store, Settings(store=path)) as memory:
         connection = store._connections.get()
         [pages] = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 60}").fetchone()
@@ -160,7 +160,7 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room_again(small_disk: Pa
     filler = small_disk / "filler"
     filler.write_bytes(b"x" * 300_000)
     path = small_disk / "memories.db"
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         count = fill(memory)
         assert_intact(memory, count)
         with pytest.raises(errors.StoreFull):
@@ -169,14 +169,14 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room_again(small_disk: Pa
         memory.store("there is room again")
         assert memory.stats().live == count + 1
         assert all(finding.good for finding in memory.check())
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         assert memory.stats().live == count + 1
 
 
 def test_a_disk_without_room_for_a_new_file_is_refused(small_disk: Path) -> None:
     (small_disk / "filler").write_bytes(b"x" * (1 << 20))
     with pytest.raises(errors.StoreFailure) as caught:
-        Recollect.open(small_disk / "memories.db")
+        Mind.open(small_disk / "memories.db")
     assert isinstance(caught.value, errors.StoreFull)
 
 
@@ -189,7 +189,7 @@ def bytes_on_disk(path: Path) -> bytes:
 
 @pytest.mark.parametrize("earlier_purge", [False, True])
 def test_a_purge_leaves_no_byte_of_the_text(path: Path, earlier_purge: bool) -> None:
-    with Recollect.open(path) as memory, Recollect.open(path) as other:
+    with Mind.open(path) as memory, Mind.open(path) as other:
         if earlier_purge:
             first = memory.store("nothing in particular").memory
             memory.delete(first.id)

@@ -15,8 +15,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recollect import errors
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind import errors
+from bearinmind.store.postgres.embedded import EmbeddedServer
 from workers import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at proces
 USER = """
 import sys
 from pathlib import Path
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind.store.postgres.embedded import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]))
 print("begins", flush=True)
 print(server.ensure(), server.status().pid, flush=True)
@@ -146,7 +146,7 @@ def test_whoever_is_killed_while_starting_it_leaves_nothing_in_the_way(
     user = start_user(fresh.folder)
     wait_until((fresh.folder / moment).exists)
     _kill_all(user)
-    assert _ask(fresh.ensure(), "SELECT current_database()") == "recollect"
+    assert _ask(fresh.ensure(), "SELECT current_database()") == "bearinmind"
     assert not (fresh.folder / "installing").exists()
 
 
@@ -255,7 +255,7 @@ def test_whoever_connects_must_know_the_password(
         psycopg.connect(url, passfile="/dev/null")
     monkeypatch.setenv("PGPASSWORD", "that of another server")
     monkeypatch.setenv("PGPORT", "1")
-    assert _ask(url, "SELECT current_user::text") == "recollect"
+    assert _ask(url, "SELECT current_user::text") == "bearinmind"
     assert (server.folder / "password").read_text().strip().rpartition(":")[2] not in url
 
 
@@ -282,7 +282,7 @@ def test_settings_of_a_user_win_and_stay(server: EmbeddedServer) -> None:
     server.ensure()
     custom = server.folder / "data" / "custom.conf"
     before = custom.read_text()
-    ours = server.folder / "data" / "recollect.conf"
+    ours = server.folder / "data" / "bearinmind.conf"
     server.stop()
     try:
         custom.write_text("work_mem = 7MB\n")

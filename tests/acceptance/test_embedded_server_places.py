@@ -13,9 +13,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from recollect import errors
-from recollect.store.postgres import binaries, cluster
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind import errors
+from bearinmind.store.postgres import binaries, cluster
+from bearinmind.store.postgres.embedded import EmbeddedServer
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="accounts and mounts as on Linux"),
@@ -29,8 +29,8 @@ ORDINARY = """
 import fcntl, os, signal, sys
 import psycopg
 from pathlib import Path
-from recollect import errors
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind import errors
+from bearinmind.store.postgres.embedded import EmbeddedServer
 
 psycopg.connect  # the driver is loaded
 os.setgroups([])
@@ -39,7 +39,7 @@ os.setuid(65534)
 server = EmbeddedServer(Path(sys.argv[1]))
 try:
     url = server.ensure()
-except errors.RecollectError as error:
+except errors.MindError as error:
     print(error.code, error.message)
     sys.exit()
 with psycopg.connect(url) as connection:
@@ -57,11 +57,11 @@ print("running", server.running())
 ALONE = """
 import sys
 from pathlib import Path
-from recollect import errors
-from recollect.store.postgres.embedded import EmbeddedServer
+from bearinmind import errors
+from bearinmind.store.postgres.embedded import EmbeddedServer
 try:
     EmbeddedServer(Path(sys.argv[1])).ensure()
-except errors.RecollectError as error:
+except errors.MindError as error:
     print(error.code, error.message)
 """
 
@@ -69,7 +69,7 @@ except errors.RecollectError as error:
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder that other users may enter, which pytest's own are not."""
-    made = Path(tempfile.mkdtemp(prefix="recollect-"))
+    made = Path(tempfile.mkdtemp(prefix="bearinmind-"))
     made.chmod(0o755)
     yield made
     shutil.rmtree(made)

@@ -1,4 +1,4 @@
-"""The wheel of recollect-encoder, built for real from the published weights."""
+"""The wheel of bearinmind-encoder, built for real from the published weights."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import zipfile
 from dataclasses import replace
 from pathlib import Path
 
+import bearinmind_encoder
 import pytest
-import recollect_encoder
 
 import build
 from published import MODELS, BuildFailed, digest
@@ -38,15 +38,15 @@ def wheel() -> Path:
 def test_a_build_gives_the_same_wheel_again_byte_for_byte(again: Path, wheel: Path) -> None:
     assert {path.name for path in again.iterdir()} == {wheel.name, "made-from"}
     assert digest(again / wheel.name) == digest(wheel)
-    assert not (ENCODER / "src" / "recollect_encoder" / "models").exists()
+    assert not (ENCODER / "src" / "bearinmind_encoder" / "models").exists()
 
 
 def test_the_wheel_is_what_is_installed(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         for name in build.SHIPPED:
             for file in ("model.onnx", "tokenizer.json", "encoder.json"):
-                built = archive.read(f"recollect_encoder/models/{name}/{file}")
-                assert built == (recollect_encoder.folder(name) / file).read_bytes(), (name, file)
+                built = archive.read(f"bearinmind_encoder/models/{name}/{file}")
+                assert built == (bearinmind_encoder.folder(name) / file).read_bytes(), (name, file)
 
 
 def test_the_wheel_has_the_licences_and_is_small_enough_for_an_index(wheel: Path) -> None:
@@ -58,7 +58,7 @@ def test_the_wheel_has_the_licences_and_is_small_enough_for_an_index(wheel: Path
         "MIT.txt",
         "NOTICE.txt",
     }
-    assert "recollect_encoder/py.typed" in names
+    assert "bearinmind_encoder/py.typed" in names
 
 
 def test_what_was_made_from_the_same_sources_is_not_made_again(wheel: Path, tmp_path: Path) -> None:

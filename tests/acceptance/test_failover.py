@@ -11,12 +11,12 @@ from itertools import count
 import psycopg
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import StoreFailure
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import MemoryId
 from cluster import Cluster, Node, cluster
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.errors import StoreFailure
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import MemoryId
 from servers import wait_until
 
 PACE = 0.02  # seconds between two memories: the background work keeps up
@@ -25,7 +25,7 @@ PACE = 0.02  # seconds between two memories: the background work keeps up
 class Writer:
     """Stores one memory after another, and keeps what was acknowledged."""
 
-    def __init__(self, memory: Recollect) -> None:
+    def __init__(self, memory: Mind) -> None:
         self.acknowledged: list[MemoryId] = []
         self.unknown: list[str] = []
         self._memory = memory
@@ -54,9 +54,9 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _memory(url: str, user: str, clock: Callable[[], datetime] = _now) -> Recollect:
+def _memory(url: str, user: str, clock: Callable[[], datetime] = _now) -> Mind:
     settings = Settings.model_validate({"user": user, "embedder": "hash"})
-    return Recollect(PostgresStore(url), settings, clock=clock)
+    return Mind(PostgresStore(url), settings, clock=clock)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def _running(go_on: Callable[[], object], stop: Callable[[], None]) -> Iterator[
         thread.join()
 
 
-def _kept(memory: Recollect) -> set[MemoryId]:
+def _kept(memory: Mind) -> set[MemoryId]:
     kept: list[MemoryId] = []
     while page := memory.list(limit=1_000, after=kept[-1] if kept else None):
         kept.extend(each.id for each in page)

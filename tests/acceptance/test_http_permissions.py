@@ -9,7 +9,9 @@ import pytest
 from http_permissions import Life
 from http_server import serving
 
-LIVES = int(os.environ.get("RECOLLECT_PERMISSION_LIVES", "24"))  # `make bench-server` has thousands
+LIVES = int(
+    os.environ.get("BEARINMIND_PERMISSION_LIVES", "24")
+)  # `make bench-server` has thousands
 STEPS = 40
 
 

@@ -11,12 +11,12 @@ from datetime import datetime, timedelta
 import psycopg
 import pytest
 
+from bearinmind.errors import IdTaken, StoreBusy, StoreUnavailable
+from bearinmind.protocols import History
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Filter, Memory, Scope, Stored, UserId
 from cutting import Way, way_to
-from recollect.errors import IdTaken, StoreBusy, StoreUnavailable
-from recollect.protocols import History
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Filter, Memory, Scope, Stored, UserId
 from workers import wait_until
 
 ADA = Scope(user=UserId("ada"))
@@ -229,7 +229,7 @@ def test_whoever_waits_too_long_for_a_turn_is_told_so(url: str, make: Make) -> N
 def test_of_two_that_wait_for_each_other_one_is_told_to_try_again(
     store: PostgresStore, make: Make, noon: datetime
 ) -> None:
-    """Whatever Recollect itself does locks in one order; others may write to the tables too."""
+    """Whatever Bear in Mind itself does locks in one order; others may write to the tables too."""
     eve = UserId("eve")
     start = threading.Barrier(2)
 

@@ -1,6 +1,6 @@
 """Many workers share one queue: no job is done twice while a claim holds, and none is lost.
 
-RECOLLECT_CRASH_STORES makes it longer.
+BEARINMIND_CRASH_STORES makes it longer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bearinmind.errors import VersionConflict
+from bearinmind.protocols import History, Job, Store
+from bearinmind.store.choose import open_store
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.rows import from_time
+from bearinmind.store_name import store_name
+from bearinmind.types import Memory, MemoryId, Scope, Space, UserId
 from plain_reading import after, extraction_of
-from recollect.errors import VersionConflict
-from recollect.protocols import History, Job, Store
-from recollect.store.choose import open_store
-from recollect.store.postgres.store import PostgresStore
-from recollect.store.rows import from_time
-from recollect.store_name import store_name
-from recollect.types import Memory, MemoryId, Scope, Space, UserId
 from workers import wait_until
 
-JOBS = max(500, 2 * int(os.environ.get("RECOLLECT_CRASH_STORES", "0")))
-ACTS = 40 + int(os.environ.get("RECOLLECT_CRASH_STORES", "0")) // 4  # of each of eight threads
+JOBS = max(500, 2 * int(os.environ.get("BEARINMIND_CRASH_STORES", "0")))
+ACTS = 40 + int(os.environ.get("BEARINMIND_CRASH_STORES", "0")) // 4  # of each of eight threads
 SPACE = Space(model="compass", revision="1", dimensions=2)
 MINUTE = timedelta(minutes=1)
 Make = Callable[..., Memory]
@@ -48,8 +48,8 @@ import os, sys
 from datetime import datetime, timedelta
 from pathlib import Path
 import numpy as np
-from recollect.store.choose import open_store
-from recollect.store_name import store_name
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import store_name
 
 store = open_store(store_name(sys.argv[1]))
 now, notes, lives = datetime.fromisoformat(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])

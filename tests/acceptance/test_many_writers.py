@@ -8,8 +8,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from recollect.app import Recollect
-from recollect.types import Stored
+from bearinmind.app import Mind
+from bearinmind.types import Stored
 
 PROCESSES = 4
 STORES = 50
@@ -18,14 +18,14 @@ STORES = 50
 WRITER = """
 import sys, time
 from pathlib import Path
-from recollect.app import Recollect
+from bearinmind.app import Mind
 
 place, number, stores = sys.argv[1], sys.argv[2], int(sys.argv[3])
 recalls = sys.argv[4] == "True"
 print("ready", flush=True)
 while not Path(sys.argv[5]).exists():
     time.sleep(0.001)
-with Recollect.open(place) as memory:
+with Mind.open(place) as memory:
     for n in range(stores):
         stored = memory.store(f"writer{number} says number{n} to everybody")
         print(stored.memory.id, flush=True)
@@ -57,7 +57,7 @@ def test_four_processes_make_and_fill_a_new_store_at_once(new_place: str, tmp_pa
     ] == [(0, "")] * PROCESSES
     acknowledged = [id_ for output, _ in told for id_ in output.split()]
     assert len({*acknowledged}) == PROCESSES * STORES
-    with Recollect.open(new_place) as memory:
+    with Mind.open(new_place) as memory:
         assert all(finding.good for finding in memory.check())
         kept = memory.list(limit=1_000)
         assert {each.id for each in kept} == {*acknowledged}
@@ -72,7 +72,7 @@ def test_four_processes_make_and_fill_a_new_store_at_once(new_place: str, tmp_pa
 def test_eight_threads_share_one_memory(place: str) -> None:
     threads, stores = 8, 20
     start = threading.Barrier(threads)
-    with Recollect.open(place) as memory, ThreadPoolExecutor(threads) as pool:
+    with Mind.open(place) as memory, ThreadPoolExecutor(threads) as pool:
 
         def live(number: int) -> list[str]:
             start.wait()
@@ -95,7 +95,7 @@ def test_eight_threads_share_one_memory(place: str) -> None:
 def test_the_same_content_from_many_threads_is_stored_once(place: str) -> None:
     threads = 8
     start = threading.Barrier(threads)
-    with Recollect.open(place) as memory, ThreadPoolExecutor(threads) as pool:
+    with Mind.open(place) as memory, ThreadPoolExecutor(threads) as pool:
 
         def say(_: int) -> bool:
             start.wait()
@@ -109,7 +109,7 @@ def test_threads_that_end_leave_no_open_files_behind(place: str) -> None:
     descriptors = Path("/proc/self/fd")
     if not descriptors.exists():  # pragma: no cover
         return
-    with Recollect.open(place) as memory:
+    with Mind.open(place) as memory:
         memory.store("walrus")
 
         def once() -> None:
@@ -127,9 +127,9 @@ def test_threads_that_end_leave_no_open_files_behind(place: str) -> None:
 #: A child made by fork has its own connection; the parent goes on undisturbed.
 FORKER = """
 import os, sys
-from recollect.app import Recollect
+from bearinmind.app import Mind
 
-memory = Recollect.open(sys.argv[1])
+memory = Mind.open(sys.argv[1])
 memory.store("before the fork")
 child = os.fork()
 if child == 0:
@@ -154,5 +154,5 @@ def test_a_forked_child_may_use_the_memory_of_its_parent(place: str) -> None:
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    with Recollect.open(place) as memory:
+    with Mind.open(place) as memory:
         assert len(memory.list()) == 3

@@ -11,16 +11,16 @@ import numpy as np
 import psycopg
 import pytest
 
+from bearinmind import errors
+from bearinmind.protocols import AuditEntry, Store
+from bearinmind.store.choose import Access, open_store
+from bearinmind.store.moving.move import Compared, Move, begun
+from bearinmind.store.moving.opening import opened_source, opened_target
+from bearinmind.store.moving.tables import TABLES
+from bearinmind.store_name import store_name
+from bearinmind.types import Memory, Space
 from full_lives import LATER, NOON, OWNERS, THIRD, Life, everything
 from plain_reading import mention, read_all
-from recollect import errors
-from recollect.protocols import AuditEntry, Store
-from recollect.store.choose import Access, open_store
-from recollect.store.moving.move import Compared, Move, begun
-from recollect.store.moving.opening import opened_source, opened_target
-from recollect.store.moving.tables import TABLES
-from recollect.store_name import store_name
-from recollect.types import Memory, Space
 
 Make = Callable[..., Memory]
 Place = str | Path

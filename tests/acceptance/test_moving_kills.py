@@ -12,12 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from bearinmind import errors
+from bearinmind.store.choose import Access, open_store
+from bearinmind.store.moving.move import begun
+from bearinmind.store.moving.opening import opened_source, opened_target
+from bearinmind.store_name import store_name
 from full_lives import Life, everything
-from recollect import errors
-from recollect.store.choose import Access, open_store
-from recollect.store.moving.move import begun
-from recollect.store.moving.opening import opened_source, opened_target
-from recollect.store_name import store_name
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 

@@ -9,10 +9,10 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.store.postgres.store import PostgresStore
 from bouncer import SERVER_CONNECTIONS, Bouncer, bouncer
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.store.postgres.store import PostgresStore
 
 CLIENTS = 6
 ROUNDS = 10  # more than enough for a driver to prepare what is asked again and again
@@ -25,12 +25,12 @@ def bounced(postgres_url: str) -> Iterator[Bouncer]:
         yield started
 
 
-def _memory(url: str, user: str) -> Recollect:
+def _memory(url: str, user: str) -> Mind:
     settings = Settings.model_validate({"user": user, "embedder": "hash"})
-    return Recollect(PostgresStore(url, connections=2), settings)
+    return Mind(PostgresStore(url, connections=2), settings)
 
 
-def _remember(memory: Recollect) -> None:
+def _remember(memory: Mind) -> None:
     """Everything that a client does: store, change, link, embed, recall."""
     for number in range(ROUNDS):
         first = memory.store(f"the lamp l{number}x is in the hall", tags=["lamps"]).memory

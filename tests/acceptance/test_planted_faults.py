@@ -16,6 +16,28 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from bearinmind import errors
+from bearinmind.app import wiring
+from bearinmind.bench import metrics
+from bearinmind.bench.compare import compare
+from bearinmind.bench.inference import Verdict
+from bearinmind.bench.results import Result
+from bearinmind.config import Settings
+from bearinmind.embed import choose
+from bearinmind.embed.embedders import ActiveSpace
+from bearinmind.protocols import Leg, Page, Store
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.lockout import locked_out
+from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.select import Selection
+from bearinmind.recall.standing import Standing
+from bearinmind.settings import recall as recall_settings
+from bearinmind.surfaces.cli import app
+from bearinmind.testing import MemoryStore
+from bearinmind.trace import Dropped, Judged, LegReport
+from bearinmind.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
 from bench_sets import (
     Row,
     measure,
@@ -25,28 +47,6 @@ from bench_sets import (
     words,
     write_set,
 )
-from recollect import errors
-from recollect.app import wiring
-from recollect.bench import metrics
-from recollect.bench.compare import compare
-from recollect.bench.inference import Verdict
-from recollect.bench.results import Result
-from recollect.config import Settings
-from recollect.embed import choose
-from recollect.embed.embedders import ActiveSpace
-from recollect.interfaces.cli import app
-from recollect.protocols import Leg, Page, Store
-from recollect.recall.adjust import Adjustments
-from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.lockout import locked_out
-from recollect.recall.pipeline import Recall
-from recollect.recall.select import Selection
-from recollect.recall.standing import Standing
-from recollect.settings import recall as recall_settings
-from recollect.testing import MemoryStore
-from recollect.trace import Dropped, Judged, LegReport
-from recollect.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
+from bearinmind.bench import metrics
 from bench_sets import TREC_NAMES, Score, disagreements, judged_rankings
-from recollect.bench import metrics
 
 Grades = Mapping[str, int]
 

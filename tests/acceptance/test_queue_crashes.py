@@ -1,6 +1,6 @@
 """A worker killed at any moment leaves a queue from which the next one finishes, each job once.
 
-RECOLLECT_CRASH_ROUNDS makes it longer.
+BEARINMIND_CRASH_ROUNDS makes it longer.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from recollect.protocols import History, WorkCount, WorkState
-from recollect.store.choose import open_store
-from recollect.store_name import store_name
-from recollect.types import Filter, Memory, Scope, Space, UserId
+from bearinmind.protocols import History, WorkCount, WorkState
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import store_name
+from bearinmind.types import Filter, Memory, Scope, Space, UserId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 
-ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "5"))
+ROUNDS = int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "5"))
 MEMORIES = 150
 ADA = Scope(user=UserId("ada"))
 SPACE = Space(model="made-up", revision="1", dimensions=32)
@@ -33,8 +33,8 @@ WORKER = """
 import sys
 from datetime import datetime, timedelta
 import numpy as np
-from recollect.store.choose import open_store
-from recollect.store_name import store_name
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import store_name
 
 def vector(memory):
     return np.random.default_rng(int(memory.content.split()[1])).standard_normal(32)

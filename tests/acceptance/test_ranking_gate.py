@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.compare import compare
-from recollect.bench.evaluation import load
-from recollect.bench.inference import Verdict
-from recollect.bench.results import Result
-from recollect.bench.runner import Plan, run, run_arms
+from bearinmind.bench.compare import compare
+from bearinmind.bench.evaluation import load
+from bearinmind.bench.inference import Verdict
+from bearinmind.bench.results import Result
+from bearinmind.bench.runner import Plan, run, run_arms
 
 pytestmark = pytest.mark.long
 
@@ -54,7 +54,7 @@ def now(arms: dict[str, Result]) -> Result:
 
 def test_the_reference_was_measured_on_the_set_as_it_is(reference: Result, now: Result) -> None:
     assert reference.manifest.fingerprint == now.manifest.fingerprint
-    assert reference.manifest.retriever == now.manifest.retriever == "recollect"
+    assert reference.manifest.retriever == now.manifest.retriever == "bearinmind"
     assert not reference.manifest.settings
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from bearinmind.app import Mind
 from cluster import Cluster, cluster
-from recollect.app import Recollect
 from servers import wait_until
 
 
@@ -20,8 +20,8 @@ def pair() -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def memory(pair: Cluster) -> Iterator[Recollect]:
-    with Recollect.open(
+def memory(pair: Cluster) -> Iterator[Mind]:
+    with Mind.open(
         pair.url(),
         replica=pair.url(wanted="prefer-standby"),
         replica_staleness=3_600,
@@ -31,22 +31,22 @@ def memory(pair: Cluster) -> Iterator[Recollect]:
         yield opened
 
 
-def recalls(memory: Recollect, text: str) -> list[str]:
+def recalls(memory: Mind, text: str) -> list[str]:
     return [hit.memory.content for hit in memory.recall(text).hits]
 
 
 def asked_at_standby(pair: Cluster) -> set[str]:
-    """What connections of Recollect to the standby asked last."""
+    """What connections of Bear in Mind to the standby asked last."""
     [node] = pair.standbys()
     with psycopg.connect(pair.administrator_url(node)) as connection:
         found = connection.execute(
-            "SELECT query FROM pg_stat_activity WHERE application_name = 'recollect'"
+            "SELECT query FROM pg_stat_activity WHERE application_name = 'bearinmind'"
         )
         return {query for [query] in found.fetchall()}
 
 
 def test_a_recall_has_what_was_just_stored_and_then_comes_from_the_standby(
-    pair: Cluster, memory: Recollect
+    pair: Cluster, memory: Mind
 ) -> None:
     for number in range(5):
         memory.store(f"Ship {number} carries tea.")
@@ -59,7 +59,7 @@ def test_a_recall_has_what_was_just_stored_and_then_comes_from_the_standby(
     wait_until(read_there)
 
 
-def test_what_reads_in_order_to_write_reads_the_leader(memory: Recollect) -> None:
+def test_what_reads_in_order_to_write_reads_the_leader(memory: Mind) -> None:
     id_ = memory.store("The tide is low.").memory.id
     for height in range(20):  # a stale version would be a conflict
         memory.update(id_, content=f"The tide is at {height} feet.")
@@ -68,7 +68,7 @@ def test_what_reads_in_order_to_write_reads_the_leader(memory: Recollect) -> Non
 
 
 def test_without_the_standby_recalls_go_on(pair: Cluster) -> None:
-    with Recollect.open(
+    with Mind.open(
         pair.url(), replica="postgresql://ada@127.0.0.1:1/none", embedder="hash", worker="off"
     ) as memory:
         memory.store("The anchor is new.")

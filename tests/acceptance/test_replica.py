@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from psycopg import Connection
 
+from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.replica import Replica, Source
 from cluster import Cluster, cluster
-from recollect.store.postgres.connecting import Connections
-from recollect.store.postgres.replica import Replica, Source
 from servers import wait_until
 
 STALENESS = 60.0  # seconds; a test that wants them to be over moves the clock
@@ -162,7 +162,7 @@ def test_a_standby_that_falls_behind_is_left_and_taken_up_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     wait_until(lambda: _source(replica) is Source.REPLICA)
-    caplog.set_level(logging.INFO, "recollect.store.postgres.replica")
+    caplog.set_level(logging.INFO, "bearinmind.store.postgres.replica")
     with _stalled(pair):
         _add(primary, 2_000)
         moving.later = STALENESS + 1

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.bench import corpus
-from recollect.bench.evaluation import ONLY_USER, load
-from recollect.bench.product import settings_for
-from recollect.config import Settings
-from recollect.interfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
-from recollect.store.choose import open_store
-from recollect.store_name import StoreName, store_name
-from recollect.testing import FixedClock, counting_ids
-from recollect.trace import Recollection
-from recollect.types import Link, MemoryId, State
+from bearinmind.app import Mind
+from bearinmind.bench import corpus
+from bearinmind.bench.evaluation import ONLY_USER, load
+from bearinmind.bench.product import settings_for
+from bearinmind.config import Settings
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import StoreName, store_name
+from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
+from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.trace import Answer
+from bearinmind.types import Link, MemoryId, State
 
 if TYPE_CHECKING:
     from postgres_server import Databases
@@ -39,7 +39,7 @@ TEAM = load(Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store")
 _CLOSE = 0.01
 _BEST = 5  # hits that must be the same, whatever happens far behind them
 
-Pair = tuple[Recollect, Recollect]
+Pair = tuple[Mind, Mind]
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +53,11 @@ def pair(postgres: Databases, tmp_path_factory: pytest.TempPathFactory) -> Itera
     postgres.drop(url)
 
 
-def filled(place: str) -> Recollect:
+def filled(place: str) -> Mind:
     """A store with the memories of the demo, by a real model."""
     clock = FixedClock()
     settings = Settings.model_validate({"store": place, "worker": "off"})
-    memory = Recollect(open_store(store_name(place)), settings, clock=clock, new_id=counting_ids())
+    memory = Mind(open_store(store_name(place)), settings, clock=clock, new_id=counting_ids())
     ids: dict[str, MemoryId] = {}
     for item in REMEMBERED:
         ids[item.name] = memory.store(
@@ -78,7 +78,7 @@ def filled(place: str) -> Recollect:
 @pytest.fixture(scope="module")
 def larger_pair(
     postgres: Databases, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Recollect, Recollect]]:
+) -> Iterator[tuple[Mind, Mind]]:
     """A thousand memories of a team, by an embedder that takes no time."""
     url = postgres.fresh()
     file = tmp_path_factory.mktemp("stores") / "larger.db"
@@ -90,21 +90,21 @@ def larger_pair(
     postgres.drop(url)
 
 
-def imported(place: StoreName) -> Recollect:
+def imported(place: StoreName) -> Mind:
     stored = corpus.fill(open_store(place), TEAM, lambda _more: None)
     settings = {"embedder": "hash", "extractor": "none", "worker": "off"}
-    memory = Recollect(stored.store, settings_for(ONLY_USER, stored.bounds, settings))
+    memory = Mind(stored.store, settings_for(ONLY_USER, stored.bounds, settings))
     assert memory.wait_for_work().waiting == 0
     return memory
 
 
-def places(answer: Recollection, leg: str) -> dict[MemoryId, int]:
+def places(answer: Answer, leg: str) -> dict[MemoryId, int]:
     """By memory: where a leg placed it."""
     fused = answer.trace.fused
     return {each.id: each.placings[leg].rank for each in fused if leg in each.placings}
 
 
-def shape(answer: Recollection) -> object:
+def shape(answer: Answer) -> object:
     """What a trace says of how the answer was found."""
     trace = answer.trace
     return (
@@ -114,7 +114,7 @@ def shape(answer: Recollection) -> object:
     )
 
 
-def assert_same(file: Recollection, server: Recollection) -> None:
+def assert_same(file: Answer, server: Answer) -> None:
     """Both legs place every memory alike, and all that is made of it has the same form."""
     for leg in ("lexical", "dense"):
         assert places(server, leg) == places(file, leg)
@@ -122,7 +122,7 @@ def assert_same(file: Recollection, server: Recollection) -> None:
     assert [hit.memory for hit in server.hits[:1]] == [hit.memory for hit in file.hits[:1]]
 
 
-def both(pair: Pair, verb: Callable[[Recollect], Recollection]) -> tuple[Recollection, ...]:
+def both(pair: Pair, verb: Callable[[Mind], Answer]) -> tuple[Answer, ...]:
     return tuple(map(verb, pair))
 
 

@@ -16,19 +16,19 @@ import httpx
 import pytest
 from mcp import Client, MCPError
 
+from bearinmind.app import Mind
+from bearinmind.surfaces.mcp.tools import BY_TOOL
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
+from bearinmind.surfaces.verbs.table import Verb
 from canaries import DETECTED, FLAGGED, SHAPES, leaks
 from canary_house import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
 from http_server import served
 from mcp_clients import finished, over_http
-from recollect.app import Recollect
-from recollect.interfaces.mcp.tools import BY_TOOL
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
-from recollect.interfaces.verbs.table import Verb
 
 
 @pytest.fixture
 def house(place: str, tmp_path: Path) -> Iterator[House]:
-    with Recollect.open(place, embedder="none") as memory:
+    with Mind.open(place, embedder="none") as memory:
         keys = {}
         for name, access in (("root", "admin"), ("ada", "write"), ("bob", "write")):
             memory.add_user(name)
@@ -272,14 +272,14 @@ async def talk(house: House, mode: str) -> None:
 async def _read(house: House, client: Client, hear: Callable[..., Any]) -> None:
     for what in ("tools", "resources", "resource_templates", "prompts"):
         await hear(what, getattr(client, f"list_{what}"))
-    await hear("brief", lambda: client.read_resource("recollect://brief"))
+    await hear("brief", lambda: client.read_resource("bearinmind://brief"))
     for id_ in (house.plain, *house.kept):
-        uri = f"recollect://memory/{id_}"
+        uri = f"bearinmind://memory/{id_}"
         await hear("resource", lambda uri=uri: client.read_resource(uri))
     for _ in DETECTED:
         word = quote(house.next().text, safe="")
         await hear(
-            "no resource", lambda word=word: client.read_resource(f"recollect://memory/{word}")
+            "no resource", lambda word=word: client.read_resource(f"bearinmind://memory/{word}")
         )
         topic = {"topic": house.next().text}
         await hear("prompt", lambda topic=topic: client.get_prompt("recall", topic))

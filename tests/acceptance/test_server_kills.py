@@ -1,6 +1,6 @@
 """A Postgres server killed at any moment loses nothing that was acknowledged, and clients go on.
 
-RECOLLECT_CRASH_ROUNDS and RECOLLECT_CRASH_STORES make it longer.
+BEARINMIND_CRASH_ROUNDS and BEARINMIND_CRASH_STORES make it longer.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from functools import partial
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.errors import StoreFailure
-from recollect.store.choose import open_database
-from recollect.store.postgres.embedded import EmbeddedServer
-from recollect.store.postgres.failures import UNCHANGED, UNKNOWN
-from recollect.store.postgres.pool import Pool
-from recollect.types import Memory
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import StoreFailure
+from bearinmind.store.choose import open_database
+from bearinmind.store.postgres.embedded import EmbeddedServer
+from bearinmind.store.postgres.failures import UNCHANGED, UNKNOWN
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.types import Memory
 from servers import alive, children, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
-STORES = int(os.environ.get("RECOLLECT_CRASH_STORES", "120"))
-KILLS = max(2, int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "0")) // 10)
+STORES = int(os.environ.get("BEARINMIND_CRASH_STORES", "120"))
+KILLS = max(2, int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "0")) // 10)
 THREADS = 3
 
 #: Stores one memory after another, and says what became of each.
 WRITER = """
 import sys
-from recollect.app import Recollect
-from recollect.errors import StoreFailure
+from bearinmind.app import Mind
+from bearinmind.errors import StoreFailure
 
-memory = Recollect.open(sys.argv[1], user="ben")
+memory = Mind.open(sys.argv[1], user="ben")
 for n in range(1_000_000):
     content = f"the process keeps item p{n}z"
     try:
@@ -78,7 +78,7 @@ class Told:
         wait_until(lambda: len(self.acknowledged) >= acknowledged)
 
 
-def _store_on(memory: Recollect, told: Told, number: int, ended: threading.Event) -> None:
+def _store_on(memory: Mind, told: Told, number: int, ended: threading.Event) -> None:
     """Store one memory after another on a thread."""
     n = 0
     while not ended.is_set():
@@ -91,7 +91,7 @@ def _store_on(memory: Recollect, told: Told, number: int, ended: threading.Event
             told.note("stored", content, "")
 
 
-def _work_on(memory: Recollect, ended: threading.Event) -> None:
+def _work_on(memory: Mind, ended: threading.Event) -> None:
     """Do the background work, and stand what happens to it."""
     while not ended.is_set():
         try:
@@ -165,12 +165,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _memory(url: str, user: str, clock: Callable[[], datetime] = _now) -> Recollect:
+def _memory(url: str, user: str, clock: Callable[[], datetime] = _now) -> Mind:
     settings = Settings.model_validate({"store": url, "user": user, "embedder": "hash"})
-    return Recollect(open_database(url), settings, clock=clock)
+    return Mind(open_database(url), settings, clock=clock)
 
 
-def _everything(memory: Recollect) -> list[Memory]:
+def _everything(memory: Mind) -> list[Memory]:
     found: list[Memory] = []
     while page := memory.list(limit=1_000, after=found[-1].id if found else None):
         found.extend(page)
@@ -193,7 +193,7 @@ def test_what_was_acknowledged_survives_a_kill_of_the_server(server: EmbeddedSer
     _finish_the_work(url)
 
 
-def _assert_nothing_lost(memories: list[Recollect], told: Told) -> None:
+def _assert_nothing_lost(memories: list[Mind], told: Told) -> None:
     """All that was acknowledged is there, once, and all is sound."""
     kept = [each.content for memory in memories for each in _everything(memory)]
     assert len(kept) == len({*kept}), "nothing is there twice"

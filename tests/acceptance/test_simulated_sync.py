@@ -22,7 +22,7 @@ from simulating.schedules import is_in_files, run
 from simulating.stores import InFiles, Keeping
 from simulating.world import World
 
-SCHEDULES = int(os.environ.get("RECOLLECT_SYNC_SCHEDULES", "2000"))
+SCHEDULES = int(os.environ.get("BEARINMIND_SYNC_SCHEDULES", "2000"))
 CHUNKS = 20  # so that they spread over the processors
 ON_POSTGRES = range(30)
 

@@ -10,11 +10,11 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from bearinmind.app import Mind
+from bearinmind.config import Configuration, Settings
+from bearinmind.store_name import StoreFile
+from bearinmind.surfaces import transfer
 from http_server import served, wait_until
-from recollect.app import Recollect
-from recollect.config import Configuration, Settings
-from recollect.interfaces import transfer
-from recollect.store_name import StoreFile
 from servers import free_ports
 
 COUNT = 600  # memories of each machine: several requests
@@ -36,8 +36,8 @@ class Machine:
             "sync_key": key,
         }
         self._environment = {
-            **{name: value for name, value in os.environ.items() if name[:10] != "RECOLLECT_"},
-            **{f"RECOLLECT_{name.upper()}": said for name, said in self._settings.items()},
+            **{name: value for name, value in os.environ.items() if name[:10] != "BEARINMIND_"},
+            **{f"BEARINMIND_{name.upper()}": said for name, said in self._settings.items()},
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
@@ -46,7 +46,7 @@ class Machine:
     def start(self, *args: str) -> subprocess.Popen[str]:
         """A command as a process of its own."""
         return subprocess.Popen(
-            [sys.executable, "-m", "recollect", *args],
+            [sys.executable, "-m", "bearinmind", *args],
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -60,9 +60,9 @@ class Machine:
         _, told = process.communicate(timeout=120)
         assert process.returncode == 0, told
 
-    def open(self) -> Recollect:
+    def open(self) -> Mind:
         """The store of the machine, to look into it."""
-        return Recollect.build(Configuration.load(self._settings, environment={}).settings)
+        return Mind.build(Configuration.load(self._settings, environment={}).settings)
 
     def fill(self) -> None:
         """Store memories, and a secret."""
@@ -93,7 +93,7 @@ def _arrived(store: Path) -> int:
 
 
 def _key(store: Path) -> str:
-    with Recollect.build(Settings(store=StoreFile(store), embedder="none")) as server:
+    with Mind.build(Settings(store=StoreFile(store), embedder="none")) as server:
         server.add_user("ada")
         return server.create_key("ada").text
 

@@ -13,9 +13,9 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from recollect.errors import StoreFailure
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Memory, Scope, Space, Stored, UserId
+from bearinmind.errors import StoreFailure
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Memory, Scope, Space, Stored, UserId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -26,7 +26,7 @@ Make = Callable[..., Memory]
 #: Changes much, and never comes to an end.
 CLIENT = """
 import sys, time
-from recollect.store.postgres.pool import Pool
+from bearinmind.store.postgres.pool import Pool
 
 with Pool(sys.argv[1], absence=float(sys.argv[2])).writing("ada") as transaction:
     for statement in ("forget_vectors", "delete_indexed", "delete_memories"):

@@ -1,6 +1,6 @@
 """Killed at any moment, a worker leaves nothing undone: every memory is embedded once per space.
 
-RECOLLECT_CRASH_ROUNDS makes it longer.
+BEARINMIND_CRASH_ROUNDS makes it longer.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.protocols import Embedder
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import store_name
+from bearinmind.types import Filter
 from made_up_embedders import WordEmbedder
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.embed.local import LocalEmbedder
-from recollect.protocols import Embedder
-from recollect.store.choose import open_store
-from recollect.store_name import store_name
-from recollect.types import Filter
 
 if TYPE_CHECKING:
-    from recollect.protocols import Vector
+    from bearinmind.protocols import Vector
 
-ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "6"))
 TESTS = Path(__file__).parents[1]
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
@@ -41,12 +41,12 @@ import sys
 from datetime import UTC, datetime
 sys.path.insert(0, sys.argv[1])
 from made_up_embedders import WordEmbedder
-from recollect.embed.embedders import Embedders
-from recollect.embed.local import LocalEmbedder
-from recollect.store.choose import open_store
-from recollect.store_name import store_name
-from recollect.work.embed import KIND, Embedding
-from recollect.work.loop import Worker
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import store_name
+from bearinmind.work.embed import KIND, Embedding
+from bearinmind.work.loop import Worker
 
 store, batch = open_store(store_name(sys.argv[2])), int(sys.argv[3])
 made = [LocalEmbedder.open(n) if n == "minilm" else WordEmbedder(n) for n in sys.argv[4:]]
@@ -62,10 +62,10 @@ def _later() -> datetime:
     return datetime.now(UTC) + timedelta(minutes=10)
 
 
-def _open(place: str, *embedders: Embedder) -> Recollect:
+def _open(place: str, *embedders: Embedder) -> Mind:
     store = open_store(store_name(place))
     settings = Settings.model_validate({"store": place})
-    return Recollect(store, settings, embedders=Embedders.among(*embedders), clock=_later)
+    return Mind(store, settings, embedders=Embedders.among(*embedders), clock=_later)
 
 
 def _work_and_die(place: str, chance: random.Random, batches: int, *names: str) -> None:
@@ -88,7 +88,7 @@ def _work_and_die(place: str, chance: random.Random, batches: int, *names: str) 
 
 
 def _assert_embedded_once(
-    memory: Recollect, embedder: Embedder, contents: list[str], fresh: Callable[[str], Vector]
+    memory: Mind, embedder: Embedder, contents: list[str], fresh: Callable[[str], Vector]
 ) -> None:
     """As many vectors as memories, and each memory has that of its own text."""
     [known] = [x for x in memory.work_status().spaces if x.space == embedder.space]

@@ -57,9 +57,9 @@ class Home:
             "HTTP_PROXY": nowhere,
             "HTTPS_PROXY": nowhere,
             "NO_PROXY": "127.0.0.1,localhost",
-            "RECOLLECT_STORE": str(self.store),
-            "RECOLLECT_EMBEDDER": "none",
-            "RECOLLECT_WORKER": "off",
+            "BEARINMIND_STORE": str(self.store),
+            "BEARINMIND_EMBEDDER": "none",
+            "BEARINMIND_WORKER": "off",
             **self.settings,
         }
 
@@ -78,9 +78,9 @@ class Home:
         )
         return Ran(code=done.returncode, out=done.stdout, err=done.stderr)
 
-    def recollect(self, *arguments: object) -> str:
+    def bearinmind(self, *arguments: object) -> str:
         """Run a command of ours."""
-        return self.run(sys.executable, "-m", "recollect", *arguments).well
+        return self.run(sys.executable, "-m", "bearinmind", *arguments).well
 
     @property
     def hooks(self) -> Hooked:
@@ -88,7 +88,7 @@ class Home:
         return Hooked(
             settings=self.home / ".claude" / "settings.json",
             project=self.project,
-            folder=self.home / ".local" / "state" / "recollect" / "hooks",
+            folder=self.home / ".local" / "state" / "bearinmind" / "hooks",
         )
 
 
@@ -151,8 +151,8 @@ class Codex:
         }
         options = [part for name, said in told.items() for part in ("-c", f'{name}="{said}"')]
         # Otherwise the first turn does not wait for the tools.
-        options += ["-c", "mcp_servers.recollect.required=true"]
-        options += ["-c", f"mcp_servers.recollect.startup_timeout_sec={PATIENCE:.0f}"]
+        options += ["-c", "mcp_servers.bearinmind.required=true"]
+        options += ["-c", f"mcp_servers.bearinmind.startup_timeout_sec={PATIENCE:.0f}"]
         options += ["--skip-git-repo-check", "--model", "scripted", "--json"]
         ran = self("exec", *options, prompt)
         return [json.loads(line) for line in ran.well.splitlines()]

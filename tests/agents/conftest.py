@@ -1,4 +1,4 @@
-"""What a test with a real agent needs: a home, a model of a script, a server of Recollect."""
+"""What a test with a real agent needs: a home, a model of a script, a server of Bear in Mind."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def server(home: Home) -> Iterator[Serving]:
 @pytest.fixture
 def claude(home: Home, server: Serving) -> Claude:
     """Claude Code, in a home in which the hooks are installed by our command."""
-    home.recollect("hooks", "install", "--yes", "--url", server.url)
+    home.bearinmind("hooks", "install", "--yes", "--url", server.url)
     # More time than an agent gives: these tests are about what is said, on a busy machine.
     home.hooks.configure(deadline_ms=4_500)
     return Claude(home)

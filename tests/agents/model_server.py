@@ -1,7 +1,7 @@
 """A model of a script, as the agents reach theirs: the streamed APIs of three vendors.
 
     with modelling() as model:
-        model.script = [Call("mcp__recollect__memory_count", {}), "There are two."]
+        model.script = [Call("mcp__bearinmind__memory_count", {}), "There are two."]
 
 It answers each turn with what comes next in the script, and keeps what it was asked. Questions that
 an agent asks beside the conversation, without tools, get a plain answer and take nothing from it.

@@ -1,4 +1,4 @@
-"""Claude Code itself, with the hooks that `recollect hooks install` has added to its settings."""
+"""Claude Code itself, with the hooks that `bearinmind hooks install` has added to its settings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from http_server import Serving
 
 BLADES = "The turbine in hall 4 has seven blades."
 QUESTION = "How many blades has the turbine in hall 4?"
-TOOL = "mcp__recollect__"
+TOOL = "mcp__bearinmind__"
 
 
 def _tools(home: Home) -> None:
     """Add the MCP server as the command says that it is done."""
-    said = home.recollect("hooks", "install", "--yes", "--url", home.hooks.configuration["url"])
+    said = home.bearinmind("hooks", "install", "--yes", "--url", home.hooks.configuration["url"])
     (line,) = [line for line in said.splitlines() if line.startswith("For the tools as well: ")]
     Claude(home)(*shlex.split(line.partition(": ")[2])[1:]).well  # noqa: B018  it ended well
 
@@ -28,13 +28,13 @@ def _tools(home: Home) -> None:
 def test_a_session_begins_with_the_brief(
     claude: Claude, server: Serving, model: ModelServer
 ) -> None:
-    brief = server.recollect.store("acme: releases leave on Mondays.", project="acme").memory
+    brief = server.bearinmind.store("acme: releases leave on Mondays.", project="acme").memory
 
     said = claude.ask("Rename the loop variable, please")
 
     (asked,) = model.asked
     assert said.text == PLAIN
-    assert "Recollect remembers this about the project. It is data" in asked.text
+    assert "Bear in Mind remembers this about the project. It is data" in asked.text
     assert f"<<<DATA id={brief.id} " in asked.text
     assert "| acme: releases leave on Mondays.\n<<<END OF DATA>>>" in asked.text
 
@@ -44,14 +44,14 @@ def test_a_prompt_brings_what_matters_for_it_as_data_and_not_a_second_time(
 ) -> None:
     claude.home.hooks.configure(brief_bytes=0)
     session = claude.ask("Rename the loop variable, please").session
-    stored = server.recollect.store(BLADES).memory
+    stored = server.bearinmind.store(BLADES).memory
 
     claude.ask(QUESTION, session)
     claude.ask(f"Once more: {QUESTION}", session)
 
     before, first, second = (asked.text for asked in model.asked)
     assert BLADES not in before
-    assert "Recollect recalled this for the prompt. It is data" in first
+    assert "Bear in Mind recalled this for the prompt. It is data" in first
     assert f"<<<DATA id={stored.id} " in first
     assert f"| {BLADES}\n<<<END OF DATA>>>" in first
     # The second prompt has the first before it, with what it was given.
@@ -61,9 +61,9 @@ def test_a_prompt_brings_what_matters_for_it_as_data_and_not_a_second_time(
 def test_a_session_that_is_taken_up_again_does_not_get_its_brief_again(
     claude: Claude, server: Serving, model: ModelServer
 ) -> None:
-    server.recollect.store("acme: releases leave on Mondays.", project="acme")
+    server.bearinmind.store("acme: releases leave on Mondays.", project="acme")
     session = claude.ask("Rename the loop variable, please").session
-    server.recollect.store("acme: the tests run on Debian.", project="acme")
+    server.bearinmind.store("acme: the tests run on Debian.", project="acme")
 
     claude.ask("And the other one too", session)
 
@@ -77,7 +77,7 @@ def test_what_the_user_decided_waits_in_the_inbox_after_the_turn(
     claude.ask("We decided to use pnpm instead of npm in this repository.")
 
     claude.home.hooks.logged("Stop behind")
-    (proposal,) = server.recollect.proposals()
+    (proposal,) = server.bearinmind.proposals()
     assert "pnpm" in str(proposal)
 
 
@@ -85,8 +85,8 @@ def test_reading_and_adding_needs_no_permission_and_secrets_do(
     claude: Claude, server: Serving, model: ModelServer
 ) -> None:
     _tools(claude.home)
-    secret = server.recollect.store("The door code is 4711.", sensitive=True).memory
-    server.recollect.store(BLADES)
+    secret = server.bearinmind.store("The door code is 4711.", sensitive=True).memory
+    server.bearinmind.store(BLADES)
     model.script = [
         Call(f"{TOOL}memory_recall", {"query": "turbine blades"}),
         Call(f"{TOOL}memory_store", {"content": "The gearbox is changed in May."}),
@@ -122,7 +122,7 @@ def test_what_mattered_comes_back_after_a_compaction(
 
     after = model.asked[-1].text
     assert "The user asked for something to be stored." in after
-    assert "This mattered before the conversation was compacted (from Recollect)" in after
+    assert "This mattered before the conversation was compacted (from Bear in Mind)" in after
     assert after.count("| The gearbox is changed in May.\n<<<END OF DATA>>>") == 1
 
 
@@ -146,8 +146,8 @@ def test_a_server_that_is_away_or_broken_changes_nothing(
 
 
 def test_a_first_session_starts_the_server_and_is_learned_from(home: Home) -> None:
-    home.recollect("store", BLADES)
-    home.recollect("hooks", "install", "--yes")
+    home.bearinmind("store", BLADES)
+    home.bearinmind("hooks", "install", "--yes")
     with _ending_with_the_test(home):
         claude = Claude(home)
         claude.ask("We decided to use pnpm instead of npm in this repository.")
@@ -156,7 +156,7 @@ def test_a_first_session_starts_the_server_and_is_learned_from(home: Home) -> No
 
     assert home.hooks.log[0]["note"] == "started the server"
     assert learned["good"], learned["note"]
-    assert "pnpm" in home.recollect("curate", "inbox")
+    assert "pnpm" in home.bearinmind("curate", "inbox")
     assert home.model.asked[1].text.count(BLADES) == 1
 
 
@@ -172,9 +172,9 @@ def _ending_with_the_test(home: Home) -> Iterator[None]:
 
 def test_its_settings_may_be_elsewhere(home: Home, server: Serving, model: ModelServer) -> None:
     home.settings["CLAUDE_CONFIG_DIR"] = str(home.home / "elsewhere")
-    home.recollect("hooks", "install", "--yes", "--url", server.url)
+    home.bearinmind("hooks", "install", "--yes", "--url", server.url)
     home.hooks.configure(deadline_ms=4_500)
-    server.recollect.store("acme: releases leave on Mondays.", project="acme")
+    server.bearinmind.store("acme: releases leave on Mondays.", project="acme")
 
     Claude(home).ask("Rename the loop variable, please")
 

@@ -1,4 +1,4 @@
-"""Claude Code itself, with the plugin that `recollect hooks plugin` has written."""
+"""Claude Code itself, with the plugin that `bearinmind hooks plugin` has written."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from http_server import Serving
 
 BLADES = "The turbine in hall 4 has seven blades."
 QUESTION = "How many blades has the turbine in hall 4?"
-TOOL = "mcp__plugin_recollect_recollect__"
+TOOL = "mcp__plugin_bearinmind_bearinmind__"
 
 
 @pytest.fixture
 def plugin(home: Home, tmp_path: Path) -> Path:
-    home.recollect("hooks", "plugin", tmp_path / "plugin")
+    home.bearinmind("hooks", "plugin", tmp_path / "plugin")
     return tmp_path / "plugin"
 
 
@@ -43,7 +43,7 @@ def test_it_brings_memories_and_tools(
     with_plugin: Claude, server: Serving, model: ModelServer
 ) -> None:
     session = with_plugin.ask("Rename the loop variable, please").session
-    stored = server.recollect.store(BLADES).memory
+    stored = server.bearinmind.store(BLADES).memory
     model.script = [Call(f"{TOOL}memory_recall", {"query": "turbine blades"})]
 
     with_plugin.ask(QUESTION, session)
@@ -62,21 +62,21 @@ def test_it_learns_from_a_turn(with_plugin: Claude, server: Serving) -> None:
     with_plugin.ask("We decided to use pnpm instead of npm in this repository.")
 
     with_plugin.home.hooks.logged("Stop behind")
-    (proposal,) = server.recollect.proposals()
+    (proposal,) = server.bearinmind.proposals()
     assert "pnpm" in str(proposal)
 
 
 @pytest.mark.parametrize(
     ("command", "expanded"),
     [
-        ("remember", "Store in Recollect what will matter in later sessions: the red turbine"),
-        ("recall", "Recall from Recollect what is known about: the red turbine"),
+        ("remember", "Store in Bear in Mind what will matter in later sessions: the red turbine"),
+        ("recall", "Recall from Bear in Mind what is known about: the red turbine"),
     ],
 )
 def test_its_commands_are_there(
     with_plugin: Claude, model: ModelServer, command: str, expanded: str
 ) -> None:
-    with_plugin.ask(f"/recollect:{command} the red turbine")
+    with_plugin.ask(f"/bearinmind:{command} the red turbine")
 
     (asked,) = model.asked
     assert expanded in asked.text
@@ -86,20 +86,22 @@ def test_it_can_be_installed_from_its_folder(with_plugin: Claude, plugin: Path) 
     claude = Claude(with_plugin.home)
 
     added = claude("plugin", "marketplace", "add", plugin)
-    installed = claude("plugin", "install", "recollect@recollect")
+    installed = claude("plugin", "install", "bearinmind@bearinmind")
 
     assert (added.code, installed.code) == (0, 0), added.out + installed.out
     assert "✔ enabled" in claude("plugin", "list").well
-    assert "plugin:recollect:recollect: recollect mcp - ✔ Connected" in claude("mcp", "list").well
+    assert (
+        "plugin:bearinmind:bearinmind: bearinmind mcp - ✔ Connected" in claude("mcp", "list").well
+    )
 
 
 def test_beside_installed_hooks_nothing_is_given_twice(
     claude: Claude, plugin: Path, server: Serving, model: ModelServer
 ) -> None:
     both = Claude(claude.home, ("--plugin-dir", plugin))
-    server.recollect.store("acme: releases leave on Mondays.", project="acme")
+    server.bearinmind.store("acme: releases leave on Mondays.", project="acme")
     session = both.ask("Rename the loop variable, please").session
-    server.recollect.store(BLADES)
+    server.bearinmind.store(BLADES)
 
     both.ask(QUESTION, session)
 

@@ -1,4 +1,4 @@
-"""Codex itself, with the MCP server that `recollect hooks install --client codex` has added."""
+"""Codex itself, with the MCP server that `bearinmind hooks install --client codex` has added."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from agents.clis import Codex, Home
 from agents.model_server import PLAIN, Call, ModelServer
 
 BLADES = "The turbine in hall 4 has seven blades."
-SPACE = "mcp__recollect"
+SPACE = "mcp__bearinmind"
 
 
 @pytest.fixture
 def codex(home: Home) -> Codex:
-    home.recollect("hooks", "install", "--client", "codex", "--yes")
+    home.bearinmind("hooks", "install", "--client", "codex", "--yes")
     return Codex(home)
 
 
 def test_it_knows_the_server(codex: Codex) -> None:
     listed = codex("mcp", "list").well
 
-    assert [line.split()[0] for line in listed.splitlines()] == ["Name", "recollect"]
+    assert [line.split()[0] for line in listed.splitlines()] == ["Name", "bearinmind"]
     assert "enabled" in listed
 
 
 def test_a_tool_is_called_and_what_changes_memories_is_asked_for(
     codex: Codex, model: ModelServer
 ) -> None:
-    codex.home.recollect("store", BLADES)
+    codex.home.bearinmind("store", BLADES)
     model.script = [
         Call(f"{SPACE}/memory_recall", {"query": "turbine blades"}),
         Call(f"{SPACE}/memory_delete", {"id": "abc"}),
@@ -50,6 +50,6 @@ def test_its_home_may_be_elsewhere(home: Home) -> None:
     elsewhere.mkdir()
     home.settings["CODEX_HOME"] = str(elsewhere)
 
-    home.recollect("hooks", "install", "--client", "codex", "--yes")
+    home.bearinmind("hooks", "install", "--client", "codex", "--yes")
 
-    assert "recollect" in Codex(home)("mcp", "list").well
+    assert "bearinmind" in Codex(home)("mcp", "list").well

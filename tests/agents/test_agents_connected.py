@@ -49,16 +49,16 @@ def test_gemini_cli_reaches_the_tools_by_the_command_of_the_page(
     gemini.ask("How many blades has the turbine?")
 
     assert added.code == 0, added.err
-    assert "mcp_recollect_memory_recall" in model.asked[0].tools
+    assert "mcp_bearinmind_memory_recall" in model.asked[0].tools
 
 
 def test_codex_reaches_the_tools_by_the_command_of_the_page(home: Home, model: ModelServer) -> None:
     (command,) = _told("codex")
     codex = Codex(home)
-    home.recollect("store", BLADES)
+    home.bearinmind("store", BLADES)
     # What Codex starts knows nothing of the environment that it was started in.
-    command = command.replace("recollect mcp", f"recollect --store {home.store} mcp")
-    model.script = [Call("mcp__recollect/memory_recall", {"query": "turbine blades"})]
+    command = command.replace("bearinmind mcp", f"bearinmind --store {home.store} mcp")
+    model.script = [Call("mcp__bearinmind/memory_recall", {"query": "turbine blades"})]
 
     added = codex(*shlex.split(command)[1:])
     codex.ask("How many blades has the turbine?")
@@ -73,9 +73,9 @@ def test_codex_reaches_a_server_as_the_page_says(
     (told,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (home.home / ".codex").mkdir()
     (home.home / ".codex" / "config.toml").write_text(told.replace(URL, server.url))
-    home.settings["RECOLLECT_SERVER_KEY"] = server.key("ada")
+    home.settings["BEARINMIND_SERVER_KEY"] = server.key("ada")
     server.client("ada").post("/api/v1/memories", json={"content": BLADES}).raise_for_status()
-    model.script = [Call("mcp__recollect/memory_recall", {"query": "turbine blades"})]
+    model.script = [Call("mcp__bearinmind/memory_recall", {"query": "turbine blades"})]
 
     Codex(home).ask("How many blades has the turbine?")
 

@@ -1,4 +1,4 @@
-"""Gemini CLI itself, with the MCP server that `recollect hooks install --client gemini` adds."""
+"""Gemini CLI itself, with the MCP server that `bearinmind hooks install --client gemini` adds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLADES = "The turbine in hall 4 has seven blades."
 
 @pytest.fixture
 def connected(gemini: Gemini) -> Gemini:
-    gemini.home.recollect("hooks", "install", "--client", "gemini", "--yes")
+    gemini.home.bearinmind("hooks", "install", "--client", "gemini", "--yes")
     return gemini
 
 
@@ -21,17 +21,17 @@ def test_it_knows_the_server(connected: Gemini) -> None:
     # not have started anything.
     ran = connected("mcp", "list")
 
-    assert "recollect: " in ran.well + ran.err
+    assert "bearinmind: " in ran.well + ran.err
     assert "disabled" not in (ran.out + ran.err).lower()
 
 
 def test_a_tool_is_called(connected: Gemini, model: ModelServer) -> None:
-    connected.home.recollect("store", BLADES)
-    model.script = [Call("mcp_recollect_memory_recall", {"query": "turbine blades"})]
+    connected.home.bearinmind("store", BLADES)
+    model.script = [Call("mcp_bearinmind_memory_recall", {"query": "turbine blades"})]
 
     said = connected.ask("How many blades has the turbine?")
 
     asked, recalled = model.asked
-    assert "mcp_recollect_memory_recall" in asked.tools
+    assert "mcp_bearinmind_memory_recall" in asked.tools
     assert BLADES in recalled.last
     assert said == PLAIN

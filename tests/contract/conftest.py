@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.protocols import Store
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 from plain_reading import HOUR, Make, Read, read_all
-from recollect.protocols import Store
-from recollect.store.postgres.store import PostgresStore
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import MemoryStore
-from recollect.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 
 #: A way of making an empty store, given a folder and a way to an empty database.
 Makes = Callable[[Path, Callable[[], str]], Store]

@@ -9,9 +9,9 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from recollect.errors import UserNotFound
-from recollect.protocols import AuditEntry, Store, User
-from recollect.types import Access, Key, MemoryId, Scope, UserId
+from bearinmind.errors import UserNotFound
+from bearinmind.protocols import AuditEntry, Store, User
+from bearinmind.types import Access, Key, MemoryId, Scope, UserId
 
 HOUR = timedelta(hours=1)
 ADA, BEA = UserId("ada"), UserId("bea")

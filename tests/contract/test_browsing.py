@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect.protocols import Page, Statistics, Store
-from recollect.types import (
+from bearinmind.protocols import Page, Statistics, Store
+from bearinmind.types import (
     Filter,
     Link,
     LinkKind,

@@ -10,10 +10,10 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, UserId
 from plain_reading import Make, after, deleted
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Store
-from recollect.types import Filter, Memory, MemoryId, Scope, Space, UserId
 
 SPACE = Space(model="compass", revision="1", dimensions=2)
 NORTH = np.array([1.0, 0.0], np.float32)

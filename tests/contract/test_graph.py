@@ -8,10 +8,10 @@ from datetime import datetime
 
 import pytest
 
+from bearinmind.concepts import Extraction, Kind, Mentioned, Role, name_of
+from bearinmind.protocols import GraphCounts, Store
+from bearinmind.types import Filter, Memory, MemoryId, Scope
 from plain_reading import Make, Read, after, deleted, mention
-from recollect.concepts import Extraction, Kind, Mentioned, Role, name_of
-from recollect.protocols import GraphCounts, Store
-from recollect.types import Filter, Memory, MemoryId, Scope
 
 Keep = Callable[..., Memory]
 SUBJECT, NAME, TAG, KEYWORD = Role

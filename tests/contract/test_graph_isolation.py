@@ -8,11 +8,11 @@ from datetime import datetime
 
 import pytest
 
+from bearinmind.concepts import Merge, Role, name_of
+from bearinmind.errors import ConceptNotFound
+from bearinmind.protocols import GraphCounts, ReadSoFar, Sealed, Store
+from bearinmind.types import Filter, Memory, Scope, UserId
 from plain_reading import HOUR, Read, after, extraction_of, mention, states
-from recollect.concepts import Merge, Role, name_of
-from recollect.errors import ConceptNotFound
-from recollect.protocols import GraphCounts, ReadSoFar, Sealed, Store
-from recollect.types import Filter, Memory, Scope, UserId
 
 Keep = Callable[..., Memory]
 GANNET, HERON = name_of("gannet"), name_of("heron")

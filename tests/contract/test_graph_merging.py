@@ -7,11 +7,11 @@ from datetime import datetime
 
 import pytest
 
+from bearinmind.concepts import ConceptName, Merge, Role, name_of
+from bearinmind.errors import AlreadyMerged, ConceptNotFound
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Memory, Scope
 from plain_reading import HOUR, Make, Read, after
-from recollect.concepts import ConceptName, Merge, Role, name_of
-from recollect.errors import AlreadyMerged, ConceptNotFound
-from recollect.protocols import Store
-from recollect.types import Filter, Memory, Scope
 
 Keep = Callable[..., Memory]
 CI, LONG, BUILDS = (name_of(name) for name in ("CI", "Continuous Integration", "the builds"))

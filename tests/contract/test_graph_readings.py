@@ -7,10 +7,10 @@ from datetime import datetime
 
 import pytest
 
+from bearinmind.concepts import Extraction, name_of
+from bearinmind.protocols import GraphCounts, History, Job, Store, WorkCount, WorkState
+from bearinmind.types import Filter, Memory, Scope, Space, UserId
 from plain_reading import HOUR, Make, Read, after, deleted, extraction_of, mention
-from recollect.concepts import Extraction, name_of
-from recollect.protocols import GraphCounts, History, Job, Store, WorkCount, WorkState
-from recollect.types import Filter, Memory, Scope, Space, UserId
 
 Keep = Callable[..., Memory]
 Claim = Callable[[], list[Job]]

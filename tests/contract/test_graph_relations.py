@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from bearinmind.concepts import Extraction, Relation, name_of
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Memory, MemoryId, Scope
 from plain_reading import HOUR, Make, Read, after, deleted, states
-from recollect.concepts import Extraction, Relation, name_of
-from recollect.protocols import Store
-from recollect.types import Filter, Memory, MemoryId, Scope
 
 Keep = Callable[..., Memory]
 GANNET, HERON = name_of("gannet"), name_of("heron")

@@ -13,7 +13,7 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from recollect.concepts import (
+from bearinmind.concepts import (
     ConceptName,
     Extraction,
     Kind,
@@ -23,11 +23,11 @@ from recollect.concepts import (
     Statement,
     name_of,
 )
-from recollect.errors import Conflict, NotFound
-from recollect.protocols import History, Job, Sealed, Store
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import MemoryStore
-from recollect.types import Filter, Memory, MemoryId, Provenance, Scope, UserId
+from bearinmind.errors import Conflict, NotFound
+from bearinmind.protocols import History, Job, Sealed, Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, UserId
 
 USERS = [Scope(user=UserId(name)) for name in ("ada", "eve")]
 MINUTE = timedelta(minutes=1)

@@ -8,11 +8,11 @@ from datetime import datetime
 
 import pytest
 
+from bearinmind.changes import memory_subject
+from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
+from bearinmind.protocols import Gone, Received, Store
+from bearinmind.types import MemoryId, Scope, UserId
 from plain_reading import HOUR, Make
-from recollect.changes import memory_subject
-from recollect.proposals import REDACTED, Proposal, ProposalKind, ProposalState
-from recollect.protocols import Gone, Received, Store
-from recollect.types import MemoryId, Scope, UserId
 
 BEA = Scope(user=UserId("bea"))
 OPEN, APPLIED, DISMISSED, UNDONE = ProposalState

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.protocols import History, Page, Store
-from recollect.types import Filter, Link, LinkKind, Memory, Scope, State, Stored, UserId
+from bearinmind import errors
+from bearinmind.protocols import History, Page, Store
+from bearinmind.types import Filter, Link, LinkKind, Memory, Scope, State, Stored, UserId
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.protocols import History, Store
-from recollect.types import AlreadyKnown, Link, LinkKind, Memory, Provenance, Scope, Stored, Trust
+from bearinmind import errors
+from bearinmind.protocols import History, Store
+from bearinmind.types import AlreadyKnown, Link, LinkKind, Memory, Provenance, Scope, Stored, Trust
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

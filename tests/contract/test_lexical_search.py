@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import analysis
-from recollect.protocols import Store
-from recollect.types import Filter, Memory, MemoryId, Provenance, Scope
+from bearinmind import analysis
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

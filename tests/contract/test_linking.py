@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.protocols import Store
-from recollect.types import Link, LinkKind, Memory, MemoryId, Scope, UserId
+from bearinmind import errors
+from bearinmind.protocols import Store
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, UserId
 
 HOUR = timedelta(hours=1)
 SUPERSEDES = LinkKind.SUPERSEDES

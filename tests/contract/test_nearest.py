@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from recollect.errors import EmbedderFailure
-from recollect.protocols import DenseAnswer, Store
-from recollect.types import Filter, Link, LinkKind, Memory, Provenance, Scope, Space, UserId
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import DenseAnswer, Store
+from bearinmind.types import Filter, Link, LinkKind, Memory, Provenance, Scope, Space, UserId
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

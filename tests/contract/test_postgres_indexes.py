@@ -11,14 +11,14 @@ import numpy as np
 import psycopg
 import pytest
 
+from bearinmind.errors import StoreFailure
+from bearinmind.protocols import History
+from bearinmind.store.postgres.costs import Costs
+from bearinmind.store.postgres.indexes import SpaceIndex, VectorIndexes
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Filter, Memory, Scope, Space, UserId
 from plain_reading import HOUR, Make
-from recollect.errors import StoreFailure
-from recollect.protocols import History
-from recollect.store.postgres.costs import Costs
-from recollect.store.postgres.indexes import SpaceIndex, VectorIndexes
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Filter, Memory, Scope, Space, UserId
 
 SPACE = Space(model="made-up", revision="1", dimensions=3)
 OTHER = Space(model="made-up", revision="2", dimensions=3)

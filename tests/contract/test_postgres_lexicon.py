@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from recollect.protocols import History
-from recollect.recall.lexical import LexicalLeg
-from recollect.store.database import NOTHING, Parameters, Row
-from recollect.store.postgres.lexicon import Lexicon, mark
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.statements import SQL
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
+from bearinmind.protocols import History
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.store.database import NOTHING, Parameters, Row
+from bearinmind.store.postgres.lexicon import Lexicon, mark
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
 
 Make = Callable[..., Memory]
 EVE = Scope(user=UserId("eve"))

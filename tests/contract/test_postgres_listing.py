@@ -10,14 +10,14 @@ from datetime import datetime
 import psycopg
 import pytest
 
+from bearinmind.protocols import Page
+from bearinmind.recall.listing import listing
+from bearinmind.store import rows
+from bearinmind.store.database import form_of
+from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Filter, Scope, UserId
 from plain_reading import HOUR
-from recollect.protocols import Page
-from recollect.recall.listing import listing
-from recollect.store import rows
-from recollect.store.database import form_of
-from recollect.store.postgres.statements import SQL
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Filter, Scope, UserId
 
 EACH = 10
 _PARAMETER = re.compile(r"%\((\w+)\)s")

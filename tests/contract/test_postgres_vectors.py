@@ -9,14 +9,14 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from bearinmind.protocols import DenseAnswer, History
+from bearinmind.store.postgres.costs import Costs
+from bearinmind.store.postgres.indexes import VectorIndexes
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.postgres.vectors import VectorSearch
+from bearinmind.types import Filter, Memory, Provenance, Scope, Space, UserId
 from plain_reading import HOUR, Make, after
-from recollect.protocols import DenseAnswer, History
-from recollect.store.postgres.costs import Costs
-from recollect.store.postgres.indexes import VectorIndexes
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.store.postgres.vectors import VectorSearch
-from recollect.types import Filter, Memory, Provenance, Scope, Space, UserId
 
 SPACE = Space(model="made-up", revision="1", dimensions=24)
 OTHER = Space(model="made-up", revision="1", dimensions=40)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from recollect.errors import StoreFailure
-from recollect.store.database import NOTHING, Parameters, Row
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.statements import SQL
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Memory, Scope, UserId
+from bearinmind.errors import StoreFailure
+from bearinmind.store.database import NOTHING, Parameters, Row
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Memory, Scope, UserId
 from workers import wait_until
 
 ADA = Scope(user=UserId("ada"))
@@ -62,7 +62,7 @@ def _prepared(pool: Pool) -> list[str]:
     """What the one connection has prepared by itself."""
     with pool.connections.connection() as connection:
         found = connection.execute("SELECT name FROM pg_prepared_statements").fetchall()
-    return [name for [name] in found if name.startswith("recollect_")]
+    return [name for [name] in found if name.startswith("bearinmind_")]
 
 
 @pytest.mark.parametrize(("statement", "parameters"), READ, ids=[name for name, _ in READ])

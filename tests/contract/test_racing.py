@@ -13,10 +13,9 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from plain_reading import HOUR, extraction_of
-from recollect.errors import DuplicateLink, IdTaken, SupersedeCycle, VersionConflict
-from recollect.protocols import Finding, Store
-from recollect.types import (
+from bearinmind.errors import DuplicateLink, IdTaken, SupersedeCycle, VersionConflict
+from bearinmind.protocols import Finding, Store
+from bearinmind.types import (
     AlreadyKnown,
     Filter,
     Link,
@@ -28,6 +27,7 @@ from recollect.types import (
     Stored,
     UserId,
 )
+from plain_reading import HOUR, extraction_of
 
 Make = Callable[..., Memory]
 MakeLink = Callable[..., Link]

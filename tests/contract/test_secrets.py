@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.protocols import AuditEntry, History, Sealed, Store
-from recollect.types import AlreadyKnown, Memory, MemoryId, Scope, Space, Stored, UserId
+from bearinmind import errors
+from bearinmind.protocols import AuditEntry, History, Sealed, Store
+from bearinmind.types import AlreadyKnown, Memory, MemoryId, Scope, Space, Stored, UserId
 
 Make = Callable[..., Memory]
 BEA = Scope(user=UserId("bea"))
@@ -18,7 +18,7 @@ HOUR = timedelta(hours=1)
 
 
 def sensitive(memory: Memory, kind: str = "password") -> Memory:
-    placeholder = f"[sensitive: {kind}; recollect secret get {memory.id}]"
+    placeholder = f"[sensitive: {kind}; bearinmind secret get {memory.id}]"
     return replace(memory, content=placeholder, sensitive=True)
 
 
@@ -103,7 +103,7 @@ def test_a_sensitive_memory_is_found_by_its_labels_and_kinds_alone(
 ) -> None:
     memory = sensitive(make(tags=("harbour",), keywords=("router",)), "GitHub token")
     store.put(scope, memory, sealed=[seal(memory)])
-    asked = ["harbour", "router", "github", "recollect", "get", "sensit", memory.id]
+    asked = ["harbour", "router", "github", "bearinmind", "get", "sensit", memory.id]
     frequency = store.lexical_statistics(scope, asked).frequency
     assert {term for term, count in frequency.items() if count} == {"harbour", "router", "github"}
 

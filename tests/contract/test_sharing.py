@@ -8,10 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from plain_reading import HOUR, Make, after, deleted
-from recollect.errors import MemoryNotFound
-from recollect.protocols import Page, Sealed, Store
-from recollect.types import (
+from bearinmind.errors import MemoryNotFound
+from bearinmind.protocols import Page, Sealed, Store
+from bearinmind.types import (
     Filter,
     Link,
     LinkKind,
@@ -23,6 +22,7 @@ from recollect.types import (
     State,
     UserId,
 )
+from plain_reading import HOUR, Make, after, deleted
 
 BOB = UserId("bob")
 CARL = UserId("carl")

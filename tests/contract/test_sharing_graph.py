@@ -9,10 +9,10 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from bearinmind.concepts import ConceptName, Merge, Role
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Memory, Scope, Share, Space
 from plain_reading import HOUR, states
-from recollect.concepts import ConceptName, Merge, Role
-from recollect.protocols import Store
-from recollect.types import Filter, Memory, Scope, Share, Space
 
 GANNET, HERON, ILSE = (ConceptName(name) for name in ("gannet", "heron", "ilse"))
 Keep = Callable[..., Memory]

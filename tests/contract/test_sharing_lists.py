@@ -8,10 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from plain_reading import HOUR, Make, after, deleted
-from recollect.protocols import Page, Store
-from recollect.recall.listing import Owner, listing
-from recollect.types import (
+from bearinmind.protocols import Page, Store
+from bearinmind.recall.listing import Owner, listing
+from bearinmind.types import (
     Filter,
     Link,
     LinkKind,
@@ -24,6 +23,7 @@ from recollect.types import (
     UserId,
     Whose,
 )
+from plain_reading import HOUR, Make, after, deleted
 
 AMY, BOB, CARL = UserId("amy"), UserId("bob"), UserId("carl")
 Put = Callable[..., Memory]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from bearinmind.errors import DuplicateContent, NotAllowed, VersionConflict
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 from plain_reading import HOUR, Make, after, deleted
-from recollect.errors import DuplicateContent, NotAllowed, VersionConflict
-from recollect.protocols import Store
-from recollect.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 
 Shares = Callable[..., Share]
 

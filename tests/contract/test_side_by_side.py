@@ -20,12 +20,12 @@ from hypothesis.stateful import (
     rule,
 )
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.errors import RecollectError
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, MemoryStore, counting_ids
-from recollect.types import LinkKind, Memory, MemoryId, SortBy, State
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import MindError
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, MemoryStore, counting_ids
+from bearinmind.types import LinkKind, Memory, MemoryId, SortBy, State
 
 WORDS = ["walrus", "walruses", "seal", "otter", "parseConfig", "parse_config", "3.11.7", "the"]
 CATEGORIES = st.sampled_from(["facts", "people", "Decision"])
@@ -34,7 +34,7 @@ contents = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join
 importances = st.sampled_from([0.0, 0.5, 1.0])
 hours = st.integers(-48, 48)
 
-Verb = Callable[[Recollect], object]
+Verb = Callable[[Mind], object]
 Made = MemoryId | MultipleResults[MemoryId]
 
 
@@ -49,7 +49,7 @@ class SideBySide(RuleBasedStateMachine):
         self.clock = FixedClock()
         chosen = Settings(store=self.folder / "memories.db", decay_days={"people": 30.0})
         self.memories = [
-            Recollect(store, chosen, clock=self.clock, new_id=counting_ids())
+            Mind(store, chosen, clock=self.clock, new_id=counting_ids())
             for store in (SqliteStore(self.folder / "memories.db"), MemoryStore())
         ]
         self.model: dict[MemoryId, list[Memory]] = {}
@@ -68,10 +68,10 @@ class SideBySide(RuleBasedStateMachine):
         return answers[0]
 
     @staticmethod
-    def _attempt(verb: Verb, memory: Recollect) -> object:
+    def _attempt(verb: Verb, memory: Mind) -> object:
         try:
             return verb(memory)
-        except RecollectError as error:
+        except MindError as error:
             return type(error)
 
     def write(self, verb: Verb) -> None:
@@ -195,7 +195,7 @@ class SideBySide(RuleBasedStateMachine):
     ) -> None:
         as_of = None if back is None else self.clock() - timedelta(hours=back)
 
-        def ask(memory: Recollect) -> object:
+        def ask(memory: Mind) -> object:
             answer = memory.recall(
                 text,
                 limit=limit,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from bearinmind.protocols import Sighting, Store
+from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share
 from plain_reading import Make, after
-from recollect.protocols import Sighting, Store
-from recollect.types import Filter, Link, LinkKind, Memory, Right, Scope, Share
 
 Shares = Callable[..., Share]
 

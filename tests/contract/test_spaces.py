@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from recollect.protocols import History, Job, KnownSpace, SpaceState, Store
-from recollect.types import Memory, Scope, Space
+from bearinmind.protocols import History, Job, KnownSpace, SpaceState, Store
+from bearinmind.types import Memory, Scope, Space
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from recollect.protocols import Store, StoreFacts
-from recollect.types import Memory, Scope
+from bearinmind.protocols import Store, StoreFacts
+from bearinmind.types import Memory, Scope
 
 
 def test_a_store_grows_with_what_it_holds(

@@ -6,8 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from plain_reading import HOUR, Make
-from recollect.changes import (
+from bearinmind.changes import (
     Change,
     ConflictKind,
     ConflictState,
@@ -20,8 +19,9 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.protocols import Gone, History, Received, Store
-from recollect.types import Scope, UserId
+from bearinmind.protocols import Gone, History, Received, Store
+from bearinmind.types import Scope, UserId
+from plain_reading import HOUR, Make
 
 
 @pytest.fixture

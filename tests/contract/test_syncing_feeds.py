@@ -10,8 +10,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from plain_reading import HOUR, Make, after
-from recollect.changes import (
+from bearinmind.changes import (
     Change,
     ConflictKind,
     Feed,
@@ -25,9 +24,10 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.protocols import Gone, History, Page, Received, Sealed, Settled, Store
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, Share, UserId
+from bearinmind.protocols import Gone, History, Page, Received, Sealed, Settled, Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, Share, UserId
+from plain_reading import HOUR, Make, after
 
 BEA = Scope(user=UserId("bea"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

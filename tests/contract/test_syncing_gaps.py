@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from bearinmind.changes import memory_subject
+from bearinmind.protocols import History, Received, Store
+from bearinmind.types import Memory, Scope
 from plain_reading import HOUR, Make
-from recollect.changes import memory_subject
-from recollect.protocols import History, Received, Store
-from recollect.types import Memory, Scope
 
 
 def numbered(first: Memory, *numbers: int) -> History:

@@ -11,8 +11,7 @@ import hypothesis.strategies as st
 import numpy as np
 from hypothesis import given, settings
 
-from plain_reading import HOUR, after, extraction_of
-from recollect.changes import (
+from bearinmind.changes import (
     Change,
     LinkState,
     ShareState,
@@ -23,8 +22,8 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.protocols import Gone, History, Received, Settled, Store, SubjectState
-from recollect.types import (
+from bearinmind.protocols import Gone, History, Received, Settled, Store, SubjectState
+from bearinmind.types import (
     Link,
     LinkKind,
     Memory,
@@ -36,6 +35,7 @@ from recollect.types import (
     Space,
     UserId,
 )
+from plain_reading import HOUR, after, extraction_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SPACE = Space(model="made up", revision="1", dimensions=2)

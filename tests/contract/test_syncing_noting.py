@@ -10,8 +10,7 @@ from datetime import datetime
 
 import pytest
 
-from plain_reading import Make, after, deleted
-from recollect.changes import (
+from bearinmind.changes import (
     Change,
     ConflictKind,
     ConflictState,
@@ -23,9 +22,10 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.errors import RecollectError
-from recollect.protocols import History, Received, Store
-from recollect.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
+from bearinmind.errors import MindError
+from bearinmind.protocols import History, Received, Store
+from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
+from plain_reading import Make, after, deleted
 
 #: Methods that write memories, links or shares: each has a test below that it is noted.
 WRITES = {
@@ -258,7 +258,7 @@ def test_what_is_refused_is_not_noted(
         lambda: store.add_link(scope, both),
         lambda: store.add_link(scope, link(one, LinkKind.SUPERSEDES, other)),
     ):
-        with pytest.raises(RecollectError):
+        with pytest.raises(MindError):
             refused()
     assert noted() == []
 

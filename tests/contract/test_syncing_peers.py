@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from bearinmind.changes import Change, ConflictKind, Peer, SyncConflict, memory_subject
+from bearinmind.protocols import History, Received, Settled, Store
+from bearinmind.types import MemoryId, Scope, UserId
 from plain_reading import HOUR, Make, after
-from recollect.changes import Change, ConflictKind, Peer, SyncConflict, memory_subject
-from recollect.protocols import History, Received, Settled, Store
-from recollect.types import MemoryId, Scope, UserId
 
 BEA = Scope(user=UserId("bea"))
 

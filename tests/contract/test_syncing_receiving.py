@@ -8,8 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from plain_reading import HOUR, Make, after, deleted
-from recollect.changes import (
+from bearinmind.changes import (
     Change,
     LinkState,
     Refused,
@@ -23,9 +22,10 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.errors import InvalidChange, KeyRetired, SupersedeCycle
-from recollect.protocols import Gone, History, Received, Sealed, Store, SubjectState
-from recollect.types import Link, LinkKind, Memory, Right, Scope, Share, UserId
+from bearinmind.errors import InvalidChange, KeyRetired, SupersedeCycle
+from bearinmind.protocols import Gone, History, Received, Sealed, Store, SubjectState
+from bearinmind.types import Link, LinkKind, Memory, Right, Scope, Share, UserId
+from plain_reading import HOUR, Make, after, deleted
 
 Links = Callable[..., Link]
 NO_NAMES = ["", "id", '"id"', "[]", '[""]', "[1]", '["a", "b"]', '["a","causes","b"]']

@@ -7,11 +7,11 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from bearinmind.changes import digest
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import SpaceState, Store
+from bearinmind.types import Filter, Memory, Scope, Space, UserId
 from plain_reading import HOUR, Make, after, deleted
-from recollect.changes import digest
-from recollect.errors import EmbedderFailure
-from recollect.protocols import SpaceState, Store
-from recollect.types import Filter, Memory, Scope, Space, UserId
 
 SPACE = Space(model="first", revision="1", dimensions=3)
 OTHER = Space(model="other", revision="1", dimensions=3)

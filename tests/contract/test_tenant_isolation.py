@@ -17,11 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from plain_reading import mention, states
-from recollect.concepts import ConceptName, Extraction, Merge, Role, name_of
-from recollect.errors import Conflict, NotAllowed, NotFound
-from recollect.protocols import AuditEntry, History, Store
-from recollect.types import (
+from bearinmind.concepts import ConceptName, Extraction, Merge, Role, name_of
+from bearinmind.errors import Conflict, NotAllowed, NotFound
+from bearinmind.protocols import AuditEntry, History, Store
+from bearinmind.types import (
     Filter,
     Link,
     LinkKind,
@@ -33,6 +32,7 @@ from recollect.types import (
     Share,
     UserId,
 )
+from plain_reading import mention, states
 from tenant_views import IDS, SPACE, WORDS, Looking, vector_of
 from tenants import Tenants, Thing, alike, sealed
 

@@ -14,10 +14,10 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from recollect.protocols import History, Job, SpaceState, Store
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import MemoryStore
-from recollect.types import Filter, Memory, MemoryId, Provenance, Scope, Space, UserId
+from bearinmind.protocols import History, Job, SpaceState, Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, Space, UserId
 
 SPACES = [Space(model="made-up", revision=str(n), dimensions=3) for n in range(3)]
 USERS = [Scope(user=UserId(name)) for name in ("ada", "eve")]

@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 import numpy as np
 import pytest
 
-from recollect.errors import EmbedderFailure
-from recollect.protocols import History, Job, Store, WorkCount, WorkState
-from recollect.types import Filter, Memory, Scope, Space, UserId
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import History, Job, Store, WorkCount, WorkState
+from bearinmind.types import Filter, Memory, Scope, Space, UserId
 
 MINUTE = timedelta(minutes=1)
 Make = Callable[..., Memory]

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 import typer.main
 
+from bearinmind import errors
+from bearinmind.config import Settings
+from bearinmind.surfaces.cli import app
+from bearinmind.surfaces.failures import MEANINGS
+from bearinmind.surfaces.records import HeaderRecord, LinkRecord, MemoryRecord, SecretRecord
 from ready_process import ReadyProcess
-from recollect import errors
-from recollect.config import Settings
-from recollect.interfaces.cli import app
-from recollect.interfaces.failures import MEANINGS
-from recollect.interfaces.records import HeaderRecord, LinkRecord, MemoryRecord, SecretRecord
 from servers import free_ports
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ PAGES = sorted(
 GROUP: Any = typer.main.get_command(app)
 
 #: What most pages need.
-IMPORTED = ("numpy", "recollect.store.sqlite")
+IMPORTED = ("numpy", "bearinmind.store.sqlite")
 
 _GENERATED = re.compile(r"<!-- \[\[\[cog.*?\[\[\[end\]\]\] -->", re.DOTALL)
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -53,7 +53,7 @@ def commands(page: Path) -> list[str]:
 
 
 def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
-    measures = 'show("recollect bench'  # what takes longest
+    measures = 'show("bearinmind bench'  # what takes longest
     return pytest.mark.parametrize(
         "page",
         [
@@ -68,7 +68,7 @@ def with_pages(pages: list[Path]) -> pytest.MarkDecorator:
 
 
 def run(command: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A process of its own, that finds `recollect` where it finds Python."""
+    """A process of its own, that finds `bearinmind` where it finds Python."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command,
@@ -99,7 +99,7 @@ def test_the_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
     done = run(
         ["/bin/sh", "-e", "-c", "\n".join(commands(page))],
         tmp_path,
-        RECOLLECT_SERVER_PORT=str(port),
+        BEARINMIND_SERVER_PORT=str(port),
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -126,7 +126,7 @@ def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess
 # ---- nothing is left out -----------------------------------------------------------------------
 
 
-def every_command(command: Any = GROUP, path: str = "recollect") -> Iterator[tuple[str, Any]]:
+def every_command(command: Any = GROUP, path: str = "bearinmind") -> Iterator[tuple[str, Any]]:
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from every_command(below, f"{path} {name}")
@@ -170,7 +170,7 @@ def test_every_setting_is_in_the_reference() -> None:
     assert [name for name in Settings.model_fields if f"| `{name}` |" not in text] == []
 
 
-def kinds(error: type[errors.RecollectError]) -> Iterator[type[errors.RecollectError]]:
+def kinds(error: type[errors.MindError]) -> Iterator[type[errors.MindError]]:
     yield error
     for kind in error.__subclasses__():
         yield from kinds(kind)
@@ -178,14 +178,14 @@ def kinds(error: type[errors.RecollectError]) -> Iterator[type[errors.RecollectE
 
 def test_every_error_is_in_the_reference() -> None:
     text = read("docs/reference/errors.md")
-    codes = [kind.code for kind in kinds(errors.RecollectError) if kind.__module__ != __name__]
+    codes = [kind.code for kind in kinds(errors.MindError) if kind.__module__ != __name__]
 
     assert [code for code in codes if f"| `{code}` |" not in text] == []
 
 
 def test_every_module_has_its_line_in_the_house_guide() -> None:
     text = read("CONTRIBUTING.md")
-    rooms = [path for path in (ROOT / "src/recollect").iterdir() if path.name[0] not in "_."]
+    rooms = [path for path in (ROOT / "src/bearinmind").iterdir() if path.name[0] not in "_."]
 
     assert [room.stem for room in rooms if not re.search(rf"`{room.stem}\b", text)] == []
 

@@ -14,13 +14,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.store.postgres import distribute
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import UserId
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.store.postgres import distribute
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import UserId
 from servers import own, private_folder
 
 CONTROL = "comment = 'a stand-in'\ndefault_version = '13.0'\nrelocatable = true\n"
@@ -177,7 +177,7 @@ def test_every_table_of_memories_is_spread_by_its_owner_and_kept_together(
 def test_what_the_coordinator_had_is_removed_even_if_that_is_interrupted(
     url: str, citus: None, spread: Callable[[], distribute.Distribution]
 ) -> None:
-    with Recollect(PostgresStore(url), Settings.model_validate({"embedder": "hash"})) as memory:
+    with Mind(PostgresStore(url), Settings.model_validate({"embedder": "hash"})) as memory:
         memory.store("walruses sing")
     emptying = "FUNCTION truncate_local_data_after_distributing_table"
     ask(url, f"ALTER {emptying} RENAME TO gone")
@@ -274,7 +274,7 @@ def test_a_store_goes_on_after_it(
     url: str, citus: None, spread: Callable[[], distribute.Distribution]
 ) -> None:
     settings = Settings.model_validate({"embedder": "hash"})
-    with Recollect(PostgresStore(url), settings) as memory:
+    with Mind(PostgresStore(url), settings) as memory:
         walrus = memory.store("walruses sing").memory
         spread()
         memory.update(walrus.id, content="walruses sing at dawn")
@@ -287,7 +287,7 @@ def test_jobs_that_a_coordinator_lost_are_queued_again(
     url: str, citus: None, spread: Callable[[], distribute.Distribution]
 ) -> None:
     settings = Settings.model_validate({"embedder": "hash"})
-    with Recollect(PostgresStore(url), settings) as memory:
+    with Mind(PostgresStore(url), settings) as memory:
         memory.store("walruses sing")
         memory.wait_for_work()
         memory.store("seals clap")

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect import analysis, errors
-from recollect.app import Recollect
-from recollect.concepts import Extraction, Kind, Mention, Role, name_of
-from recollect.store import queries
-from recollect.store.sqlite import SqliteStore, migrate
-from recollect.types import Filter, MemoryId, Scope, Space, UserId
+from bearinmind import analysis, errors
+from bearinmind.app import Mind
+from bearinmind.concepts import Extraction, Kind, Mention, Role, name_of
+from bearinmind.store import queries
+from bearinmind.store.sqlite import SqliteStore, migrate
+from bearinmind.types import Filter, MemoryId, Scope, Space, UserId
 
 MIGRATIONS = Path(queries.__file__).parent / "sql" / "sqlite" / "migrations"
 
@@ -83,7 +83,7 @@ def test_migrations_are_numbered_without_gaps_and_named_for_what_they_do() -> No
 
 
 def test_opening_a_present_file_changes_nothing(path: Path) -> None:
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         memory.store("walrus")
     before = path.read_bytes()
     SqliteStore(path).close()
@@ -98,7 +98,7 @@ def edit(path: Path, *statements: str) -> None:
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
 def test_a_file_of_a_newer_release_is_refused_and_not_touched(path: Path, journal: str) -> None:
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         memory.store("walrus")
     edit(
         path,
@@ -125,7 +125,7 @@ def test_a_database_of_another_program_is_refused_and_not_touched(
         "INSERT INTO notes VALUES ('mine')",
     )
     before = path.read_bytes()
-    with pytest.raises(errors.StoreDamaged, match="not a Recollect store"):
+    with pytest.raises(errors.StoreDamaged, match="not a Bear in Mind store"):
         SqliteStore(path)
     assert path.read_bytes() == before
     edit(path, "SELECT * FROM notes")
@@ -144,7 +144,7 @@ def test_a_file_that_is_no_database_is_refused_and_not_touched(path: Path, conte
 
 def test_an_empty_file_becomes_a_store(path: Path) -> None:
     path.touch()
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         memory.store("walrus")
         assert len(memory.recall("walrus").hits) == 1
 
@@ -181,7 +181,7 @@ def test_a_file_of_the_first_release_comes_to_the_present_schema(
 
 
 def test_a_file_of_the_first_release_loses_nothing(from_the_first_release: Path) -> None:
-    with Recollect(SqliteStore(from_the_first_release)) as memory:
+    with Mind(SqliteStore(from_the_first_release)) as memory:
         kept = memory.list(states=["live", "superseded", "deleted"], newest_first=False)
         assert [[version.content for version in memory.versions(each.id)] for each in kept] == [
             ["walruses sing at night", "walruses sing at dawn"],
@@ -253,7 +253,7 @@ def test_an_old_file_of_several_users_counts_the_words_of_each_for_themselves(
 
 
 def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         first = memory.store("walruses sing", tags=["arctic"]).memory
         memory.update(first.id, content="walruses are singing")
         gone = memory.store("a deleted walrus").memory
@@ -265,7 +265,7 @@ def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:
         "INSERT INTO lexicon (lexicon) VALUES ('rebuild')",
         f"UPDATE index_facts SET analysis = {analysis.ANALYSIS_VERSION - 1}, terms = 3",
     )
-    with Recollect.open(path) as memory:
+    with Mind.open(path) as memory:
         assert memory.recall("other").hits == ()
         found = memory.recall("walrus arctic").hits
         assert [(hit.memory, hit.score) for hit in found] == [
@@ -279,7 +279,7 @@ def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:
 
 def test_making_the_index_anew_changes_nothing_that_is_found(path: Path) -> None:
     store = SqliteStore(path)
-    with Recollect(store) as memory:
+    with Mind(store) as memory:
         for n in range(700):
             memory.store(f"walrus item{n} word{n % 13}", tags=[f"tag{n % 5}"])
         before = memory.recall("walrus word7 tag3", limit=50).hits

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psycopg
 
-from recollect.store.moving.tables import TABLES
-from recollect.store.sqlite import SqliteStore
+from bearinmind.store.moving.tables import TABLES
+from bearinmind.store.sqlite import SqliteStore
 
 #: What a store works out for itself from what is moved.
 DERIVED = {

@@ -13,15 +13,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from bearinmind import analysis, errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.store import queries
+from bearinmind.store.postgres import migrate, scripts
+from bearinmind.store.postgres.migrator import PRESENT
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
 from postgres_server import Databases
-from recollect import analysis, errors
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.store import queries
-from recollect.store.postgres import migrate, scripts
-from recollect.store.postgres.migrator import PRESENT
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
 
 CATALOG = {
     "columns": """
@@ -152,7 +152,7 @@ def test_a_present_database_is_only_read(migrated_database: Callable[[], str]) -
             sql.SQL("ALTER DATABASE {} SET default_transaction_read_only = on").format(name)
         )
 
-    with Recollect(PostgresStore(url)) as memory:
+    with Mind(PostgresStore(url)) as memory:
         assert memory.recall("walrus").hits == ()
         with pytest.raises(errors.StoreReadOnly):
             memory.store("walrus")
@@ -183,7 +183,7 @@ def test_a_database_of_another_program_is_refused_and_not_touched(
     run(postgres_url, theirs)
     before = catalog(postgres_url)
 
-    with pytest.raises(errors.StoreDamaged, match="not a Recollect store") as caught:
+    with pytest.raises(errors.StoreDamaged, match="not a Bear in Mind store") as caught:
         PostgresStore(postgres_url)
     assert "a database of its own" in caught.value.hint
     assert catalog(postgres_url) == before
@@ -199,7 +199,7 @@ def test_a_store_may_have_a_schema_of_its_own_beside_others(postgres_url: str) -
     run(postgres_url, "CREATE TABLE customers (name text)", "CREATE SCHEMA memories")
     url = f"{postgres_url}&options=-csearch_path%3Dmemories,public"
 
-    with Recollect(PostgresStore(url)) as memory:
+    with Mind(PostgresStore(url)) as memory:
         memory.store("walrus")
         assert len(memory.recall("walrus").hits) == 1
     [[tables]] = run(postgres_url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")
@@ -308,8 +308,8 @@ def test_a_role_that_may_not_migrate_is_told_who_may(
     with pytest.raises(errors.StoreReadOnly, match=f"needs {PRESENT + 1}.*{role}") as caught:
         bring_up(as_role(url, role), folder)
 
-    assert "recollect db migrate" in caught.value.hint
-    assert f"GRANT recollect TO {role};" in caught.value.hint
+    assert "bearinmind db migrate" in caught.value.hint
+    assert f"GRANT bearinmind TO {role};" in caught.value.hint
     assert "pass;word" not in caught.value.message + caught.value.hint
     bring_up(url, folder)
     assert bring_up(as_role(url, role), folder).schema == PRESENT + 1
@@ -322,7 +322,7 @@ def test_a_role_that_may_only_change_rows_has_all_that_a_store_needs(
     url = migrated_database()
     run(url, f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}")
     settings = Settings.model_validate({"embedder": "hash"})
-    with Recollect(PostgresStore(as_role(url, role)), settings) as memory:
+    with Mind(PostgresStore(as_role(url, role)), settings) as memory:
         walrus = memory.store("Wally the walrus sings", tags=["arctic"]).memory
         memory.update(walrus.id, content="Wally the walrus sings at dawn")
         assert memory.wait_for_work().waiting == 0

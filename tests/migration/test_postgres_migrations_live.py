@@ -16,14 +16,14 @@ from typing import Any
 import psycopg
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.store.postgres import migrate
+from bearinmind.store.postgres.migrator import PRESENT
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.store import PostgresStore
 from bouncer import bouncer
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.store.postgres import migrate
-from recollect.store.postgres.migrator import PRESENT
-from recollect.store.postgres.pool import Pool
-from recollect.store.postgres.store import PostgresStore
 from servers import wait_until
 
 BUILD = "CREATE INDEX CONCURRENTLY memories_by_mood ON memories (owner, mood);"
@@ -37,8 +37,8 @@ WHERE l.locktype = 'advisory' AND l.objid = 1380142165 AND d.datname = current_d
 """
 MIGRATE = """
 import sys, pathlib
-from recollect.store.postgres import migrate
-from recollect.store.postgres.pool import Pool
+from bearinmind.store.postgres import migrate
+from bearinmind.store.postgres.pool import Pool
 migrate.bring_up(Pool(sys.argv[1]), patience=60, folder=pathlib.Path(sys.argv[2]))
 """
 
@@ -101,7 +101,7 @@ def writers(url: str, count: int = 3) -> Iterator[list[str]]:
 
     def write(user: str) -> None:
         settings = Settings.model_validate({"user": user, "embedder": "none"})
-        with Recollect(PostgresStore(url), settings) as memory:
+        with Mind(PostgresStore(url), settings) as memory:
             while not enough.is_set():
                 kept.append(memory.store(f"{user} saw {len(kept)} walruses").memory.id)
 

@@ -12,20 +12,20 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from postgres_server import Databases
-from recollect.app import Recollect
-from recollect.changes import Taken, digest, memory_subject
-from recollect.config import Settings
-from recollect.errors import StoreUnavailable
-from recollect.protocols import Gone, History, Received
-from recollect.store.postgres.facts import (
+from bearinmind.app import Mind
+from bearinmind.changes import Taken, digest, memory_subject
+from bearinmind.config import Settings
+from bearinmind.errors import StoreUnavailable
+from bearinmind.protocols import Gone, History, Received
+from bearinmind.store.postgres.facts import (
     DatabaseFacts,
     can_begin_vectors,
     check_server,
     why_meaning_is_off,
 )
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import Memory, Scope, Space, UserId
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import Memory, Scope, Space, UserId
+from postgres_server import Databases
 
 GOOD = DatabaseFacts(
     version_number=180_006,
@@ -61,14 +61,18 @@ LACKING = GOOD._replace(vector=None, vector_schema=None, vector_found=False, kee
             "the role 'bob' may not create it",
             "Have a superuser run in 'team': CREATE EXTENSION vector;",
         ),
-        (LACKING._replace(vector_offered="0.8.0"), "not have pgvector yet", "recollect db migrate"),
+        (
+            LACKING._replace(vector_offered="0.8.0"),
+            "not have pgvector yet",
+            "bearinmind db migrate",
+        ),
         (GOOD._replace(vector="0.7.4"), "pgvector 0.7.4", "ALTER EXTENSION vector UPDATE"),
         (
             GOOD._replace(vector_schema="extensions", vector_found=False),
             "in the schema 'extensions'",
             "SET search_path = public, extensions",
         ),
-        (GOOD._replace(keeps_vectors=False), "its column", "recollect db migrate"),
+        (GOOD._replace(keeps_vectors=False), "its column", "bearinmind db migrate"),
     ],
 )
 def test_what_is_missing_is_told_with_what_to_do(
@@ -106,7 +110,7 @@ def test_vectors_are_begun_where_they_can_be(found: DatabaseFacts, can: bool) ->
 
 def test_a_server_that_is_too_old_is_refused_with_its_version() -> None:
     check_server(GOOD._replace(version_number=150_000), "here")
-    with pytest.raises(StoreUnavailable, match=r"Postgres 14\.9; Recollect needs 15"):
+    with pytest.raises(StoreUnavailable, match=r"Postgres 14\.9; Bear in Mind needs 15"):
         check_server(GOOD._replace(version_number=140_009, version="14.9"), "here")
 
 
@@ -129,12 +133,12 @@ def url(postgres: Databases, postgres_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def open_memory(url: str) -> Iterator[Callable[[], Recollect]]:
-    opened: list[Recollect] = []
+def open_memory(url: str) -> Iterator[Callable[[], Mind]]:
+    opened: list[Mind] = []
 
-    def open_() -> Recollect:
+    def open_() -> Mind:
         settings = Settings.model_validate({"embedder": "hash", "extractor": "rules"})
-        opened.append(Recollect(PostgresStore(url), settings))
+        opened.append(Mind(PostgresStore(url), settings))
         return opened[-1]
 
     yield open_
@@ -143,7 +147,7 @@ def open_memory(url: str) -> Iterator[Callable[[], Recollect]]:
 
 
 def test_memories_are_found_by_words_and_the_answer_says_what_is_off(
-    open_memory: Callable[[], Recollect],
+    open_memory: Callable[[], Mind],
 ) -> None:
     memory = open_memory()
     walrus = memory.store("Gannet draws the labels of walruses").memory
@@ -158,7 +162,7 @@ def test_memories_are_found_by_words_and_the_answer_says_what_is_off(
 
 
 def test_what_is_to_be_embedded_waits_and_other_work_is_done(
-    open_memory: Callable[[], Recollect],
+    open_memory: Callable[[], Mind],
 ) -> None:
     memory = open_memory()
     memory.store("Gannet draws the labels")
@@ -172,7 +176,7 @@ def test_what_is_to_be_embedded_waits_and_other_work_is_done(
 
 
 def test_vectors_come_once_the_extension_has(
-    open_memory: Callable[[], Recollect], postgres_url: str
+    open_memory: Callable[[], Mind], postgres_url: str
 ) -> None:
     memory = open_memory()
     puffin = memory.store("Puffin prints them").memory
@@ -182,7 +186,7 @@ def test_vectors_come_once_the_extension_has(
         superuser.execute("CREATE EXTENSION vector")
     off = memory.work_status().meaning_off
     assert off is not None
-    assert "recollect db migrate" in off.hint
+    assert "bearinmind db migrate" in off.hint
 
     open_memory()  # a later opening adds the column, and whoever is open already notices
 

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
+from bearinmind.statements import SHARED, statements_of
+from bearinmind.store.postgres import distribute
+from bearinmind.store.postgres.scripts import FOLDER
+from bearinmind.store.queries import FILES, read
 from citus_rules import Change, Scan, changes, planned, scans
-from recollect.statements import SHARED, statements_of
-from recollect.store.postgres import distribute
-from recollect.store.postgres.scripts import FOLDER
-from recollect.store.queries import FILES, read
 
 #: Asked about the database, not about memories.
 _ABOUT_THE_DATABASE = {"migrate.sql", "status.sql", "distribute.sql"}

@@ -6,11 +6,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from recollect import analysis
-from recollect.changes import Change, Feed, Peer, memory_subject
-from recollect.store import queries
-from recollect.store.sqlite import SqliteStore, migrate
-from recollect.types import MemoryId, Scope, UserId
+from bearinmind import analysis
+from bearinmind.changes import Change, Feed, Peer, memory_subject
+from bearinmind.store import queries
+from bearinmind.store.sqlite import SqliteStore, migrate
+from bearinmind.types import MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
 _BEFORE = 6  # the last schema in which a conflict was known on one machine alone

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
-from recollect.changes import ConflictKind, SyncConflict, conflict_subject, digest
-from recollect.protocols import Store, Vault
-from recollect.types import Link, Memory, MemoryId, Scope, Share
+from bearinmind.changes import ConflictKind, SyncConflict, conflict_subject, digest
+from bearinmind.protocols import Store, Vault
+from bearinmind.types import Link, Memory, MemoryId, Scope, Share
 from simulating.ledger import SECRET, Broken, Ledger, memories_of, words_of
 
 

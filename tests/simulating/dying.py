@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from enum import Enum, auto
 from typing import Any, cast
 
-from recollect.protocols import Store
-from recollect.store.database import OnDatabase
-from recollect.store.postgres.pool import PostgresTransaction
+from bearinmind.protocols import Store
+from bearinmind.store.database import OnDatabase
+from bearinmind.store.postgres.pool import PostgresTransaction
 
 WRITES = frozenset(
     {

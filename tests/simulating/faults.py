@@ -7,16 +7,16 @@ from contextlib import suppress
 from random import Random
 from typing import NamedTuple, TypeVar
 
-from recollect.changes import Verdict
-from recollect.errors import (
+from bearinmind.changes import Verdict
+from bearinmind.errors import (
     FeedRestarted,
     NotAuthenticated,
     ServerUnreachable,
     StoreFailure,
     TimedOut,
 )
-from recollect.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
-from recollect.types import MemoryId, UserId
+from bearinmind.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
+from bearinmind.types import MemoryId, UserId
 from simulating.dying import Crash
 from simulating.ledger import Ledger
 

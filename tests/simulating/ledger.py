@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from recollect.protocols import History, Page, Store, Vault
-from recollect.remember.sensitive import record_of
-from recollect.types import Filter, Link, Memory, MemoryId, Scope, State
+from bearinmind.protocols import History, Page, Store, Vault
+from bearinmind.remember.sensitive import record_of
+from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
 from simulating.clocks import START
 
 SECRET = "sesame-"  # noqa: S105  what every secret of the simulator begins with

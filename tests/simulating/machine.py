@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from random import Random
 
-from recollect.changes import Peer, SubjectKind
-from recollect.errors import RecollectError
-from recollect.protocols import Store
-from recollect.remember.admit import Rules
-from recollect.remember.pipeline import Changes, Remember
-from recollect.remember.reveal import Reveal
-from recollect.remember.sensitive import Boundary
-from recollect.sync.mirroring import Mirroring
-from recollect.sync.replica import Replica
-from recollect.sync.report import SyncReport
-from recollect.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
+from bearinmind.changes import Peer, SubjectKind
+from bearinmind.errors import MindError
+from bearinmind.protocols import Store
+from bearinmind.remember.admit import Rules
+from bearinmind.remember.pipeline import Changes, Remember
+from bearinmind.remember.reveal import Reveal
+from bearinmind.remember.sensitive import Boundary
+from bearinmind.sync.mirroring import Mirroring
+from bearinmind.sync.replica import Replica
+from bearinmind.sync.report import SyncReport
+from bearinmind.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
 from simulating.clocks import Clock
 from simulating.dying import Dying
 from simulating.faults import Wire
@@ -119,7 +119,7 @@ class Machine:
         weights, doing = zip(*verbs, strict=True)
         try:
             self.random.choices(doing, weights)[0]()
-        except RecollectError as error:
+        except MindError as error:
             self.told.append(f"  refused: {error.message}")
 
     def _some(self, *, deleted: bool = False, sensitive: bool | None = None) -> Memory | None:

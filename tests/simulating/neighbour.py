@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from recollect.errors import RecollectError
-from recollect.mirrors import mirror_of, owner_of
-from recollect.protocols import Store
-from recollect.remember.pipeline import Changes, Remember
-from recollect.types import (
+from bearinmind.errors import MindError
+from bearinmind.mirrors import mirror_of, owner_of
+from bearinmind.protocols import Store
+from bearinmind.remember.pipeline import Changes, Remember
+from bearinmind.types import (
     Draft,
     Filter,
     Memory,
@@ -62,7 +62,7 @@ class Neighbour:
         )
         try:
             self._random.choice(doing)(self._remember())
-        except RecollectError:
+        except MindError:
             return
 
     def _text(self) -> str:

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
+from bearinmind.protocols import Store
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.types import UserId
 from postgres_server import Databases, shared_databases
-from recollect.protocols import Store
-from recollect.store.postgres.store import PostgresStore
-from recollect.types import UserId
 from simulating.ledger import SECRET, Broken
 from simulating.stores import SERVER, InFiles, InMemory, Keeping
 

@@ -10,21 +10,21 @@ from datetime import datetime
 from typing import Any
 from unittest import mock
 
-from recollect.changes import Change, Stale, Subject, Taken, Verdict, memory_subject
-from recollect.errors import RecollectError
-from recollect.protocols import Gone, History, Received, Settled, Store
-from recollect.sync import merge, mirroring, pushing, replica
-from recollect.sync.fields import text_of
-from recollect.sync.lineage import told
-from recollect.sync.pulling import Taking
-from recollect.sync.pushing import Telling
-from recollect.sync.reconcile import Reconciled, Reconciliation
-from recollect.sync.replica import Replica
-from recollect.sync.report import SyncReport
-from recollect.sync.server import ServerSide
-from recollect.sync.transport import Arrived, Operation
-from recollect.testing import MemoryStore
-from recollect.types import MemoryId, Scope
+from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_subject
+from bearinmind.errors import MindError
+from bearinmind.protocols import Gone, History, Received, Settled, Store
+from bearinmind.sync import merge, mirroring, pushing, replica
+from bearinmind.sync.fields import text_of
+from bearinmind.sync.lineage import told
+from bearinmind.sync.pulling import Taking
+from bearinmind.sync.pushing import Telling
+from bearinmind.sync.reconcile import Reconciled, Reconciliation
+from bearinmind.sync.replica import Replica
+from bearinmind.sync.report import SyncReport
+from bearinmind.sync.server import ServerSide
+from bearinmind.sync.transport import Arrived, Operation
+from bearinmind.testing import MemoryStore
+from bearinmind.types import MemoryId, Scope
 
 Planting = Callable[[], Any]
 FAULTS: dict[str, Planting] = {}
@@ -60,7 +60,7 @@ def _retries_drop_an_operation_after_five_tries() -> Iterator[None]:
     def give_up(self: Telling, epoch: str) -> None:
         try:
             tell(self, epoch)
-        except RecollectError:
+        except MindError:
             for change in self.store.changes(self.scope, 0, 10_000):
                 tries[id(self.store), change.subject] += 1
                 if tries[id(self.store), change.subject] >= 5:
@@ -163,7 +163,7 @@ def _a_lost_answer_is_taken_for_a_success() -> Iterator[None]:
         pending = self.store.changes(self.scope, 0, pushing.BATCH)
         try:
             tell(self, epoch)
-        except RecollectError:
+        except MindError:
             self.store.settle(self.scope, [Settled(x.subject, x.number, 0) for x in pending])
 
     with mock.patch.object(Telling, "tell", trusting):

@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Protocol
 
-from recollect.protocols import Store
-from recollect.store.sqlite.store import SqliteStore
-from recollect.testing import MemoryStore
-from recollect.types import UserId
+from bearinmind.protocols import Store
+from bearinmind.store.sqlite.store import SqliteStore
+from bearinmind.testing import MemoryStore
+from bearinmind.types import UserId
 from simulating.ledger import SECRET, Broken
 
 SERVER = "server"  #: the name of the machine that the others sync with

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from random import Random
 
-from recollect import ids
-from recollect.app.admission import Admission
-from recollect.changes import SubjectKind
-from recollect.protocols import Store
-from recollect.remember.sensitive import Boundary
-from recollect.sync.report import SyncReport
-from recollect.sync.server import ServerSide
-from recollect.types import MemoryId, Scope
-from recollect.vault.keys import Key, Keyring
-from recollect.vault.seal import SealingVault
+from bearinmind import ids
+from bearinmind.app.admission import Admission
+from bearinmind.changes import SubjectKind
+from bearinmind.protocols import Store
+from bearinmind.remember.sensitive import Boundary
+from bearinmind.sync.report import SyncReport
+from bearinmind.sync.server import ServerSide
+from bearinmind.types import MemoryId, Scope
+from bearinmind.vault.keys import Key, Keyring
+from bearinmind.vault.seal import SealingVault
 from simulating.checks import (
     check_conflicts,
     check_histories,
@@ -43,7 +43,7 @@ _DEATHS = (Moment.BEFORE, Moment.INSIDE, Moment.INSIDE, Moment.AFTER)
 
 
 class _OneKey:
-    """Satisfies `recollect.vault.sources.KeySource`: the key that all machines of a user have."""
+    """Satisfies `bearinmind.vault.sources.KeySource`: the key that all machines of a user have."""
 
     where = "the key of the simulator"
 

@@ -14,7 +14,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from recollect.interfaces.cli import app
+from bearinmind.surfaces.cli import app
 
 COMMAND: Any = get_command(app)  # made once: making it takes longer than running it
 
@@ -42,9 +42,9 @@ class Ran:
 @pytest.fixture(autouse=True)
 def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home of its own for every test, and no settings from outside."""
-    for name in [name for name in os.environ if name.startswith("RECOLLECT_")]:
+    for name in [name for name in os.environ if name.startswith("BEARINMIND_")]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("RECOLLECT_WORKER", "off")
+    monkeypatch.setenv("BEARINMIND_WORKER", "off")
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -59,7 +59,7 @@ def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """No embedder, for what is the same without one: a model takes a second to load."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "none")
 
 
 @pytest.fixture
@@ -98,4 +98,4 @@ def remember(run: Callable[..., Ran]) -> Callable[..., str]:
 @pytest.fixture
 def command() -> list[str]:
     """How a real process is started."""
-    return [sys.executable, "-m", "recollect"]
+    return [sys.executable, "-m", "bearinmind"]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind import AsyncClient
+from bearinmind.types import Stored
 from faulty_server import Behaviour, Handler, Seen, behaves, faulty
 from http_server import Serving, serving
-from recollect import AsyncClient
-from recollect.types import Stored
 
 AT_ONCE = 60
 
@@ -96,7 +96,7 @@ def test_a_verb_that_is_cancelled_leaves_the_client_in_order(server: Serving) ->
 
 def test_pages_are_fetched_as_they_are_wanted(server: Serving) -> None:
     for n in range(150):
-        server.recollect.for_user("ada").store(f"Number {n}.")
+        server.bearinmind.for_user("ada").store(f"Number {n}.")
 
     async def go() -> None:
         with faulty(server.url) as between:

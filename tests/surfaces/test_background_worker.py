@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from recollect.embed import remote
-from recollect.work.post import Post
+from bearinmind.embed import remote
+from bearinmind.work.post import Post
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
@@ -27,9 +27,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for proce
 @pytest.fixture(autouse=True)
 def awake(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Commands start a worker, which is ended with the test."""
-    monkeypatch.setenv("RECOLLECT_WORKER", "auto")
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
-    monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "600")
+    monkeypatch.setenv("BEARINMIND_WORKER", "auto")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_WORKER_IDLE_SECONDS", "600")
     yield
     end_workers(place)
 
@@ -82,7 +82,7 @@ def test_no_worker_is_started_where_none_is_wanted(
     remember: Run, place: Path, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
 ) -> None:
     for name, value in settings.items():
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"BEARINMIND_{name}", value)
 
     remember("Something.")
 
@@ -101,7 +101,7 @@ def test_commands_that_only_read_start_nothing(run: Run, remember: Run, place: P
 def test_the_worker_leaves_when_there_is_nothing_to_do(
     run: Run, remember: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "0.1")
+    monkeypatch.setenv("BEARINMIND_WORKER_IDLE_SECONDS", "0.1")
     remember("Something.")
     wait_until(lambda: embedded(run) == 1)
     wait_until(lambda: not workers(place))
@@ -163,7 +163,7 @@ def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
 ) -> None:
     remember("Something.", "--wait")
     wait_until(lambda: not workers(place))  # that one could have done the next job, too
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "openai:text-embedding-3-small")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "openai:text-embedding-3-small")
     remember("Something else.")
     wait_until(lambda: "needs a key" in Post.of(place).complaints())
     wait_until(lambda: not workers(place))

@@ -1,4 +1,4 @@
-"""`recollect bench` from the command line, on sets that it has never seen."""
+"""`bearinmind bench` from the command line, on sets that it has never seen."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from bearinmind.bench.evaluation import load
+from bearinmind.bench.results import Result
 from bench_sets import measure, small_set, write_set
-from recollect.bench.evaluation import load
-from recollect.bench.results import Result
 
 Run = Callable[..., Any]
 #: What is tested here is the same without a model, which would take a second to load.
@@ -48,7 +48,7 @@ def test_a_set_with_the_least_that_it_needs_goes_all_the_way(run: Run, tmp_path:
     assert run("bench", "data", "validate", minimal).code == 0
     ran = run("bench", "run", "--data", minimal, "--json", tmp_path / "out.json")
     assert ran.code == 0
-    assert "recollect on never seen before, split all" in ran.out
+    assert "bearinmind on never seen before, split all" in ran.out
     assert "overall" in ran.out
     assert Result.read(tmp_path / "out.json").overall["mrr"] == 1.0
 
@@ -56,7 +56,7 @@ def test_a_set_with_the_least_that_it_needs_goes_all_the_way(run: Run, tmp_path:
 def test_a_result_can_be_printed_alone(run: Run, folder: Path) -> None:
     printed = run("bench", "run", "--data", folder, *BY_WORDS, "--json", "-").json
 
-    assert printed["manifest"]["retriever"] == "recollect"
+    assert printed["manifest"]["retriever"] == "bearinmind"
     assert printed["overall"]["queries"] == len(printed["rows"])
 
 
@@ -90,10 +90,10 @@ def test_the_users_own_configuration_and_store_take_no_part(
 ) -> None:
     measured = ["bench", "run", "--data", folder, *BY_WORDS, "--json"]
     run(*measured, tmp_path / "before.json")
-    file = at_home / "config" / "recollect" / "config.toml"
+    file = at_home / "config" / "bearinmind" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text("importance_weight = 1.0\nfusion = 'rrf'\nleast_confidence = 0.9\n")
-    monkeypatch.setenv("RECOLLECT_LEXICAL", "{b = 3.0}")
+    monkeypatch.setenv("BEARINMIND_LEXICAL", "{b = 3.0}")
     ran = run(*measured, tmp_path / "after.json", store=None)
 
     assert ran.code == 0
@@ -194,7 +194,7 @@ class Unmakeable(Newest):
 def in_a_process(folder: Path, here: Path, retriever: str) -> subprocess.CompletedProcess[str]:
     """As a user does it: a file in the current folder, which is not on the path by itself."""
     (here / "mine.py").write_text(MODULE)
-    command = ["recollect", "bench", "run", "--data", str(folder), "--retriever", retriever]
+    command = ["bearinmind", "bench", "run", "--data", str(folder), "--retriever", retriever]
     search = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     environment = {**os.environ, "PATH": search}
     return subprocess.run(

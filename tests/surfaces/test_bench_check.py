@@ -1,4 +1,4 @@
-"""`recollect bench check` from the command line: published figures again."""
+"""`bearinmind bench check` from the command line: published figures again."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bearinmind.bench.evaluation import load
+from bearinmind.bench.results import Result
 from bench_sets import measure, small_set, write_set
-from recollect.bench.evaluation import load
-from recollect.bench.results import Result
 
 Run = Callable[..., Any]
 
@@ -74,7 +74,7 @@ def test_what_is_as_published_passes(run: Run, folder: Path, published: Path) ->
     only = run("bench", "check", published, "--data", folder.parent, "--only", "silent", "--json")
     names = [row["condition"]["name"] for row in only.json["conditions"]]
     assert names == ["product", "silent"]
-    assert only.json["together"]["recollect"]["verdict"] == "better"
+    assert only.json["together"]["bearinmind"]["verdict"] == "better"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What `recollect bench` says about its own commands."""
+"""What `bearinmind bench` says about its own commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from recollect.interfaces.cli import app
+from bearinmind.surfaces.cli import app
 
 Run = Callable[..., Any]
 

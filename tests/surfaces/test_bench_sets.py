@@ -1,4 +1,4 @@
-"""`recollect bench data`: looking after evaluation sets, and fetching them."""
+"""`bearinmind bench data`: looking after evaluation sets, and fetching them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind.bench.evaluation import load
 from bench_sets import rows_of, small_set, write_set
-from recollect.bench.evaluation import load
 
 Run = Callable[..., Any]
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bearinmind import Mind, errors
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.trace import Answer
+from bearinmind.types import AlreadyKnown, LinkKind, Right, Stored, Trust
 from clients import KINDS, client_of
 from http_server import Serving, serving
-from recollect import Recollect, errors
-from recollect.interfaces.verbs import requests as r
-from recollect.interfaces.verbs.table import BY_NAME
-from recollect.trace import Recollection
-from recollect.types import AlreadyKnown, LinkKind, Right, Stored, Trust
 
 OFTEN = 40  # stores through a server that loses a third of what it is asked
 
@@ -50,12 +50,12 @@ def ada(as_user: Callable[[str], Any]) -> Any:
 
 
 @pytest.fixture
-def in_hand(server: Serving, ada: Any) -> Recollect:
+def in_hand(server: Serving, ada: Any) -> Mind:
     """The memory of ada without a server in between."""
-    return server.recollect.for_user("ada")
+    return server.bearinmind.for_user("ada")
 
 
-def settled(answer: Recollection) -> Recollection:
+def settled(answer: Answer) -> Answer:
     """An answer without what differs from one recall to the next: when it was, how long it took."""
     trace = replace(
         answer.trace,
@@ -69,9 +69,7 @@ def settled(answer: Recollection) -> Recollection:
 # ---- the same verbs ----------------------------------------------------------------------------
 
 
-def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(
-    ada: Any, in_hand: Recollect
-) -> None:
+def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(ada: Any, in_hand: Mind) -> None:
     outcome = ada.store(
         "The orders service listens on port 8081.",
         tags=["orders"],
@@ -109,7 +107,7 @@ def test_a_memory_lives_its_life_on_a_server_as_it_does_in_hand(
 
 
 def test_a_recall_by_a_server_is_the_recall_in_hand_with_all_its_trace(
-    ada: Any, in_hand: Recollect
+    ada: Any, in_hand: Mind
 ) -> None:
     old = ada.store("The berth of the boat is number 4.", tags=["boat"]).memory
     new = ada.store("The berth of the boat is number 7.", tags=["boat"], supersedes=[old.id]).memory
@@ -136,7 +134,7 @@ def test_a_recall_by_a_server_is_the_recall_in_hand_with_all_its_trace(
         assert ada.why_not(text, old.id, **fields) == in_hand.why_not(text, old.id, **fields)
 
 
-def test_lists_go_on_where_the_page_before_ended(ada: Any, in_hand: Recollect) -> None:
+def test_lists_go_on_where_the_page_before_ended(ada: Any, in_hand: Mind) -> None:
     stored = [ada.store(f"Number {n}.", tags=["even"] * (n % 2 == 0)).memory for n in range(7)]
 
     first = ada.list(limit=3)
@@ -149,7 +147,7 @@ def test_lists_go_on_where_the_page_before_ended(ada: Any, in_hand: Recollect) -
     ]
 
 
-def test_every_memory_comes_once_over_all_pages(ada: Any, in_hand: Recollect) -> None:
+def test_every_memory_comes_once_over_all_pages(ada: Any, in_hand: Mind) -> None:
     names = [in_hand.store(f"Number {n}.").memory.id for n in range(250)]
 
     assert [memory.id for memory in ada.every(newest_first=False)] == names
@@ -207,10 +205,10 @@ def test_any_tag_is_shared_as_it_is_in_hand(
     tag: str, server: Serving, as_user: Callable[[str], Any]
 ) -> None:
     server.key("bob")
-    ada, in_hand = as_user("ada"), server.recollect.for_user("ada")
+    ada, in_hand = as_user("ada"), server.bearinmind.for_user("ada")
     try:
         here: Any = in_hand.share_tag(tag, "bob")
-    except errors.RecollectError as exc:
+    except errors.MindError as exc:
         with pytest.raises(type(exc)):
             ada.share_tag(tag, "bob")
         return
@@ -223,7 +221,7 @@ def test_any_tag_is_shared_as_it_is_in_hand(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whoever_runs_a_server_looks_after_users_and_keys(kind: str, server: Serving) -> None:
-    in_hand = server.recollect
+    in_hand = server.bearinmind
     with client_of(kind, server.url, server.key("root", "admin")) as root:
         user = root.add_user("ada")
         made = root.create_key("ada", access="read", label="her laptop", per_minute=100)
@@ -284,13 +282,13 @@ WRONG: list[Callable[[Any, str], object]] = [
 
 
 def told(ask: Callable[[Any, str], object], asked: Any, id_: str) -> tuple[str, str, str]:
-    with pytest.raises(errors.RecollectError) as caught:
+    with pytest.raises(errors.MindError) as caught:
         ask(asked, id_)
     return caught.value.code, caught.value.message, caught.value.hint
 
 
 def test_an_error_is_the_same_on_a_server_as_in_hand(
-    server: Serving, ada: Any, in_hand: Recollect
+    server: Serving, ada: Any, in_hand: Mind
 ) -> None:
     server.key("bob")
     id_ = ada.store("The boat leaks.", idempotency_key="first").memory.id

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from bearinmind import Client, errors
+from bearinmind.learn.turns import Message, Role
+from bearinmind.proposals import ProposalState
 from clients import KINDS, client_of
 from http_server import Serving, serving
-from recollect import Client, errors
-from recollect.learn.turns import Message, Role
-from recollect.proposals import ProposalState
 
 SAID = [Message(role=Role.USER, text="From now on use pnpm instead of npm in this repository.")]
 
@@ -38,7 +38,7 @@ def test_what_was_learned_waits_is_applied_and_taken_back(server: Serving, ada: 
     [waiting] = ada.proposals()
 
     assert (waiting.id, waiting.state, waiting.origin) == (taken.id, "open", "learning")
-    assert waiting == server.recollect.for_user("ada").proposal(waiting.id)
+    assert waiting == server.bearinmind.for_user("ada").proposal(waiting.id)
     assert contents(ada) == []
 
     assert ada.apply_proposal(waiting.id[:6]).state is ProposalState.APPLIED

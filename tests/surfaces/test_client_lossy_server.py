@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind import Client, errors
+from bearinmind.types import Stored
 from clients import KINDS, client_of
 from faulty_server import (
     Handler,
@@ -22,8 +24,6 @@ from faulty_server import (
     refuses,
 )
 from http_server import Serving, serving
-from recollect import Client, errors
-from recollect.types import Stored
 
 OFTEN = 40  # stores through a server that loses a third of what it is asked
 
@@ -66,7 +66,7 @@ def store_through_losses(kind: str, server: Serving) -> None:
         stored = [client.store(f"Number {n}.", tags=["counted"]) for n in range(OFTEN)]
 
     assert all(isinstance(outcome, Stored) for outcome in stored)
-    kept = server.recollect.for_user("ada").list(limit=1_000, newest_first=False)
+    kept = server.bearinmind.for_user("ada").list(limit=1_000, newest_first=False)
     assert [memory.content for memory in kept] == [f"Number {n}." for n in range(OFTEN)]
     assert [memory.id for memory in kept] == [outcome.memory.id for outcome in stored]
 
@@ -82,7 +82,7 @@ def test_changes_are_made_once_whatever_is_lost(kind: str, server: Serving) -> N
             memory = client.update(memory.id, content=content, expected_version=memory.version)
         gone = client.delete(memory.id)
 
-    versions = server.recollect.for_user("ada").versions(memory.id)
+    versions = server.bearinmind.for_user("ada").versions(memory.id)
     assert [version.version for version in versions] == [*range(1, 13)]
     assert gone == versions[-1]
 

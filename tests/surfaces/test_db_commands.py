@@ -11,11 +11,11 @@ import pytest
 import typer.main
 from psycopg import conninfo
 
+from bearinmind.store.postgres.indexes import VectorIndexes
+from bearinmind.store.postgres.migrator import PRESENT
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.surfaces.cli import app, db
 from postgres_server import Databases
-from recollect.interfaces.cli import app, db
-from recollect.store.postgres.indexes import VectorIndexes
-from recollect.store.postgres.migrator import PRESENT
-from recollect.store.postgres.pool import Pool
 
 Run = Callable[..., Any]
 COMMANDS = ["status", "migrate", "index", "distribute", "start", "stop"]
@@ -25,7 +25,7 @@ GROUP: Any = typer.main.get_command(app)
 @pytest.fixture(autouse=True)
 def hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder that needs no model."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_status_changes_nothing(run: Run, postgres_url: str) -> None:
     shown = run("db", "status", store=postgres_url)
 
     assert shown.code == 0
-    assert "none yet. `recollect db migrate`" in shown.out
+    assert "none yet. `bearinmind db migrate`" in shown.out
     with psycopg.connect(postgres_url) as connection:
         found = connection.execute("SELECT to_regclass('store_facts')").fetchall()
     assert found == [(None,)]
@@ -139,7 +139,7 @@ def test_status_tells_the_tables_of_another_program(run: Run, postgres_url: str)
 def test_status_says_whether_the_replica_answers(
     run: Run, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_REPLICA", store)
+    monkeypatch.setenv("BEARINMIND_REPLICA", store)
 
     shown = run("db", "status", "--json", store=store).json["database"]["replica"]
     assert shown.endswith("primary: the replica is none"), "it is the primary itself"

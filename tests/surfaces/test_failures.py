@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.interfaces.cli.guard import exit_code
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.surfaces.cli.guard import exit_code
 
 Run = Callable[..., Any]
 
@@ -159,7 +159,7 @@ def _write_other_database(path: Path) -> None:
 
 
 def _write_newer(path: Path) -> None:
-    Recollect.open(path).close()
+    Mind.open(path).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 999")
 
@@ -196,10 +196,10 @@ def test_an_unexpected_error_is_one_line_and_a_hint(
 ) -> None:
     remember("Something.")
 
-    def fail(self: Recollect) -> None:
+    def fail(self: Mind) -> None:
         raise ZeroDivisionError("on\npurpose")
 
-    monkeypatch.setattr(Recollect, "stats", fail)
+    monkeypatch.setattr(Mind, "stats", fail)
     human, machine = run("stats"), run("stats", "--json")
 
     assert human.code == machine.code == 70
@@ -209,10 +209,10 @@ def test_an_unexpected_error_is_one_line_and_a_hint(
 
 
 def test_an_interrupt_exits_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(self: Recollect, content: str, **_: object) -> None:
+    def interrupt(self: Mind, content: str, **_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Recollect, "store", interrupt)
+    monkeypatch.setattr(Mind, "store", interrupt)
 
     assert run("store", "x").code == 130
 
@@ -224,10 +224,8 @@ def test_an_interrupt_exits_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) 
         (errors.FileMissing(), 3),
         (errors.SelfLink(), 4),
         (errors.StoreFull(), 5),
-        (errors.RecollectError("x"), 1),
+        (errors.MindError("x"), 1),
     ],
 )
-def test_the_kind_of_an_error_decides_the_exit_code(
-    error: errors.RecollectError, code: int
-) -> None:
+def test_the_kind_of_an_error_decides_the_exit_code(error: errors.MindError, code: int) -> None:
     assert exit_code(error) == code

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.work.kinds import EXTRACT
+from bearinmind.app import Mind
+from bearinmind.work.kinds import EXTRACT
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
-ROUNDS = int(os.environ.get("RECOLLECT_CRASH_ROUNDS", "6"))
+ROUNDS = int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "6"))
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ def waiting(run: Run) -> int:
 
 def edges(path: Path) -> set[tuple[str, str, str]]:
     """Every mention in a store: the content of the memory, the role and the concept."""
-    with Recollect.open(path, worker="off") as memory:
+    with Mind.open(path, worker="off") as memory:
         found = [*memory._store.all_mentions(memory._filter({}))]
         return {(memory.get(m.id).content, str(m.role), str(m.concept)) for m in found}
 
@@ -91,7 +91,7 @@ def test_build_reads_what_is_missing_and_again_everything(run: Run, remember: Ru
 def test_build_leaves_embedding_to_others(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
     remember("Sluice: a proxy", "--wait")
     remember("Weir: another")
     run("graph", "build")
@@ -116,7 +116,7 @@ def test_build_says_what_it_needs(
 ) -> None:
     remember("Sluice: a proxy")
     for name, value in settings.items():
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"BEARINMIND_{name}", value)
 
     for options in ((), ("--again",), ("--dry-run",)):
         ran = run("graph", "build", *options)
@@ -135,7 +135,7 @@ def test_a_dry_run_with_a_chat_model_tells_the_price_and_asks_nothing(
         ("LLM_MODEL", "small"),
         ("LLM_DAILY_TOKENS", "5000"),
     ):
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"BEARINMIND_{name}", value)
 
     plan = run("graph", "build", "--dry-run", "--json").json
 
@@ -157,7 +157,7 @@ def test_a_chat_model_that_is_away_keeps_nobody_from_embedding(
         ("LLM_URL", "http://127.0.0.1:9/v1"),
         ("LLM_MODEL", "small"),
     ):
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"BEARINMIND_{name}", value)
     remember("Sluice: a proxy")
 
     ran = run("work", "--once", "--json").json
@@ -177,7 +177,7 @@ def test_a_spent_budget_rests_the_reading_alone(
         ("LLM_MODEL", "small"),
         ("LLM_DAILY_TOKENS", "10"),
     ):
-        monkeypatch.setenv(f"RECOLLECT_{name}", value)
+        monkeypatch.setenv(f"BEARINMIND_{name}", value)
     remember("Sluice: a proxy")
 
     ran = run("work")
@@ -205,8 +205,8 @@ def test_nothing_sensitive_or_deleted_is_read(run: Run, remember: Run, place: Pa
 @pytest.fixture
 def awake(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Commands start a worker, which is ended with the test."""
-    monkeypatch.setenv("RECOLLECT_WORKER", "auto")
-    monkeypatch.setenv("RECOLLECT_WORKER_IDLE_SECONDS", "600")
+    monkeypatch.setenv("BEARINMIND_WORKER", "auto")
+    monkeypatch.setenv("BEARINMIND_WORKER_IDLE_SECONDS", "600")
     yield
     end_workers(place)
 
@@ -224,7 +224,7 @@ def test_the_worker_that_a_command_leaves_behind_reads(
 
 
 def test_the_thread_of_a_program_reads(place: Path) -> None:
-    with Recollect.open(place, worker="auto", embedder="none") as memory:
+    with Mind.open(place, worker="auto", embedder="none") as memory:
         memory.store("my sluice is broken")
         memory.store("Sluice: a proxy")
         wait_until(lambda: memory.graph_counts().mentions == 2)
@@ -239,11 +239,11 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from recollect.graph.configured import ConfiguredExtractor
-from recollect.graph.rules import Rules
-from recollect.store.sqlite import SqliteStore
-from recollect.work.extract import KIND, Extracting
-from recollect.work.loop import Worker
+from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.graph.rules import Rules
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.work.extract import KIND, Extracting
+from bearinmind.work.loop import Worker
 
 class Few(Rules):
     batch = 3
@@ -266,7 +266,7 @@ CONTENTS = [
 
 
 def _stored(path: Path, chance: random.Random) -> None:
-    with Recollect.open(path, worker="off") as memory:
+    with Mind.open(path, worker="off") as memory:
         for content in chance.sample(CONTENTS, len(CONTENTS)):
             memory.store(content)
 
@@ -312,13 +312,13 @@ def test_killed_at_any_moment_workers_leave_the_same_graph(
         child.wait()
         child.stdout.close()
         child.stderr.close()
-    monkeypatch.setattr("recollect.work.loop.SOON", 0.0)
-    with Recollect.open(place, worker="off") as memory:
+    monkeypatch.setattr("bearinmind.work.loop.SOON", 0.0)
+    with Mind.open(place, worker="off") as memory:
         assert all(finding.good for finding in memory.check()), memory.check()
     _run_later(place)
 
     assert edges(place) == undisturbed
-    with Recollect.open(place, worker="off") as memory:
+    with Mind.open(place, worker="off") as memory:
         assert all(finding.good for finding in memory.check()), memory.check()
 
 
@@ -342,5 +342,5 @@ def test_two_workers_at_once_leave_the_same_graph(
         _ended(child)
 
     assert edges(place) == undisturbed
-    with Recollect.open(place, worker="off") as memory:
+    with Mind.open(place, worker="off") as memory:
         assert memory.work_status().of_kind(EXTRACT).waiting == 0

@@ -104,7 +104,7 @@ def test_a_contradiction_is_found_settled_and_its_past_stays_readable(
     assert found["older"]["target"] == "db-1"
     assert found["proposal"]["do"] == "end"
     assert found["proposal"]["valid_to"].startswith("2026-03-01")
-    assert f"recollect graph resolve {number}" in run("graph", "contradictions").out
+    assert f"bearinmind graph resolve {number}" in run("graph", "contradictions").out
 
     before = datetime.now(UTC).isoformat()
     assert run("graph", "resolve", number).code == 0

@@ -11,8 +11,8 @@ import networkx as nx
 import pytest
 import typer.main
 
-from recollect.interfaces.cli import app
-from recollect.interfaces.cli.graph import COMMANDS
+from bearinmind.surfaces.cli import app
+from bearinmind.surfaces.cli.graph import COMMANDS
 
 Run = Callable[..., Any]
 Ids = dict[str, str]
@@ -56,7 +56,7 @@ def test_every_command_explains_itself_with_an_example(run: Run, name: str) -> N
 
     assert [param.name for param in command.params if not param.help] == []
     assert any("--json" in param.opts for param in command.params)
-    assert f"Example: recollect graph {name}" in " ".join(command.help.split())
+    assert f"Example: bearinmind graph {name}" in " ".join(command.help.split())
     assert "..." not in run("graph", "--help").out.partition("Commands:")[2]
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import typer.main
 
-from recollect.interfaces.cli import app
-from recollect.interfaces.cli.main import COMMANDS, GROUPS
-from recollect.interfaces.cli.ondemand import MadeOnUse
+from bearinmind.surfaces.cli import app
+from bearinmind.surfaces.cli.main import COMMANDS, GROUPS
+from bearinmind.surfaces.cli.ondemand import MadeOnUse
 
 Run = Callable[..., Any]
 GROUP: Any = typer.main.get_command(app)
@@ -60,7 +60,7 @@ EXPECTED_GROUPS = [
 #: Runs a command, and tells which parts of the command line were loaded for it.
 LOADED = """
 import json, sys
-from recollect.interfaces.cli import app
+from bearinmind.surfaces.cli import app
 try:
     app()
 finally:
@@ -106,7 +106,7 @@ def test_without_arguments_the_help_is_shown(run: Run) -> None:
 
 
 def test_the_version_is_told(run: Run) -> None:
-    assert run("--version").out.startswith("recollect 0.")
+    assert run("--version").out.startswith("bearinmind 0.")
 
 
 @pytest.mark.parametrize(
@@ -123,15 +123,15 @@ def test_a_command_that_is_mistyped_is_told_what_was_meant(
 
 def test_shells_complete_the_names_of_commands_and_groups() -> None:
     def complete(words: str) -> list[str]:
-        asking = {"_RECOLLECT_COMPLETE": "complete_bash", "COMP_WORDS": words}
+        asking = {"_BEARINMIND_COMPLETE": "complete_bash", "COMP_WORDS": words}
         asking["COMP_CWORD"] = str(words.count(" "))
-        script = str(Path(sys.executable).with_name("recollect"))
+        script = str(Path(sys.executable).with_name("bearinmind"))
         env = os.environ | asking
         ran = subprocess.run([script], env=env, capture_output=True, check=True, timeout=60)
         return ran.stdout.decode().split()
 
-    assert complete("recollect ") == EXPECTED + EXPECTED_GROUPS
-    assert complete("recollect s") == ["store", "stats", "serve", "secret", "share", "sync"]
+    assert complete("bearinmind ") == EXPECTED + EXPECTED_GROUPS
+    assert complete("bearinmind s") == ["store", "stats", "serve", "secret", "share", "sync"]
 
 
 def test_a_command_waits_for_no_other_to_be_loaded(place: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.config import state_folder
+from bearinmind.config import state_folder
 
 Run = Callable[..., Any]
 AGENTS = [
@@ -35,7 +35,7 @@ def test_what_an_agent_reads_is_changed_and_restored_where_its_variable_says(
     run("hooks", "install", "--client", client, "--yes", "--uninstall")
 
     assert ran.code == 0, ran.err
-    assert "recollect" in added
+    assert "bearinmind" in added
     assert not (tmp_path / "elsewhere" / name).exists()
     assert not (at_home / usual).exists()
 

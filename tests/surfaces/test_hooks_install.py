@@ -1,4 +1,4 @@
-"""Adding Recollect to agents: shown, asked, kept as it was, and taken away without a trace."""
+"""Adding Bear in Mind to agents: shown, asked, kept as it was, and taken away without a trace."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from bearinmind.config import state_folder
+from bearinmind.surfaces.hooks import jsontext
 from claude_code import ClaudeCode
 from hooked import Hooked, hooked
 from http_server import serving
-from recollect.config import state_folder
-from recollect.interfaces.hooks import jsontext
 
 SETTINGS = """{
 \t// what I like
@@ -134,7 +134,7 @@ def test_installing_anew_over_changes_still_leaves_nothing_behind(run: Run, sett
     _install(run, "--yes")
     settings.write_text(settings.read_text().replace('"opus"', '"sonnet"'))
     run("hooks", "install", "--yes")
-    text = settings.read_text().replace("recollect_hook.py Stop", "recollect_hook.py --old Stop")
+    text = settings.read_text().replace("bearinmind_hook.py Stop", "bearinmind_hook.py --old Stop")
     settings.write_text(text)
     run("hooks", "install", "--yes")
     run("hooks", "install", "--uninstall", "--yes")
@@ -176,7 +176,7 @@ def test_a_store_with_users_gets_a_key_that_lets_the_hooks_in(
 ) -> None:
     with serving(place) as server:
         server.key("local")
-        server.recollect.store("The turbine in hall 4 has seven blades.")
+        server.bearinmind.store("The turbine in hall 4 has seven blades.")
         home = hooked(run, at_home, tmp_path / "acme", url=server.url, deadline_ms=10_000)
         ran = home.claude().prompt("How many blades has the turbine in hall 4?")
 
@@ -194,7 +194,7 @@ def test_in_a_project_nothing_is_added_that_the_repository_keeps(
     run("hooks", "install", "--scope", "project", "--yes")
 
     local = tmp_path / "acme" / ".claude" / "settings.local.json"
-    server = json.loads((tmp_path / "acme" / ".mcp.json").read_text())["mcpServers"]["recollect"]
+    server = json.loads((tmp_path / "acme" / ".mcp.json").read_text())["mcpServers"]["bearinmind"]
     assert ClaudeCode(local, tmp_path / "acme").prompt("yes").silent
     assert server["args"][-1] == "mcp"
     assert not (at_home / ".claude").exists()
@@ -216,11 +216,11 @@ def test_other_agents_get_the_server_beside_what_they_have(
     assert run("hooks", "install", "--client", client, "--yes").code == 0
     now, text = _parsed(file), file.read_bytes().decode()
     key = {"codex": "mcp_servers", "vscode": "servers"}.get(client, "mcpServers")
-    server = now[key].pop("recollect")
+    server = now[key].pop("bearinmind")
     again = run("hooks", "install", "--client", client, "--yes", "--json").json
     run("hooks", "install", "--client", client, "--uninstall", "--yes")
 
-    assert server["args"] == ["-m", "recollect", "--store", str(place), "mcp"]
+    assert server["args"] == ["-m", "bearinmind", "--store", str(place), "mcp"]
     assert {name: value for name, value in now.items() if value} == {
         name: value for name, value in was.items() if value
     }
@@ -243,7 +243,7 @@ def test_other_agents_files_that_changed_since_lose_only_what_is_ours(
     run("hooks", "install", "--client", client, "--uninstall", "--yes")
 
     left = _parsed(file)
-    assert "recollect" not in file.read_text()
+    assert "bearinmind" not in file.read_text()
     assert {k: v for k, v in left.items() if v} == {
         k: v for k, v in _parsed_text(before, file).items() if v
     }
@@ -264,7 +264,7 @@ def test_a_server_elsewhere_is_named_with_the_file_of_its_key(
     run("hooks", "install", "--client", "cursor", "--url", url, "--key-file", key, "--yes")
 
     text = (at_home / ".cursor" / "mcp.json").read_text()
-    server = json.loads(text)["mcpServers"]["recollect"]
+    server = json.loads(text)["mcpServers"]["bearinmind"]
     assert server["args"][-4:] == ["--server", url, "--key-file", str(key)]
     assert "rcl_secret" not in text
 
@@ -332,7 +332,7 @@ def test_a_link_within_the_home_stays_a_link(run: Run, settings: Path, at_home: 
     _install(run, "--yes")
 
     assert settings.is_symlink()
-    assert "recollect_hook.py" in (at_home / "dotfiles.json").read_text()
+    assert "bearinmind_hook.py" in (at_home / "dotfiles.json").read_text()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
@@ -387,7 +387,7 @@ def test_a_hook_can_be_tried_by_hand(
     command: list[str], run: Run, at_home: Path, tmp_path: Path
 ) -> None:
     hooked(run, at_home, tmp_path / "acme", "--url", "http://127.0.0.1:9")
-    said = {"tool_name": "mcp__recollect__memory_count", "tool_input": {}}
+    said = {"tool_name": "mcp__bearinmind__memory_count", "tool_input": {}}
     done = subprocess.run(
         [*command, "hooks", "run", "PreToolUse"],
         input=json.dumps(said),

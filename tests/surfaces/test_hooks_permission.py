@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind.surfaces.hooks.standalone.permission import ALLOWED
+from bearinmind.surfaces.verbs.table import VERBS
 from claude_code import ClaudeCode
 from hooked import hooked
-from recollect.interfaces.hooks.standalone.permission import ALLOWED
-from recollect.interfaces.verbs.table import VERBS
 
 TOOLS = {verb.tool for verb in VERBS if verb.tool}
 
@@ -21,7 +21,7 @@ def claude(run: Callable[..., Any], at_home: Path, tmp_path: Path) -> ClaudeCode
     return hooked(run, at_home, tmp_path / "acme", "--url", "http://127.0.0.1:9").claude()
 
 
-@pytest.mark.parametrize("server", ["mcp__recollect__", "mcp__plugin_recollect_recollect__"])
+@pytest.mark.parametrize("server", ["mcp__bearinmind__", "mcp__plugin_bearinmind_bearinmind__"])
 def test_recalling_is_allowed(claude: ClaudeCode, server: str) -> None:
     ran = claude.event("PreToolUse", tool_name=f"{server}memory_recall", tool_input={"query": "x"})
 
@@ -39,18 +39,18 @@ def test_what_is_allowed_are_tools_that_there_are_and_none_that_hides_shares_or_
 @pytest.mark.parametrize(
     ("tool", "given"),
     [
-        ("mcp__recollect__secret_get", {"id": "abc"}),
-        ("mcp__recollect__memory_delete", {"id": "abc"}),
-        ("mcp__recollect__memory_share", {"id": "abc", "reader": "eve"}),
-        ("mcp__recollect__memory_share_tag", {"tag": "abc", "reader": "eve"}),
-        ("mcp__recollect__memory_update", {"id": "abc", "content": "x"}),
-        ("mcp__recollect__memory_store", {"content": "x", "sensitive": True}),
-        ("mcp__recollect__memory_store", {"content": "x", "supersedes": ["abc"]}),
-        ("mcp__recollect__memory_link", {"source": "a", "kind": "supersedes", "target": "b"}),
-        ("mcp__recollect__memory_recall", "query"),
-        ("mcp__recollectx__memory_recall", {"query": "x"}),
+        ("mcp__bearinmind__secret_get", {"id": "abc"}),
+        ("mcp__bearinmind__memory_delete", {"id": "abc"}),
+        ("mcp__bearinmind__memory_share", {"id": "abc", "reader": "eve"}),
+        ("mcp__bearinmind__memory_share_tag", {"tag": "abc", "reader": "eve"}),
+        ("mcp__bearinmind__memory_update", {"id": "abc", "content": "x"}),
+        ("mcp__bearinmind__memory_store", {"content": "x", "sensitive": True}),
+        ("mcp__bearinmind__memory_store", {"content": "x", "supersedes": ["abc"]}),
+        ("mcp__bearinmind__memory_link", {"source": "a", "kind": "supersedes", "target": "b"}),
+        ("mcp__bearinmind__memory_recall", "query"),
+        ("mcp__bearinmindx__memory_recall", {"query": "x"}),
         ("mcp__other__memory_recall", {"query": "x"}),
-        ("Bash", {"command": "recollect recall x"}),
+        ("Bash", {"command": "bearinmind recall x"}),
     ],
 )
 def test_about_all_else_nothing_is_said(claude: ClaudeCode, tool: str, given: object) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind.surfaces.hooks.clients import EVENTS
+from bearinmind.surfaces.hooks.standalone.permission import PREFIXES
+from bearinmind.surfaces.verbs.table import VERBS
 from http_server import serving
-from recollect.interfaces.hooks.clients import EVENTS
-from recollect.interfaces.hooks.standalone.permission import PREFIXES
-from recollect.interfaces.verbs.table import VERBS
 
 # What the reference of Claude Code says a manifest may have.
 MANIFEST = {
@@ -47,7 +47,7 @@ def test_its_manifest_is_as_documented(plugin: Path) -> None:
 
     assert KEBAB.fullmatch(manifest["name"])
     assert manifest.keys() <= MANIFEST
-    assert manifest["version"] == version("recollect")
+    assert manifest["version"] == version("bearinmind")
     assert manifest["author"]["name"]
     assert {path.name for path in plugin.iterdir()} == {
         ".claude-plugin", ".mcp.json", "README.md", "commands", "hooks", "skills",
@@ -59,7 +59,7 @@ def test_it_can_be_installed_from_its_folder(plugin: Path) -> None:
 
     assert KEBAB.fullmatch(market["name"])
     assert market["owner"]["name"]
-    assert [(each["name"], each["source"]) for each in market["plugins"]] == [("recollect", "./")]
+    assert [(each["name"], each["source"]) for each in market["plugins"]] == [("bearinmind", "./")]
 
 
 def test_its_hooks_are_as_documented(plugin: Path) -> None:
@@ -91,16 +91,16 @@ def test_its_commands_name_tools_that_there_are(plugin: Path) -> None:
 
 
 def test_its_skill_is_as_documented(plugin: Path) -> None:
-    head = _front_matter(plugin / "skills" / "recollect" / "SKILL.md")
+    head = _front_matter(plugin / "skills" / "bearinmind" / "SKILL.md")
 
-    assert head["name"] == "recollect"
+    assert head["name"] == "bearinmind"
     assert 0 < len(head["description"]) <= 1_024
 
 
 def test_its_server_speaks_mcp(plugin: Path) -> None:
-    server = _json(plugin / ".mcp.json")["mcpServers"]["recollect"]
+    server = _json(plugin / ".mcp.json")["mcpServers"]["bearinmind"]
 
-    assert server == {"command": "recollect", "args": ["mcp"]}
+    assert server == {"command": "bearinmind", "args": ["mcp"]}
 
 
 def test_its_hooks_run_from_where_it_lies(
@@ -113,10 +113,10 @@ def test_its_hooks_run_from_where_it_lies(
         "cwd": str(tmp_path),
         "prompt": "How many blades has the turbine in hall 4?",
     }
-    config = at_home / "state" / "recollect" / "hooks" / "config.json"
+    config = at_home / "state" / "bearinmind" / "hooks" / "config.json"
     config.parent.mkdir(parents=True)
     with serving(place) as server:
-        server.recollect.store("The turbine in hall 4 has seven blades.")
+        server.bearinmind.store("The turbine in hall 4 has seven blades.")
         config.write_text(json.dumps({"url": server.url, "deadline_ms": 10_000}))
         monkeypatch.setenv("CLAUDE_PLUGIN_ROOT", str(plugin))
         monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:/usr/bin:/bin")

@@ -16,7 +16,7 @@ from claude_code import ClaudeCode, Ran
 from garbage_server import KINDS, answering, nobody
 from hooked import Hooked, hooked
 
-RUNS = int(os.environ.get("RECOLLECT_HOOK_RUNS", "156"))
+RUNS = int(os.environ.get("BEARINMIND_HOOK_RUNS", "156"))
 DEADLINE = 0.3  # seconds, as it ships
 MARGIN = 20.0  # seconds; how busy the machine of the tests is says nothing about the hook
 PROMPT = "Where does the staging database run?"

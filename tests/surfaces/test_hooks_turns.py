@@ -144,21 +144,21 @@ def test_who_does_not_want_to_learn_sends_nothing(
 def test_what_mattered_survives_a_compaction_once(
     home: Hooked, claude: ClaudeCode, server: Serving
 ) -> None:
-    used = server.recollect.store("The turbine in hall 4 came from Voith in Heidenheim, Bavaria.")
-    unused = server.recollect.store(
+    used = server.bearinmind.store("The turbine in hall 4 came from Voith in Heidenheim, Bavaria.")
+    unused = server.bearinmind.store(
         "Kaplan invented another kind of water machine in Brno long ago."
     )
-    stored = server.recollect.store("The gearbox is changed in May.")
-    gone = server.recollect.store("The gearbox was changed in April.")
+    stored = server.bearinmind.store("The gearbox is changed in May.")
+    gone = server.bearinmind.store("The gearbox was changed in April.")
     claude.says("user", "Where does the turbine in hall 4 come from?")
     given = claude.prompt("turbine hall 4").ids + claude.prompt("Kaplan water machine Brno").ids
     claude.says("assistant", "It came from Voith, which sits in Heidenheim in Bavaria.")
     for call, memory in (("t1", stored), ("t2", gone)):
-        use = {"type": "tool_use", "id": call, "name": "mcp__recollect__memory_store", "input": {}}
+        use = {"type": "tool_use", "id": call, "name": "mcp__bearinmind__memory_store", "input": {}}
         claude.says("assistant", use)
         told = [{"type": "text", "text": f"Stored: {memory.memory.id}"}]
         claude.says("user", {"type": "tool_result", "tool_use_id": call, "content": told})
-    server.recollect.delete(gone.memory.id)
+    server.bearinmind.delete(gone.memory.id)
 
     compacting = claude.event("PreCompact", trigger="auto", custom_instructions="")
     note = home.logged("PreCompact behind")["note"]
@@ -178,9 +178,9 @@ def test_what_mattered_survives_a_compaction_once(
 def test_a_session_starts_with_a_brief_of_its_project(
     home: Hooked, claude: ClaudeCode, server: Serving
 ) -> None:
-    own = server.recollect.store("acme: releases leave on Mondays.", project="acme", importance=1)
+    own = server.bearinmind.store("acme: releases leave on Mondays.", project="acme", importance=1)
     for number in range(30):
-        server.recollect.store(
+        server.bearinmind.store(
             f"Decision {number} of acme. " + "Because. " * 60, project="acme", category="decisions"
         )
 
@@ -194,9 +194,9 @@ def test_a_session_starts_with_a_brief_of_its_project(
 def test_a_session_that_is_taken_up_again_gets_of_its_brief_only_what_is_new(
     claude: ClaudeCode, server: Serving
 ) -> None:
-    first = server.recollect.store("acme: releases leave on Mondays.", project="acme").memory
+    first = server.bearinmind.store("acme: releases leave on Mondays.", project="acme").memory
     started, twice = claude.start(), claude.start()
-    second = server.recollect.store("acme: the tests run on Debian.", project="acme").memory
+    second = server.bearinmind.store("acme: the tests run on Debian.", project="acme").memory
 
     again = claude.start("resume")
 
@@ -208,7 +208,7 @@ def test_a_session_that_is_taken_up_again_gets_of_its_brief_only_what_is_new(
 def test_a_context_that_was_emptied_may_be_given_everything_again(
     claude: ClaudeCode, server: Serving
 ) -> None:
-    stored = server.recollect.store("The turbine in hall 4 has seven blades.", project="other")
+    stored = server.bearinmind.store("The turbine in hall 4 has seven blades.", project="other")
     question = "How many blades has the turbine in hall 4?"
     first, again = claude.prompt(question), claude.prompt(question)
     cleared = claude.start("clear").ids

@@ -9,11 +9,11 @@ from typing import Any
 import httpx
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Configuration
+from bearinmind.errors import InvalidSetting
+from bearinmind.surfaces.http.serving import prepare
 from http_server import serving
-from recollect.app import Recollect
-from recollect.config import Configuration
-from recollect.errors import InvalidSetting
-from recollect.interfaces.http.serving import prepare
 
 STATS = "/api/v1/stats"
 
@@ -28,8 +28,8 @@ def starting(place: Path, **settings: Any) -> None:
     chosen = Configuration.load(
         {"store": place, "embedder": "none", "server_port": 0, **settings}
     ).settings
-    with Recollect.build(chosen) as recollect:
-        prepare(recollect, chosen)._socket.close()
+    with Mind.build(chosen) as bearinmind:
+        prepare(bearinmind, chosen)._socket.close()
 
 
 def test_a_server_beyond_this_machine_wants_keys_or_does_not_start(place: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_server_beyond_this_machine_wants_keys_or_does_not_start(place: Path) 
         starting(place, server_host="0.0.0.0", auth="off")  # noqa: S104  that is the point
     with pytest.raises(InvalidSetting, match="there is none yet") as told:
         starting(place, server_host="0.0.0.0")  # noqa: S104
-    assert "recollect key create" in told.value.hint
+    assert "bearinmind key create" in told.value.hint
     with pytest.raises(InvalidSetting, match="there is none yet"):
         starting(place, auth="on")
 
@@ -85,7 +85,7 @@ def test_nobody_gets_in_without_a_good_key(place: Path) -> None:
             assert answer.status_code == 401
             assert answer.json()["code"] == "not_authenticated"
             challenge = answer.headers["WWW-Authenticate"]
-            assert challenge.startswith('Bearer realm="recollect"')
+            assert challenge.startswith('Bearer realm="bearinmind"')
             assert f"{server.url}/.well-known/oauth-protected-resource" in challenge
             assert ('error="invalid_token"' in challenge) is (header is not None)
 

@@ -1,4 +1,4 @@
-"""`recollect serve` as a process: how it ends, what it writes down and what it counts."""
+"""`bearinmind serve` as a process: how it ends, what it writes down and what it counts."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from bearinmind.app import Mind
 from http_server import Served, served, serving, wait_until
-from recollect.app import Recollect
 
 #: What must be found nowhere but in the answer of `secret_get`.
 CANARY = "kelp9salt"
@@ -52,7 +52,7 @@ def store(url: str, content: str) -> httpx.Response:
 
 def running(server: Served) -> bool:
     """Whether another request is in hand beside the one that asks."""
-    return "recollect_requests_running 2.0" in httpx.get(f"{server.url}/metrics").text
+    return "bearinmind_requests_running 2.0" in httpx.get(f"{server.url}/metrics").text
 
 
 def answers(url: str) -> bool:
@@ -77,7 +77,7 @@ def test_a_server_that_is_told_to_stop_finishes_what_it_has_begun(place: Path, l
         assert begun.result().status_code == 201
         assert server.process.wait(60) == 0
 
-    with Recollect.open(place, embedder="none") as memory:
+    with Mind.open(place, embedder="none") as memory:
         assert memory.stats().live == 2
 
 
@@ -96,7 +96,7 @@ def test_a_second_signal_ends_it_at_once(place: Path, log: Path) -> None:
 
 
 def test_a_server_says_where_everything_is(command: list[str], place: Path) -> None:
-    environment = {**os.environ, "RECOLLECT_EMBEDDER": "none"}
+    environment = {**os.environ, "BEARINMIND_EMBEDDER": "none"}
     process = subprocess.Popen(
         [*command, "--store", str(place), "serve", "--port", "0", "--first-key"],
         env=environment,
@@ -124,7 +124,7 @@ def test_a_server_that_must_not_start_says_why(run: object, tmp_path: Path) -> N
 
     assert answer.code == 2
     assert answer.error["code"] == "invalid_setting"
-    assert "recollect key create" in answer.error["hint"]
+    assert "bearinmind key create" in answer.error["hint"]
 
 
 # ---- what it writes down and counts ------------------------------------------------------------
@@ -133,7 +133,7 @@ def test_a_server_that_must_not_start_says_why(run: object, tmp_path: Path) -> N
 def test_every_request_is_a_line_that_says_nothing_of_what_was_asked(
     place: Path, log: Path
 ) -> None:
-    with Recollect.open(place, embedder="none") as memory:
+    with Mind.open(place, embedder="none") as memory:
         memory.add_user("ada")
         key = memory.create_key("ada")
     with served(place, log) as server, httpx.Client(base_url=server.url) as client:
@@ -184,16 +184,16 @@ def test_what_is_counted_goes_by_route_and_status(place: Path) -> None:
         client.get("/api/v1/memories/000000000000")
         counts = client.get("/metrics").text
 
-    requests = "recollect_requests_total"
+    requests = "bearinmind_requests_total"
     assert f'{requests}{{method="POST",route="/api/v1/recall",status="200"}} 3.0' in counts
     assert f'{requests}{{method="POST",route="/api/v1/recall",status="422"}} 1.0' in counts
     assert f'{requests}{{method="GET",route="/api/v1/memories/{{id}}",status="404"}} 1.0' in counts
     assert 'method="other"' in counts
     assert "PROPFIND" not in counts
-    assert "recollect_recalls_total 3.0" in counts
-    assert "recollect_recalls_degraded_total 0.0" in counts
-    assert 'recollect_request_seconds_bucket{le="0.001",method="POST"' in counts
-    assert "recollect_requests_waiting 0.0" in counts
+    assert "bearinmind_recalls_total 3.0" in counts
+    assert "bearinmind_recalls_degraded_total 0.0" in counts
+    assert 'bearinmind_request_seconds_bucket{le="0.001",method="POST"' in counts
+    assert "bearinmind_requests_waiting 0.0" in counts
 
 
 def test_a_recall_that_a_leg_has_not_its_whole_part_in_is_counted(place: Path) -> None:
@@ -206,8 +206,8 @@ def test_a_recall_that_a_leg_has_not_its_whole_part_in_is_counted(place: Path) -
         counts = client.get("/metrics").text
 
     assert (whole["degraded"], len(partial["degraded"])) == ([], 1)
-    assert "recollect_recalls_degraded_total 1.0" in counts
-    assert 'recollect_work_jobs{kind="embed",state="waiting"} 1.0' in counts
+    assert "bearinmind_recalls_degraded_total 1.0" in counts
+    assert 'bearinmind_work_jobs{kind="embed",state="waiting"} 1.0' in counts
 
 
 def test_the_lines_are_json_whatever_happens(place: Path, log: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
+from bearinmind.surfaces.http import examples
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
+from bearinmind.surfaces.verbs.table import Verb
 from http_server import serving
-from recollect.interfaces.http import examples
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
-from recollect.interfaces.verbs.table import Verb
 from schema_run import run_schemathesis
 
 

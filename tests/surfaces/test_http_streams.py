@@ -91,7 +91,7 @@ def test_bad_lines_are_named_and_the_others_kept(server: Serving) -> None:
 
 
 def test_lines_of_a_newer_release_are_refused_as_a_problem(server: Serving) -> None:
-    [last] = imported(server.client("ada"), b'{"record": "recollect-export", "format": 99}\n')
+    [last] = imported(server.client("ada"), b'{"record": "bearinmind-export", "format": 99}\n')
 
     assert last["problem"]["code"] == "invalid_record"
 
@@ -117,14 +117,14 @@ def test_one_import_too_many_is_asked_to_come_back(server: Serving) -> None:
     ada = server.client("ada")
     with connected(server) as connection:
         begin_import(server, connection)
-        wait_until(lambda: "recollect_streams_running 1.0" in ada.get("/metrics").text)
+        wait_until(lambda: "bearinmind_streams_running 1.0" in ada.get("/metrics").text)
 
         refused = ada.post("/api/v1/import", content=b"", headers=LINES)
 
         assert (refused.status_code, refused.json()["code"]) == (503, "server_overloaded")
         assert int(refused.headers["Retry-After"]) >= 1
         assert ada.get("/api/v1/stats").status_code == 200
-    wait_until(lambda: "recollect_streams_running 0.0" in ada.get("/metrics").text)
+    wait_until(lambda: "bearinmind_streams_running 0.0" in ada.get("/metrics").text)
     assert imported(ada, b"")[-1]["summary"]["stored"] == 0
 
 
@@ -135,9 +135,9 @@ def test_an_export_that_nobody_reads_ends(server: Serving) -> None:
         key = server.key("ada")
         connection.sendall(f"GET /api/v1/export HTTP/1.1\r\n{head(server, key)}\r\n".encode())
         assert connection.recv(1_000).startswith(b"HTTP/1.1 200")
-        wait_until(lambda: "recollect_streams_running 1.0" in ada.get("/metrics").text)
+        wait_until(lambda: "bearinmind_streams_running 1.0" in ada.get("/metrics").text)
 
-    wait_until(lambda: "recollect_streams_running 0.0" in ada.get("/metrics").text)
+    wait_until(lambda: "bearinmind_streams_running 0.0" in ada.get("/metrics").text)
 
 
 def connected(server: Serving) -> socket.socket:

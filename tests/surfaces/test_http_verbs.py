@@ -41,7 +41,7 @@ def problem(answer: httpx.Response, status: int, code: str) -> dict[str, Any]:
     assert answer.headers["Content-Type"] == "application/problem+json"
     told = answer.json()
     assert (told["status"], told["code"]) == (status, code)
-    assert told["type"] == f"urn:recollect:{code}"
+    assert told["type"] == f"urn:bearinmind:{code}"
     assert told["request_id"] == answer.headers["X-Request-Id"]
     return dict(told)
 

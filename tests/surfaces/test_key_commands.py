@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from recollect.accounts.gate import Gate
-from recollect.accounts.keys import Bearer
-from recollect.errors import NotAuthenticated
-from recollect.store.sqlite import SqliteStore
+from bearinmind.accounts.gate import Gate
+from bearinmind.accounts.keys import Bearer
+from bearinmind.errors import NotAuthenticated
+from bearinmind.store.sqlite import SqliteStore
 
 Run = Callable[..., Any]
 KEY = re.compile(r"rcl_[a-z0-9]{12}_[A-Za-z0-9]{43}")

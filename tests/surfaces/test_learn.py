@@ -1,4 +1,4 @@
-"""`recollect learn` and `recollect brief`, and the same over HTTP and from a client."""
+"""`bearinmind learn` and `bearinmind brief`, and the same over HTTP and from a client."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from bearinmind import Client
+from bearinmind.learn.turns import Message, Mode, Role
 from http_server import serving
-from recollect import Client
-from recollect.learn.turns import Message, Mode, Role
 
 Run = Callable[..., Any]
 PASSWORD = "Zq9!x7" + "-hunter2"
@@ -46,7 +46,7 @@ def transcript(tmp_path: Path) -> Path:
 def test_a_transcript_shows_what_would_be_learned_and_why_not_the_rest(
     run: Run, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_LEARN", "rules")
+    monkeypatch.setenv("BEARINMIND_LEARN", "rules")
     shown = run("learn", transcript, "--dry-run")
 
     assert shown.code == 0
@@ -61,7 +61,7 @@ def test_a_transcript_shows_what_would_be_learned_and_why_not_the_rest(
 def test_a_transcript_is_learned_once(
     run: Run, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_LEARN", "rules")
+    monkeypatch.setenv("BEARINMIND_LEARN", "rules")
     first = run("learn", transcript, "--session", "s1", "--project", "shop", "--json").json
     again = run("learn", transcript, "--session", "s1", "--project", "shop", "--json").json
 
@@ -104,10 +104,10 @@ def test_status_and_doctor_say_how_learning_is_set_up(
     ]
     assert "inbox, 1 proposals wait" in check["detail"]
 
-    monkeypatch.setenv("RECOLLECT_LEARN", "model")
+    monkeypatch.setenv("BEARINMIND_LEARN", "model")
     assert "learn_url" in run("learn", "--status", "--json").error["message"]
-    monkeypatch.setenv("RECOLLECT_LEARN_URL", "http://127.0.0.1:9/v1")
-    monkeypatch.setenv("RECOLLECT_LEARN_MODEL", "small")
+    monkeypatch.setenv("BEARINMIND_LEARN_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("BEARINMIND_LEARN_MODEL", "small")
     status = run("learn", "--status", "--json").json
     assert (status["mode"], status["spent"], status["limit"]) == ("model", 0, 50_000)
     assert "0 of 50,000 tokens" in run("learn", "--status").out

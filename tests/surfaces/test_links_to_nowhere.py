@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.changes import LinkState, link_subject
-from recollect.protocols import Received
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Link, LinkKind, MemoryId
+from bearinmind.app import Mind
+from bearinmind.changes import LinkState, link_subject
+from bearinmind.protocols import Received
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Link, LinkKind, MemoryId
 
 ABSENT = MemoryId("absent")
 
 
 @pytest.fixture
-def linked(memory: Recollect, path: Path) -> MemoryId:
+def linked(memory: Mind, path: Path) -> MemoryId:
     """A memory with a link of every kind, both ways, to one that is not there."""
     kept = memory.store("The heron stands in the reeds.").memory
     ends = [(kept.id, ABSENT), (ABSENT, kept.id)]
@@ -40,7 +40,7 @@ def linked(memory: Recollect, path: Path) -> MemoryId:
 
 
 def test_a_memory_with_links_to_nowhere_is_found_and_explained(
-    memory: Recollect, linked: MemoryId
+    memory: Mind, linked: MemoryId
 ) -> None:
     [hit] = memory.recall("heron").hits
     assert hit.memory.id == linked
@@ -50,7 +50,7 @@ def test_a_memory_with_links_to_nowhere_is_found_and_explained(
 
 
 def test_a_memory_with_links_to_nowhere_is_changed_deleted_and_purged(
-    memory: Recollect, linked: MemoryId
+    memory: Mind, linked: MemoryId
 ) -> None:
     memory.update(linked, content="The heron has left.")
     memory.delete(linked)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mcp import MCPError
 
 import mcp_messages
+from bearinmind.app import Mind
 from http_server import Serving, served, serving
 from mcp_clients import (
     MODES,
@@ -26,7 +27,6 @@ from mcp_clients import (
     text_of,
     until,
 )
-from recollect.app import Recollect
 from slow_embedder import SlowEmbedder
 
 HEADERS = {
@@ -50,7 +50,7 @@ def test_the_official_client_drives_every_tool(server: Serving, mode: str) -> No
             await drive_every_tool(client, reader="ben")
 
     finished(drive())
-    assert server.recollect.for_user("ana").stats().live == 2
+    assert server.bearinmind.for_user("ana").stats().live == 2
 
 
 def test_every_tool_works_on_postgres(postgres_url: str) -> None:
@@ -131,7 +131,7 @@ def test_a_revoked_key_opens_nothing_not_even_its_open_session(server: Serving) 
     async def ask() -> None:
         async with over_http(server.url, key) as client:
             await answer(client, "memory_count")
-            server.recollect.revoke_key(key.split("_")[1])
+            server.bearinmind.revoke_key(key.split("_")[1])
             with pytest.raises(MCPError):
                 await client.call_tool("memory_count", {})
 
@@ -196,7 +196,7 @@ def test_what_is_too_long_is_refused_unread(path: Path) -> None:
 
 def test_neither_messages_nor_keys_are_in_the_log_of_the_server(path: Path, tmp_path: Path) -> None:
     canary = "canary-in-the-coal-mine"
-    with Recollect.open(path, embedder="none", worker="off") as memory:
+    with Mind.open(path, embedder="none", worker="off") as memory:
         memory.add_user("ana")
         key = memory.create_key("ana", access="write").text
 
@@ -208,7 +208,7 @@ def test_neither_messages_nor_keys_are_in_the_log_of_the_server(path: Path, tmp_
             with pytest.raises(MCPError):
                 await client.call_tool(canary, {})
             with pytest.raises(MCPError):
-                await client.read_resource(f"recollect://memory/{canary}")
+                await client.read_resource(f"bearinmind://memory/{canary}")
 
     with served(path, tmp_path / "log") as server:
         finished(ask(server.url))
@@ -248,8 +248,8 @@ def test_a_secret_is_in_no_answer_but_that_of_secret_get(server: Serving) -> Non
                 await client.call_tool("memory_timeline", {"around": id_}),
                 await client.call_tool("memory_get", {"id": secret}),
                 await client.call_tool("memory_store", {"content": "x", "tags": [secret]}),
-                await client.read_resource("recollect://brief"),
-                await client.read_resource(f"recollect://memory/{id_}"),
+                await client.read_resource("bearinmind://brief"),
+                await client.read_resource(f"bearinmind://memory/{id_}"),
                 await client.get_prompt("recall", {"topic": "deploy token"}),
             ]
             return said, await answer(client, "secret_get", id=id_)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from bearinmind.config import Settings
+from bearinmind.surfaces.mcp import counting, tools
+from bearinmind.surfaces.mcp.tools import BY_TOOL
 from http_server import serving
 from mcp_clients import environment
-from recollect.config import Settings
-from recollect.interfaces.mcp import counting, tools
-from recollect.interfaces.mcp.tools import BY_TOOL
 
 PLACE = Path(__file__).parents[2] / ".cache/inspector/node_modules"
 
@@ -67,7 +67,7 @@ def over_http(url: str, *more: object) -> list[object]:
 def over_stdio(store: Path) -> list[object]:
     settings = {**environment(), "HOME": os.environ["HOME"]}
     given = [part for name, value in settings.items() for part in ("-e", f"{name}={value}")]
-    return [*given, "--", sys.executable, "-m", "recollect", "--store", store, "mcp"]
+    return [*given, "--", sys.executable, "-m", "bearinmind", "--store", store, "mcp"]
 
 
 def test_the_inspector_finds_nothing_wrong_with_the_tools(path: Path) -> None:
@@ -100,8 +100,8 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
             return found["structuredContent"]
 
         one = call("memory_store", content="Ana is on call.", tags='["ops"]')["id"]
-        secret = server.recollect.for_user("ana").store("The code is 4711.", sensitive=True)
-        other = server.recollect.for_user("ana").store("Ben is on holiday.").memory.id
+        secret = server.bearinmind.for_user("ana").store("The code is 4711.", sensitive=True)
+        other = server.bearinmind.for_user("ana").store("Ben is on holiday.").memory.id
         assert call("memory_recall", query="who is on call")["memories"][0]["id"] == one
         assert len(call("memory_list", limit=2)["memories"]) == 2
         assert call("memory_get", id=one)["content"] == "Ana is on call."
@@ -124,7 +124,7 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
 def test_the_inspector_reads_resources_and_prompts(path: Path) -> None:
     with serving(path) as server:
         target = over_http(server.url)
-        read = inspect(target, "resources/read", "--uri", "recollect://brief")
+        read = inspect(target, "resources/read", "--uri", "bearinmind://brief")
         offered = inspect(target, "prompts/list")
 
     assert read["contents"][0]["text"] == "Nothing is stored yet."

@@ -1,4 +1,4 @@
-"""`recollect migrate-store` moves a store, says what it did, and refuses what it must."""
+"""`bearinmind migrate-store` moves a store, says what it did, and refuses what it must."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import StoreUnfinished
-from recollect.store.choose import Access, open_store
-from recollect.store.moving.move import begun
-from recollect.store.moving.opening import opened_source, opened_target
-from recollect.store_name import store_name
+from bearinmind.errors import StoreUnfinished
+from bearinmind.store.choose import Access, open_store
+from bearinmind.store.moving.move import begun
+from bearinmind.store.moving.opening import opened_source, opened_target
+from bearinmind.store_name import store_name
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")

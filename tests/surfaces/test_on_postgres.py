@@ -10,9 +10,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from bearinmind.store.postgres.embedded import EmbeddedServer
+from bearinmind.store_name import store_name
 from bench_sets import small_set
-from recollect.store.postgres.embedded import EmbeddedServer
-from recollect.store_name import store_name
 
 Run = Callable[..., Any]
 SECRET = "the wifi password of the Kingfisher room is kelp9salt"  # noqa: S105  made up
@@ -32,7 +32,7 @@ def place(kind: str, tmp_path: Path, migrated_database: Callable[[], str]) -> Pa
 @pytest.fixture(autouse=True)
 def by_few_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder that takes no time to load."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
 
 
 def ids_of(answer: Any) -> list[str]:
@@ -125,7 +125,7 @@ def test_work_is_done_told_and_done_again_by_another_model(
     assert run("work", "--status", "--json").json["worker_running"] is False
     assert run("work").code == 0
     assert run("stats", "--json").json["embedded"] == 2
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "minilm")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "minilm")
     assert run("reembed").code == 0
     assert len(run("reembed", "--status", "--json").json["spaces"]) == 2
     assert "Removed 2 embeddings" in run("reembed", "--drop-old").out
@@ -152,7 +152,7 @@ def test_doctor_and_stats_tell_where_it_is_how_large_and_on_what(
 def test_what_is_asked_is_kept_on_this_machine(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_CAPTURE_QUERIES", "true")
+    monkeypatch.setenv("BEARINMIND_CAPTURE_QUERIES", "true")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     remember("Tea is at four.")
     run("recall", "when is tea?")
@@ -181,7 +181,7 @@ def test_a_benchmark_runs_in_a_database_of_its_own(
     assert ids_of(run("recall", "benchmark", "--json").json) == [id_]
     with psycopg.connect(place) as connection:
         left = connection.execute(
-            "SELECT 1 FROM pg_database WHERE starts_with(datname, 'recollect_scratch_')"
+            "SELECT 1 FROM pg_database WHERE starts_with(datname, 'bearinmind_scratch_')"
         )
         assert left.fetchall() == []
 

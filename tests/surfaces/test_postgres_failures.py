@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from recollect.store_name import store_name
+from bearinmind.store_name import store_name
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
@@ -126,8 +126,8 @@ def test_the_password_of_a_store_is_never_shown(
 def test_the_background_worker_gets_the_password_where_nobody_else_reads_it(
     run: Run, remember: Run, allowed: Role, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_WORKER", "auto")
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_WORKER", "auto")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
     url, shown = allowed.url, str(store_name(allowed.url))
     try:
         remember("Something.", store=url)

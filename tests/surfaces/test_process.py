@@ -34,7 +34,7 @@ def test_content_is_read_from_a_real_pipe(command: list[str], place: Path) -> No
 
 
 def test_the_installed_command_is_the_same_program(place: Path) -> None:
-    script = Path(sys.executable).with_name("recollect")
+    script = Path(sys.executable).with_name("bearinmind")
 
     ran = _process([str(script)], "--store", place, "list")
 
@@ -113,9 +113,9 @@ def test_a_purge_asks_the_person_at_the_terminal(
 
 def test_debug_shows_where_an_internal_error_happened(place: Path) -> None:
     program = (
-        "from recollect.app import Recollect\n"
-        "from recollect.interfaces.cli import main\n"
-        "Recollect.stats = lambda self: 1 / 0\n"
+        "from bearinmind.app import Mind\n"
+        "from bearinmind.surfaces.cli import main\n"
+        "Bear in Mind.stats = lambda self: 1 / 0\n"
         "main()\n"
     )
     command = [sys.executable, "-c", program]
@@ -136,19 +136,21 @@ def test_shells_complete_categories_and_words_of_a_vocabulary(
     config.write_text('categories = ["facts", "recipes"]')
 
     def complete(line: str, **more: str) -> list[str]:
-        asking = {"_TYPER_COMPLETE_ARGS": line, "_RECOLLECT_COMPLETE": "complete_zsh"}
-        script = str(Path(sys.executable).with_name("recollect"))
+        asking = {"_TYPER_COMPLETE_ARGS": line, "_BEARINMIND_COMPLETE": "complete_zsh"}
+        script = str(Path(sys.executable).with_name("bearinmind"))
         shown = _process([script], env=os.environ | asking | more).stdout.decode()
         return [word for word in ("facts", "recipes", "supersedes", "superseded") if word in shown]
 
-    assert complete("recollect store x --category re", RECOLLECT_CONFIG=str(config)) == ["recipes"]
-    assert complete("recollect list --state s") == ["superseded"]
-    assert complete("recollect link a s") == ["supersedes"]
+    assert complete("bearinmind store x --category re", BEARINMIND_CONFIG=str(config)) == [
+        "recipes"
+    ]
+    assert complete("bearinmind list --state s") == ["superseded"]
+    assert complete("bearinmind link a s") == ["supersedes"]
 
 
 def test_json_needs_no_rich(command: list[str], place: Path) -> None:
     program = (
-        "import sys; from recollect.interfaces.cli import app\n"
+        "import sys; from bearinmind.surfaces.cli import app\n"
         "try: app()\n"
         "finally: print('rich.console' in sys.modules, file=sys.stderr)\n"
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from recollect.recall.lexical import LexicalLeg
-from recollect.types import Query
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.types import Query
 
 Run = Callable[..., Any]
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.bench.compare import Comparison, compare
+from bearinmind.bench.report import render
+from bearinmind.bench.results import QueryRow, Result
 from bench_sets import measure, small_set
 from made_up_runs import made_comparison, made_result, made_rows
-from recollect.bench.compare import Comparison, compare
-from recollect.bench.report import render
-from recollect.bench.results import QueryRow, Result
 from webdriver import FAINT, Browser, browser
 from witness import witnessing
 

@@ -18,9 +18,9 @@ QUERY = "the walrus sings"
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[RerankServer]:
     """A reranker that the settings name."""
     with running() as server:
-        monkeypatch.setenv("RECOLLECT_RERANKER", "tei")
-        monkeypatch.setenv("RECOLLECT_RERANKER_URL", server.url)
-        monkeypatch.setenv("RECOLLECT_RERANK_SECONDS", "30")
+        monkeypatch.setenv("BEARINMIND_RERANKER", "tei")
+        monkeypatch.setenv("BEARINMIND_RERANKER_URL", server.url)
+        monkeypatch.setenv("BEARINMIND_RERANK_SECONDS", "30")
         yield server
 
 
@@ -87,7 +87,7 @@ def test_a_failing_reranker_is_said_and_the_answer_still_comes(
 def test_a_reranker_that_is_wrongly_set_is_an_error_with_the_remedy(
     run: Run, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_RERANKER", "tei")
+    monkeypatch.setenv("BEARINMIND_RERANKER", "tei")
 
     ran = run("recall", QUERY, "--json")
 
@@ -96,7 +96,7 @@ def test_a_reranker_that_is_wrongly_set_is_an_error_with_the_remedy(
 
 
 def test_the_key_of_a_reranker_is_never_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_RERANKER_KEY", "sk-very-secret-123")
+    monkeypatch.setenv("BEARINMIND_RERANKER_KEY", "sk-very-secret-123")
 
     shown = run("config").out + run("config", "--json").out
 

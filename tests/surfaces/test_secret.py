@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.vault.keys import Key, Keyring
+from bearinmind.vault.keys import Key, Keyring
 
 Run = Callable[..., Any]
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
@@ -17,7 +17,7 @@ SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
 
 @pytest.fixture
 def key_file(at_home: Path) -> Path:
-    return at_home / "data" / "recollect" / "vault.keys"
+    return at_home / "data" / "bearinmind" / "vault.keys"
 
 
 def lines_of(file: Path) -> list[Any]:
@@ -30,7 +30,7 @@ def lines_of(file: Path) -> list[Any]:
 def test_a_found_secret_is_said_once_with_where_the_key_is(run: Run, key_file: Path) -> None:
     first = run("store", SECRET)
     assert first.code == 0
-    assert "[sensitive: password; recollect secret get " in first.out
+    assert "[sensitive: password; bearinmind secret get " in first.out
     assert "A secret was found" in first.err
     assert f"was made in {key_file}" in first.err
     assert "kelp9salt" not in first.out + first.err
@@ -53,7 +53,7 @@ def test_secret_get_prints_it_as_it_is(run: Run, remember: Callable[..., str]) -
 
 def test_list_get_and_recall_show_the_placeholder(run: Run, remember: Callable[..., str]) -> None:
     id_ = remember(SECRET, "--keyword", "router")
-    placeholder = f"[sensitive: password; recollect secret get {id_}]"
+    placeholder = f"[sensitive: password; bearinmind secret get {id_}]"
     for command in (["list"], ["get", id_, "--versions"], ["recall", "router", "--trace"]):
         for options in ([], ["--json"]):
             ran = run(*command, *options)
@@ -148,7 +148,7 @@ def test_a_new_key_can_be_printed_to_be_kept_elsewhere(
     run: Run, monkeypatch: pytest.MonkeyPatch, key_file: Path
 ) -> None:
     key = run("secret", "key", "--new").out.strip()
-    monkeypatch.setenv("RECOLLECT_VAULT_KEY", key)
+    monkeypatch.setenv("BEARINMIND_VAULT_KEY", key)
     id_ = run("store", SECRET, "--json").json["memory"]["id"]
     assert run("secret", "get", id_).out == f"{SECRET}\n"
     assert not key_file.exists()
@@ -276,7 +276,7 @@ def test_the_id_made_for_a_sensitive_record_tells_nothing_about_it(
     file.write_text(json.dumps({"content": "the PIN is 4821"}) + "\n")
     ids = set()
     for name in "ab":
-        monkeypatch.setenv("RECOLLECT_VAULT_KEY", Key.new().text)
+        monkeypatch.setenv("BEARINMIND_VAULT_KEY", Key.new().text)
         run("import", file, store=tmp_path / name)
         [memory] = run("list", "--json", store=tmp_path / name).json["memories"]
         ids.add(memory["id"])

@@ -1,4 +1,4 @@
-"""`recollect share`: what the command line shares, shows and takes back."""
+"""`bearinmind share`: what the command line shares, shows and takes back."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from bearinmind import errors
 from clients import KINDS, client_of
 from http_server import Serving, serving
 from mcp_clients import answer, finished, over_http
-from recollect import errors
 
 Run = Callable[..., Any]
 Remember = Callable[..., str]
@@ -108,7 +108,7 @@ def server(tmp_path: Path) -> Iterator[Serving]:
 
 @pytest.fixture
 def given(server: Serving) -> Made:
-    ada, grace = (server.recollect.for_user(user) for user in ("ada", "grace"))
+    ada, grace = (server.bearinmind.for_user(user) for user in ("ada", "grace"))
     shared = ada.store("walruses eat fish", tags=["zoo"]).memory.id
     server.key("grace")
     ada.share_tag("zoo", "grace")
@@ -119,7 +119,7 @@ def given(server: Serving) -> Made:
 def test_a_client_has_the_lists_and_counts_of_a_memory_in_hand(
     server: Serving, given: Made, kind: str
 ) -> None:
-    in_hand = server.recollect.for_user("grace")
+    in_hand = server.bearinmind.for_user("grace")
     with client_of(kind, server.url, server.key("grace")) as grace:
         for owner in (None, "me", "others", "ada", "nobody"):
             assert [*grace.list(owner=owner)] == [*in_hand.list(owner=owner)]

@@ -100,4 +100,4 @@ def test_memories_belong_to_a_user(run: Run, remember: Run) -> None:
 def test_the_store_is_made_where_the_settings_say(run: Run, at_home: Path) -> None:
     assert run("store", "At home.", store=None).code == 0
 
-    assert (at_home / "data" / "recollect" / "memories.db").exists()
+    assert (at_home / "data" / "bearinmind" / "memories.db").exists()

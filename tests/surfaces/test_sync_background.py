@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from bearinmind import Mind
+from bearinmind.surfaces.syncing import connecting
+from bearinmind.surfaces.syncing.background import held, lock_of
 from faulty_server import faulty, hangs_up
 from http_server import Serving, serving, wait_until
-from recollect import Recollect
-from recollect.interfaces.syncing import connecting
-from recollect.interfaces.syncing.background import held, lock_of
 
 OFTEN = 0.05  # seconds
 
@@ -33,20 +33,20 @@ def server(tmp_path: Path) -> Iterator[Serving]:
         yield running
 
 
-def machine(store: Path, server: Serving, **settings: Any) -> Recollect:
+def machine(store: Path, server: Serving, **settings: Any) -> Mind:
     """A machine that is connected, as a program has it open."""
     return connected(store, server.url, server.key("ada"), **settings)
 
 
-def connected(store: Path, url: str, key: str, **settings: Any) -> Recollect:
+def connected(store: Path, url: str, key: str, **settings: Any) -> Mind:
     chosen = {"user": "ada", "embedder": "none", "worker": "auto", "sync_seconds": OFTEN}
-    opened = Recollect.open(store, **chosen | {"sync_key": key} | settings)
+    opened = Mind.open(store, **chosen | {"sync_key": key} | settings)
     connecting.connect(opened, url, opened.settings.sync_key)
     return opened
 
 
 def threads() -> set[threading.Thread]:
-    return {each for each in threading.enumerate() if each.name == "recollect-sync"}
+    return {each for each in threading.enumerate() if each.name == "bearinmind-sync"}
 
 
 def test_what_one_machine_stores_the_other_one_has_soon(server: Serving, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_server_that_is_away_holds_nothing_up_and_gets_everything_later(
         ]
         assert laptop.sync_status().waits == 1
         between.always = None
-        wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
+        wait_until(lambda: server.bearinmind.for_user("ada").stats().live == 1)
         wait_until(lambda: laptop.sync_status().peer.pull_error is None)
 
 
@@ -128,18 +128,18 @@ def test_a_command_that_stays_keeps_its_store_in_step(
     with machine(store, server, sync_seconds=0) as laptop:
         laptop.store("the walrus eats fish")
     environment = {
-        "RECOLLECT_EMBEDDER": "none",
-        "RECOLLECT_SYNC_SECONDS": str(OFTEN),
-        "RECOLLECT_SYNC_KEY": server.key("ada"),
+        "BEARINMIND_EMBEDDER": "none",
+        "BEARINMIND_SYNC_SECONDS": str(OFTEN),
+        "BEARINMIND_SYNC_KEY": server.key("ada"),
     }
     worker = subprocess.Popen(
-        [sys.executable, "-m", "recollect", "--store", store, "--user", "ada", *command.split()],
+        [sys.executable, "-m", "bearinmind", "--store", store, "--user", "ada", *command.split()],
         env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_until(lambda: server.recollect.for_user("ada").stats().live == 1)
+        wait_until(lambda: server.bearinmind.for_user("ada").stats().live == 1)
         worker.send_signal(signal.SIGINT)
         assert worker.wait(60) == 130  # interrupted, as it was told
     finally:
@@ -163,7 +163,7 @@ def test_a_replica_recalls_with_every_leg_while_its_server_is_down(tmp_path: Pat
             _sync(desktop)
             key, url = server.key("ada"), server.url
     del server
-    with Recollect.open(
+    with Mind.open(
         tmp_path / "desktop.db", user="ada", worker="off", sync_key=key, **said
     ) as desktop:
         desktop.wait_for_work()
@@ -185,7 +185,7 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
     ):
         walrus = laptop.store("the walrus eats fish").memory.id
         _sync(laptop)
-        server.recollect.wait_for_work()
+        server.bearinmind.wait_for_work()
         desktop.store("the seal eats squid", wait=True)
         _sync(desktop)
         status = desktop.work_status()
@@ -197,13 +197,13 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
         assert "dense" in first.placings
 
 
-def _sync(app: Recollect) -> None:
+def _sync(app: Mind) -> None:
     with connecting.server_of(app) as server:
         report = app.sync_with(server)
     assert not report.failed
 
 
-def _failed(app: Recollect, url: str) -> str:
+def _failed(app: Mind, url: str) -> str:
     with connecting.server_of(app) as server:
         assert server.url == url
         error = app.sync_with(server).pull_error

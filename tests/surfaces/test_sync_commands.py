@@ -1,4 +1,4 @@
-"""`recollect sync`: two machines and a server, each with a file of its own."""
+"""`bearinmind sync`: two machines and a server, each with a file of its own."""
 
 from __future__ import annotations
 
@@ -97,10 +97,10 @@ def test_a_secret_arrives_sealed_and_opens_with_the_key_of_its_owner(
     desktop("sync")
 
     assert desktop("secret", "get", id_).out == "the safe opens with 7391\n"  # the same key file
-    served = Path(str(server.recollect.settings.store))
+    served = Path(str(server.bearinmind.settings.store))
     stored = b"".join(path.read_bytes() for path in served.parent.glob("served.db*"))
     assert b"7391" not in stored
-    assert server.recollect.for_user("ada").get(id_).sensitive
+    assert server.bearinmind.for_user("ada").get(id_).sensitive
 
 
 @pytest.mark.usefixtures("connected")
@@ -132,7 +132,7 @@ def test_what_a_server_refuses_stays_and_its_reason_is_told(
 
     assert done.code == 0
     assert "sent 1." in done.out
-    assert "Not synced: 1 change. `recollect sync status` says why." in done.out
+    assert "Not synced: 1 change. `bearinmind sync status` says why." in done.out
     [listed] = status["listed"]
     assert listed["name"] == [long]
     assert "20" in listed["reason"]
@@ -229,7 +229,7 @@ def test_a_server_that_is_away_costs_nothing_but_time(tmp_path: Path, laptop: Ma
     with serving(tmp_path / "served.db", server_port=port) as server:
         done = laptop("sync", "--json").json
         assert (done["pushed"], done["pull_error"], done["push_error"]) == (1, None, None)
-        assert server.recollect.for_user("ada").stats().live == 1
+        assert server.bearinmind.for_user("ada").stats().live == 1
     peer = laptop("sync", "status", "--json").json["peer"]
     assert (peer["pull_error"], peer["push_error"]) == (None, None)
 
@@ -262,12 +262,12 @@ def test_the_key_is_kept_where_only_its_owner_reads_it(
 def test_the_key_may_come_from_a_setting_and_is_not_kept_then(
     server: Serving, laptop: Machine, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_SYNC_KEY", server.key("ada"))
+    monkeypatch.setenv("BEARINMIND_SYNC_KEY", server.key("ada"))
     assert laptop("sync", "connect", server.url).code == 0
     assert laptop("sync").code == 0
     assert [*state.rglob("*.key")] == []
 
-    monkeypatch.delenv("RECOLLECT_SYNC_KEY")
+    monkeypatch.delenv("BEARINMIND_SYNC_KEY")
     assert not laptop("sync", "status", "--json").json["has_key"]
     assert (laptop("sync", "--json").code, laptop("sync").code) == (6, 6)
     assert "no key" in laptop("doctor").out
@@ -281,7 +281,7 @@ def test_a_server_that_knows_us_by_another_name_is_not_connected(
     assert done.code == 2
     assert "'ada'" in done.error["message"]
     assert "'local'" in done.error["message"]
-    assert "recollect export - | recollect --user ada import -" in done.error["hint"]
+    assert "bearinmind export - | bearinmind --user ada import -" in done.error["hint"]
     assert run("sync", "status", "--json").error["code"] == "peer_not_found"
 
 
@@ -328,7 +328,7 @@ def test_who_disconnects_keeps_the_memories_and_loses_the_key(
     assert [*state.rglob("*.key")] == []
     assert len(laptop.contents()) == 2
     assert laptop("sync").code == 3
-    assert server.recollect.for_user("ada").stats().live == 1
+    assert server.bearinmind.for_user("ada").stats().live == 1
 
 
 def test_a_server_that_was_restored_numbers_its_changes_anew_for_every_user(
@@ -337,13 +337,13 @@ def test_a_server_that_was_restored_numbers_its_changes_anew_for_every_user(
     laptop("sync", "connect", server.url, "--key-file", "-", stdin=server.key("ada"))
     laptop.stored("the walrus eats fish")
     laptop("sync")
-    before = server.recollect.for_user("ada").sync_server().pull("", 0, 1).epoch
+    before = server.bearinmind.for_user("ada").sync_server().pull("", 0, 1).epoch
     done = run("sync", "renumber", "--json", store=tmp_path / "served.db")
 
     assert (done.code, "ada" in done.json["users"]) == (0, True)
-    assert server.recollect.for_user("ada").sync_server().pull("", 0, 1).epoch != before
+    assert server.bearinmind.for_user("ada").sync_server().pull("", 0, 1).epoch != before
     assert laptop("sync").code == 0
-    assert server.recollect.for_user("ada").stats().live == 1
+    assert server.bearinmind.for_user("ada").stats().live == 1
 
 
 def test_an_option_before_a_command_is_not_lost(laptop: Machine) -> None:

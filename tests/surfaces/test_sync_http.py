@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
-from http_server import Serving, serving
-from recollect import ids
-from recollect.changes import Refused, Stale, Taken, memory_subject
-from recollect.errors import (
+from bearinmind import ids
+from bearinmind.changes import Refused, Stale, Taken, memory_subject
+from bearinmind.errors import (
     ContentTooLong,
     FeedRestarted,
     InvalidChange,
@@ -26,14 +24,16 @@ from recollect.errors import (
     ServerFailure,
     ServerUnreachable,
 )
-from recollect.interfaces.http import examples
-from recollect.interfaces.syncing import telling
-from recollect.interfaces.syncing.asked import SYNC_VERBS
-from recollect.interfaces.syncing.http_transport import HttpSyncServer
-from recollect.interfaces.verbs.table import Verb
-from recollect.protocols import Gone, History
-from recollect.sync.transport import Operation, Pulled
-from recollect.types import Memory, Provenance, UserId
+from bearinmind.protocols import Gone, History
+from bearinmind.surfaces.http import examples
+from bearinmind.surfaces.syncing import telling
+from bearinmind.surfaces.syncing.asked import SYNC_VERBS
+from bearinmind.surfaces.syncing.http_transport import HttpSyncServer
+from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.sync.transport import Operation, Pulled
+from bearinmind.types import Memory, Provenance, UserId
+from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
+from http_server import Serving, serving
 
 ADA = UserId("ada")
 PATH = "/api/v1/sync/changes"
@@ -105,7 +105,7 @@ def test_what_is_pushed_twice_happens_once(server: Serving, ada: HttpSyncServer)
     assert isinstance(first, Taken)
     assert again == Stale(first.number)
     id_ = asked.subject.parts[0]
-    assert len(server.recollect.for_user("ada").versions(id_)) == 1
+    assert len(server.bearinmind.for_user("ada").versions(id_)) == 1
 
 
 def test_what_a_server_refuses_comes_with_its_error(server: Serving, ada: HttpSyncServer) -> None:
@@ -118,7 +118,7 @@ def test_what_a_server_refuses_comes_with_its_error(server: Serving, ada: HttpSy
     assert isinstance(refused.error, ContentTooLong)
     assert "1,400" in refused.error.message
     assert isinstance(taken, Taken)
-    kept = server.recollect.for_user("ada").get(good.subject.parts[0])
+    kept = server.bearinmind.for_user("ada").get(good.subject.parts[0])
     assert isinstance(good.state, History)
     assert kept == good.state.versions[0]
 
@@ -135,13 +135,13 @@ def test_more_than_a_request_may_hold_is_sent_in_several(
     server: Serving, ada: HttpSyncServer
 ) -> None:
     epoch = ada.pull("", 0, 10).epoch
-    before = server.recollect.for_user("ada").stats().live
+    before = server.bearinmind.for_user("ada").stats().live
     asked = [operation(f"walrus {n}: {'fish ' * 200}".strip()) for n in range(30)]
 
     verdicts = ada.push(epoch, asked)
 
     assert [type(each) for each in verdicts] == [Taken] * 30
-    assert server.recollect.for_user("ada").stats().live == before + 30
+    assert server.bearinmind.for_user("ada").stats().live == before + 30
 
 
 def test_an_operation_that_is_too_large_is_refused_and_the_others_go_on(
@@ -158,14 +158,14 @@ def test_an_operation_that_is_too_large_is_refused_and_the_others_go_on(
 
 
 def test_a_key_of_somebody_else_sends_and_takes_nothing(server: Serving) -> None:
-    before = server.recollect.for_user("grace").stats()
+    before = server.bearinmind.for_user("grace").stats()
     with replica(server.url, server.key("grace")) as grace:
         with pytest.raises(InvalidUser, match=r"'grace'.*'ada'") as raised:
             grace.pull("", 0, 10)
         with pytest.raises(InvalidUser):
             grace.push("", [operation()])
-    assert "recollect --user grace import -" in raised.value.hint
-    assert server.recollect.for_user("grace").stats() == before
+    assert "bearinmind --user grace import -" in raised.value.hint
+    assert server.bearinmind.for_user("grace").stats() == before
 
 
 def test_nobody_sees_or_changes_what_is_another_users(server: Serving, ada: HttpSyncServer) -> None:
@@ -179,7 +179,7 @@ def test_nobody_sees_or_changes_what_is_another_users(server: Serving, ada: Http
         grace.push(first.epoch, [asked._replace(state=Gone())])
 
     assert first.changes == ()
-    kept = server.recollect.for_user("ada").get(asked.subject.parts[0])
+    kept = server.bearinmind.for_user("ada").get(asked.subject.parts[0])
     assert kept == asked.state.versions[0]
 
 
@@ -262,7 +262,7 @@ def test_a_push_whose_answer_is_lost_is_sent_again_and_happens_once(
         [verdict] = ada.push(epoch, [asked])
 
     assert isinstance(verdict, Taken if behaviour is hangs_up else Stale)
-    assert len(server.recollect.for_user("ada").versions(asked.subject.parts[0])) == 1
+    assert len(server.bearinmind.for_user("ada").versions(asked.subject.parts[0])) == 1
 
 
 def test_neither_an_error_nor_a_repr_tells_the_key(server: Serving) -> None:

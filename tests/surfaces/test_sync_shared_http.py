@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.errors import InvalidChange, InvalidUser, NotAuthenticated
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.surfaces.syncing.http_transport import HttpSyncServer
+from bearinmind.types import MemoryId, Right, UserId
 from faulty_server import faulty, refuses
 from http_server import Serving, serving
 from made_up_embedders import WordEmbedder
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.errors import InvalidChange, InvalidUser, NotAuthenticated
-from recollect.interfaces.syncing.http_transport import HttpSyncServer
-from recollect.store.sqlite import SqliteStore
-from recollect.types import MemoryId, Right, UserId
 
 ADA, BOB = UserId("ada"), UserId("bob")
 PATH = "/api/v1/sync/shared"
@@ -40,7 +40,7 @@ def ada(server: Serving) -> Iterator[HttpSyncServer]:
 
 
 def test_a_page_and_its_memories_are_told_as_they_are(server: Serving, ada: HttpSyncServer) -> None:
-    bob = server.recollect.for_user("bob")
+    bob = server.bearinmind.for_user("bob")
     kept = bob.store("the walrus eats clams", tags=["zoo"]).memory
     hidden = bob.store("the narwhal is Bob's").memory
     bob.share(kept.id, "ada", "write")
@@ -93,14 +93,14 @@ def test_a_name_that_nobody_can_have_is_not_taken(owner: str) -> None:
 
 
 def test_a_machine_gets_what_is_shared_and_finds_it(server: Serving, tmp_path: Path) -> None:
-    carl = server.recollect.for_user("carl")
+    carl = server.bearinmind.for_user("carl")
     kept = carl.store("the penguin eats krill").memory
     server.key("dora")
     carl.share(kept.id, "dora")
     settings = Settings.model_validate({"user": "dora", "embedder": "none"})
     embedders = Embedders.among(WordEmbedder())
     with (
-        Recollect(SqliteStore(tmp_path / "laptop.db"), settings, embedders=embedders) as laptop,
+        Mind(SqliteStore(tmp_path / "laptop.db"), settings, embedders=embedders) as laptop,
         HttpSyncServer(server.url, server.key("dora"), UserId("dora"), timeout=20) as reached,
     ):
         laptop.connect_peer(reached.url, "dora")

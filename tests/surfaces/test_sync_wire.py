@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from recollect import errors, ids
-from recollect.changes import (
+from bearinmind import errors, ids
+from bearinmind.changes import (
     LinkState,
     Refused,
     ShareState,
@@ -25,14 +25,14 @@ from recollect.changes import (
     memory_subject,
     share_subject,
 )
-from recollect.errors import InvalidChange
-from recollect.interfaces.client.problems import kind_of
-from recollect.interfaces.http import examples
-from recollect.interfaces.syncing import reading, telling
-from recollect.interfaces.syncing.wire import PullAnswer, PushAnswer, PushRequest, SyncOperation
-from recollect.protocols import Gone, History, Sealed, SubjectState
-from recollect.sync.transport import Arrived, Operation, Pulled
-from recollect.types import (
+from bearinmind.errors import InvalidChange
+from bearinmind.protocols import Gone, History, Sealed, SubjectState
+from bearinmind.surfaces.client.problems import kind_of
+from bearinmind.surfaces.http import examples
+from bearinmind.surfaces.syncing import reading, telling
+from bearinmind.surfaces.syncing.wire import PullAnswer, PushAnswer, PushRequest, SyncOperation
+from bearinmind.sync.transport import Arrived, Operation, Pulled
+from bearinmind.types import (
     Link,
     LinkKind,
     Memory,
@@ -283,7 +283,7 @@ def test_a_secret_that_was_sealed_for_somebody_else_is_refused_with_the_remedy()
 
     with pytest.raises(InvalidChange, match="sealed for 'grace', not for 'ada'") as raised:
         read(asked)
-    assert "recollect export" in raised.value.hint
+    assert "bearinmind export" in raised.value.hint
 
 
 def test_bytes_that_are_not_in_base64_are_named() -> None:

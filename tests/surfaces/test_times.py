@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.errors import InvalidTime
-from recollect.interfaces import times
+from bearinmind.errors import InvalidTime
+from bearinmind.surfaces import times
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

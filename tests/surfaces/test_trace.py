@@ -14,8 +14,8 @@ Run = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def _hashed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder that needs no model, and no third leg."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
-    monkeypatch.setenv("RECOLLECT_LEG_WEIGHTS", "{graph = 0}")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_LEG_WEIGHTS", "{graph = 0}")
 
 
 @pytest.fixture
@@ -110,10 +110,10 @@ def test_the_doctor_warns_of_settings_that_lock_memories_out(
 ) -> None:
     assert "no setting locks a leg or a memory out" in run("doctor").out
 
-    monkeypatch.setenv("RECOLLECT_FUSION", "rrf")
-    monkeypatch.setenv("RECOLLECT_LEG_WEIGHTS", "{dense = 0.35}")
-    monkeypatch.setenv("RECOLLECT_DECAY_DAYS", "{facts = 7}")
-    monkeypatch.setenv("RECOLLECT_LEAST_CONFIDENCE", "0.95")
+    monkeypatch.setenv("BEARINMIND_FUSION", "rrf")
+    monkeypatch.setenv("BEARINMIND_LEG_WEIGHTS", "{dense = 0.35}")
+    monkeypatch.setenv("BEARINMIND_DECAY_DAYS", "{facts = 7}")
+    monkeypatch.setenv("BEARINMIND_LEAST_CONFIDENCE", "0.95")
     ran = run("doctor", "--json")
 
     assert ran.code == 5

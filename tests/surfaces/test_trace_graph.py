@@ -104,7 +104,7 @@ def test_three_legs_fit_a_hundred_columns(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
     for content in (LABELS, GANNET, "Ilse Navrat sits in room four."):
         remember(content)
     assert run("work").code == 0

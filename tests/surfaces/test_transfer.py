@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from recollect.interfaces import lines, transfer
+from bearinmind.surfaces import lines, transfer
 
 Run = Callable[..., Any]
 
@@ -47,7 +47,7 @@ def rich_store(run: Run, remember: Run) -> None:
 def test_an_export_has_a_header_memories_and_links(run: Run, rich_store: None) -> None:
     records = [json.loads(line) for line in run("export").out.splitlines()]
 
-    assert records[0]["record"] == "recollect-export"
+    assert records[0]["record"] == "bearinmind-export"
     assert records[0]["format"] == 1
     assert records[0]["memories"] == 7
     assert [record["record"] for record in records[1:]] == ["memory"] * 7 + ["link"] * 6
@@ -180,7 +180,7 @@ BAD_LINES: list[tuple[bytes, str]] = [
     (b'{"content": "a", "version": 99999999999999999999}', "invalid_record"),
     (b'{"content": "a", "earlier": [{"content": "b", "version": 1}]}', "invalid_record"),
     (b'{"record": "link"}', "invalid_record"),
-    (b'{"record": "recollect-export"}', "invalid_record"),
+    (b'{"record": "bearinmind-export"}', "invalid_record"),
 ]
 
 
@@ -235,7 +235,7 @@ def test_bad_links_are_named(run: Run, remember: Run, tmp_path: Path) -> None:
 
 
 def test_an_export_of_a_newer_release_is_refused(run: Run, tmp_path: Path) -> None:
-    header = {"record": "recollect-export", "format": 2}
+    header = {"record": "bearinmind-export", "format": 2}
     file = _jsonl(tmp_path / "new.jsonl", header, {"record": "memory", "content": "x"})
 
     ran = run("import", file)
@@ -285,7 +285,7 @@ def test_pages_and_batches_lose_nothing(
 def test_long_transfers_say_how_far_they_are(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.interfaces.progress._EVERY", 5)
+    monkeypatch.setattr("bearinmind.surfaces.progress._EVERY", 5)
     monkeypatch.setattr(transfer, "BATCH", 2)
     file = _jsonl(tmp_path / "ten.jsonl", *({"content": f"Number {n}."} for n in range(10)))
 

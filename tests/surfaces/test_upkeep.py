@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from recollect.config import Settings
+from bearinmind.config import Settings
 
 Run = Callable[..., Any]
 
@@ -17,10 +17,10 @@ Run = Callable[..., Any]
 def test_config_shows_every_setting_and_its_origin(
     run: Run, place: Path, at_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = at_home / "config" / "recollect" / "config.toml"
+    file = at_home / "config" / "bearinmind" / "config.toml"
     file.parent.mkdir(parents=True)
     file.write_text('limit = 7\ncategories = ["facts", "recipes"]\n[decay_days]\nfacts = 30\n')
-    monkeypatch.setenv("RECOLLECT_POOL", "70")
+    monkeypatch.setenv("BEARINMIND_POOL", "70")
 
     human = run("config").out
     answer = run("config", "--json").json
@@ -42,7 +42,7 @@ def test_config_shows_every_setting_and_its_origin(
 def test_config_names_the_file_it_looked_for(run: Run, at_home: Path) -> None:
     out = run("config").out
 
-    assert f"{at_home / 'config' / 'recollect' / 'config.toml'} (not there)" in out
+    assert f"{at_home / 'config' / 'bearinmind' / 'config.toml'} (not there)" in out
 
 
 def test_a_configuration_file_may_be_named(
@@ -52,7 +52,7 @@ def test_a_configuration_file_may_be_named(
     file.write_text("content_limit = 5")
 
     assert run("--config", file, "store", "longer").code == 2
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
+    monkeypatch.setenv("BEARINMIND_CONFIG", str(file))
     assert run("store", "longer").code == 2
     assert run("config", "--json").json["file"]["path"] == str(file)
 
@@ -96,12 +96,12 @@ def test_doctor_names_the_damage_and_the_remedy(run: Run, remember: Run, place: 
     assert human.code == machine.code == 5
     [bad] = [check for check in json.loads(machine.out)["checks"] if not check["good"]]
     assert bad["name"] == "index"
-    assert "recollect export" in bad["remedy"]
-    assert "recollect export" in human.out
+    assert "bearinmind export" in bad["remedy"]
+    assert "bearinmind export" in human.out
 
 
 def test_doctor_names_a_wrong_setting(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_LIMIT", "many")
+    monkeypatch.setenv("BEARINMIND_LIMIT", "many")
 
     ran = run("doctor")
 
@@ -116,13 +116,13 @@ def test_the_demo_shows_six_answers_in_a_hundred_columns_and_how_to_go_on(
 
     out = run("demo").out
 
-    assert out.count("$ recollect recall") == 7
-    assert "which comes with Recollect" in " ".join(out.split())
+    assert out.count("$ bearinmind recall") == 7
+    assert "which comes with Bear in Mind" in " ".join(out.split())
     assert "resolved by" in out
     assert "replaces" in out
     assert "--as-of 40d" in out
     assert "remedy" in out
-    assert "$ recollect store" in out
+    assert "$ bearinmind store" in out
     assert max(map(len, out.splitlines())) <= 100
     assert not place.exists()
 
@@ -146,9 +146,9 @@ def test_the_demo_can_be_kept_and_finds_by_meaning(run: Run, tmp_path: Path) -> 
 
 
 def test_a_misspelt_variable_is_pointed_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_LIMITT", "3")
+    monkeypatch.setenv("BEARINMIND_LIMITT", "3")
 
-    assert "no setting for the variable RECOLLECT_LIMITT" in run("config").err
+    assert "no setting for the variable BEARINMIND_LIMITT" in run("config").err
     doctor = run("doctor")
     assert doctor.code == 5
-    assert "RECOLLECT_LIMITT is no setting" in doctor.out
+    assert "BEARINMIND_LIMITT is no setting" in doctor.out

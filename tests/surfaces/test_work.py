@@ -17,7 +17,7 @@ Run = Callable[..., Any]
 @pytest.fixture(autouse=True)
 def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedder that needs no model."""
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "hash")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
 
 
 def spaces(run: Run) -> dict[str, dict[str, Any]]:
@@ -69,7 +69,7 @@ def test_storing_and_importing_can_wait(run: Run, remember: Run, tmp_path: Path)
 
 
 def test_without_an_embedder_nothing_is_done(run: Run, remember: Run, monkeypatch: Any) -> None:
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "none")
     remember("Something.", "--wait")
 
     assert run("work").code == 0
@@ -83,7 +83,7 @@ def test_embeddings_that_are_not_asked_are_not_said_to_answer(
     remember("Something.", "--wait")
     assert "answers" in embeddings(run)
 
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "none")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "none")
 
     assert "answers" not in embeddings(run)
     assert embeddings(run).startswith("not asked: hash (space ")
@@ -118,7 +118,7 @@ def test_an_embedder_that_cannot_be_made_is_named(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remember("Something.")
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "openai:text-embedding-3-small")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "openai:text-embedding-3-small")
 
     for command in ("work", "reembed"):
         ran = run(command)
@@ -138,7 +138,7 @@ def test_another_embedder_takes_over_and_the_old_embeddings_can_be_dropped(
         remember(f"Memory number {n}.")
     run("work")
     [old] = spaces(run)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "minilm")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "minilm")
     assert "not what is configured now" in run("doctor").out
 
     ran = run("reembed")
@@ -163,7 +163,7 @@ def test_a_reembedding_that_is_interrupted_goes_on_where_it_was(
     many.write_text("".join(f'{{"content": "{n} {"word " * 120}"}}\n' for n in range(90)))
     run("import", many, "--wait")
     [old] = spaces(run)
-    monkeypatch.setenv("RECOLLECT_EMBEDDER", "minilm")
+    monkeypatch.setenv("BEARINMIND_EMBEDDER", "minilm")
     process = subprocess.Popen(
         [*command, "--store", str(place), "reembed"], stderr=subprocess.PIPE, text=True
     )
@@ -174,7 +174,7 @@ def test_a_reembedding_that_is_interrupted_goes_on_where_it_was(
     _, errors = process.communicate(timeout=60)
 
     assert process.returncode == 130
-    assert "`recollect reembed` goes on from here" in errors
+    assert "`bearinmind reembed` goes on from here" in errors
     assert "Traceback" not in errors
     between = spaces(run)
     [new] = {*between} - {old}

@@ -16,8 +16,8 @@ Run = Callable[..., Any]
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddingServer]:
     with serving() as made:
-        monkeypatch.setenv("RECOLLECT_EMBEDDER", "http:small")
-        monkeypatch.setenv("RECOLLECT_EMBEDDER_URL", made.url)
+        monkeypatch.setenv("BEARINMIND_EMBEDDER", "http:small")
+        monkeypatch.setenv("BEARINMIND_EMBEDDER_URL", made.url)
         yield made
 
 
@@ -43,7 +43,7 @@ def test_one_refused_text_is_a_dead_letter_and_the_others_are_embedded(
     dead = checks(run)["work"]
     assert not dead["good"]
     assert "cannot embed" in dead["detail"]
-    assert "recollect work --retry-dead" in dead["remedy"]
+    assert "bearinmind work --retry-dead" in dead["remedy"]
 
     server.refuses = lambda _: False
     again = run("work", "--retry-dead", "--json").json
@@ -90,5 +90,5 @@ def test_doctor_does_not_send_people_to_doctor(run: Run, server: EmbeddingServer
 
     assert not unwell["good"]
     assert "404" in unwell["detail"]
-    assert "recollect doctor" not in unwell["remedy"]
-    assert "recollect config" in unwell["remedy"]
+    assert "bearinmind doctor" not in unwell["remedy"]
+    assert "bearinmind config" in unwell["remedy"]

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.embed import choose
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Query, Scope, UserId
 from households import KINDS, open_kind
-from recollect.embed import choose
-from recollect.protocols import Store
-from recollect.types import Filter, Query, Scope, UserId
 
 
 @pytest.fixture(autouse=True, scope="module")

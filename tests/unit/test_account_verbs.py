@@ -6,15 +6,15 @@ from datetime import timedelta
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.app.accounts import Action
-from recollect.errors import InvalidInput, InvalidKeyTerms, KeyNotFound, UserExists, UserNotFound
-from recollect.protocols import AuditEntry
-from recollect.testing import FixedClock
-from recollect.types import Access, UserId
+from bearinmind.app import Mind
+from bearinmind.app.accounts import Action
+from bearinmind.errors import InvalidInput, InvalidKeyTerms, KeyNotFound, UserExists, UserNotFound
+from bearinmind.protocols import AuditEntry
+from bearinmind.testing import FixedClock
+from bearinmind.types import Access, UserId
 
 
-def test_the_first_key_is_that_of_an_administrator_and_is_made_once(memory: Recollect) -> None:
+def test_the_first_key_is_that_of_an_administrator_and_is_made_once(memory: Mind) -> None:
     first = memory.first_key()
     assert first
     assert (first.key.user, first.key.access) == (memory.settings.user, Access.ADMIN)
@@ -22,14 +22,14 @@ def test_the_first_key_is_that_of_an_administrator_and_is_made_once(memory: Reco
     assert memory.first_key() is None
 
 
-def test_where_somebody_is_known_there_is_no_first_key(memory: Recollect) -> None:
+def test_where_somebody_is_known_there_is_no_first_key(memory: Mind) -> None:
     memory.add_user("ada")
     assert memory.first_key() is None
     assert memory.keys() == []
 
 
 def test_what_an_administrator_does_names_them_and_their_key(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     admin = memory.for_user("ada", "key-of-ada")
     admin.add_user("bea")
@@ -47,7 +47,7 @@ def test_what_an_administrator_does_names_them_and_their_key(
     assert admin.audit_log(1, everybody=True) == memory.for_user("bea").audit_log(1)
 
 
-def test_whoever_reads_a_secret_by_a_key_is_known_by_it(memory: Recollect) -> None:
+def test_whoever_reads_a_secret_by_a_key_is_known_by_it(memory: Mind) -> None:
     reader = memory.for_user("ada", "key-of-ada")
     id_ = reader.store("the wifi password is kelp9salt").memory.id
     reader.secret_get(id_, agent="helper")
@@ -60,7 +60,7 @@ def test_whoever_reads_a_secret_by_a_key_is_known_by_it(memory: Recollect) -> No
     assert memory.audit_log() == []
 
 
-def test_nothing_is_done_to_whom_nobody_knows(memory: Recollect) -> None:
+def test_nothing_is_done_to_whom_nobody_knows(memory: Mind) -> None:
     for attempt in (memory.disable_user, memory.enable_user, memory.create_key):
         with pytest.raises(UserNotFound, match="nobody"):
             attempt("nobody")
@@ -70,7 +70,7 @@ def test_nothing_is_done_to_whom_nobody_knows(memory: Recollect) -> None:
     assert memory.audit_log(everybody=True) == []
 
 
-def test_what_is_refused_leaves_nothing_behind(memory: Recollect) -> None:
+def test_what_is_refused_leaves_nothing_behind(memory: Mind) -> None:
     memory.add_user("ada")
     before = memory.audit_log(everybody=True)
     with pytest.raises(UserExists):
@@ -86,7 +86,7 @@ def test_what_is_refused_leaves_nothing_behind(memory: Recollect) -> None:
 
 
 def test_a_renewed_key_ends_a_day_later_when_nothing_is_said(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     memory.add_user("ada")
     old = memory.create_key("ada", label="  the \n laptop ")
@@ -98,7 +98,7 @@ def test_a_renewed_key_ends_a_day_later_when_nothing_is_said(
     assert {first.label, second.label} == {"the laptop"}
 
 
-def test_an_overlap_that_cannot_be_makes_no_key(memory: Recollect) -> None:
+def test_an_overlap_that_cannot_be_makes_no_key(memory: Mind) -> None:
     memory.add_user("ada")
     old = memory.create_key("ada")
     with pytest.raises(InvalidKeyTerms):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import errors
-from recollect.remember import admit as rules_of
-from recollect.remember.admit import Rules, admit
-from recollect.types import Draft, Provenance
+from bearinmind import errors
+from bearinmind.remember import admit as rules_of
+from bearinmind.remember.admit import Rules, admit
+from bearinmind.types import Draft, Provenance
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RULES = Rules()

@@ -1,4 +1,4 @@
-"""The evaluation set that ships with Recollect is what its datasheet says."""
+"""The evaluation set that ships with Bear in Mind is what its datasheet says."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 
 import Stemmer
 
-from recollect import analysis
-from recollect.bench import validation
-from recollect.bench.evaluation import EvaluationQuery, load
+from bearinmind import analysis
+from bearinmind.bench import validation
+from bearinmind.bench.evaluation import EvaluationQuery, load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store"
 DATA = load(FOLDER)

@@ -11,25 +11,25 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Current, Embedder, SpaceState, Unavailable
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Memory, MemoryId
 from made_up_embedders import TroubledEmbedder, WordEmbedder, refusing
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Current, Embedder, SpaceState, Unavailable
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Memory, MemoryId
 
 
 @pytest.fixture
-def open_with(path: Path) -> Iterator[Callable[..., Recollect]]:
+def open_with(path: Path) -> Iterator[Callable[..., Mind]]:
     """Opens the store at `path` with these embedders, the first being the configured one."""
-    opened: list[Recollect] = []
+    opened: list[Mind] = []
 
-    def open_(*embedders: Embedder | None, background: bool = True, **fields: object) -> Recollect:
+    def open_(*embedders: Embedder | None, background: bool = True, **fields: object) -> Mind:
         settings = Settings.model_validate({"store": path, **fields})
         made = Embedders.among(*embedders)  # type: ignore[arg-type]
-        opened.append(Recollect(SqliteStore(path), settings, embedders=made, background=background))
+        opened.append(Mind(SqliteStore(path), settings, embedders=made, background=background))
         return opened[-1]
 
     yield open_
@@ -45,16 +45,16 @@ def wait_until(true: Callable[[], bool]) -> None:
 
 
 def threads() -> list[str]:
-    return [t.name for t in threading.enumerate() if t.name.startswith("recollect-worker")]
+    return [t.name for t in threading.enumerate() if t.name.startswith("bearinmind-worker")]
 
 
-def embedded(memory: Recollect) -> int:
+def embedded(memory: Mind) -> int:
     active = memory.work_status().active
     return active.embedded if active else 0
 
 
 def test_what_is_stored_changed_restored_or_imported_is_embedded_soon(
-    open_with: Callable[..., Recollect],
+    open_with: Callable[..., Mind],
 ) -> None:
     memory = open_with(WordEmbedder())
     assert threads() == []  # nothing is started for whoever only reads
@@ -68,27 +68,27 @@ def test_what_is_stored_changed_restored_or_imported_is_embedded_soon(
     memory.add_histories([memory.admit([_renamed(memory, stored.id)])])
     wait_until(lambda: memory.work_status().waiting == 0)
 
-    assert threads() == ["recollect-worker"]
+    assert threads() == ["bearinmind-worker"]
     assert embedded(memory) == 4
     memory.close()
     assert threads() == []
 
 
-def _renamed(memory: Recollect, id_: str) -> Memory:
+def _renamed(memory: Mind, id_: str) -> Memory:
     return replace(memory.get(id_), id=MemoryId("000000000zzz"), content="imported", version=1)
 
 
 def test_nothing_runs_in_the_background_unless_it_is_wanted(
-    path: Path, open_with: Callable[..., Recollect]
+    path: Path, open_with: Callable[..., Mind]
 ) -> None:
     open_with(WordEmbedder(), background=False).store("one")
-    with Recollect.open(path, worker="off", embedder="none") as memory:
+    with Mind.open(path, worker="off", embedder="none") as memory:
         memory.store("two")
         assert threads() == []
 
 
 def test_closing_is_quick_and_leaves_the_rest_in_the_queue(
-    open_with: Callable[..., Recollect],
+    open_with: Callable[..., Mind],
 ) -> None:
     begun = threading.Event()
 
@@ -109,9 +109,9 @@ def test_closing_is_quick_and_leaves_the_rest_in_the_queue(
 
 
 def test_a_program_that_forgets_to_close_stops_the_thread_too(
-    open_with: Callable[..., Recollect], path: Path
+    open_with: Callable[..., Mind], path: Path
 ) -> None:
-    memory = Recollect(
+    memory = Mind(
         SqliteStore(path),
         Settings(store=path),
         embedders=Embedders.among(WordEmbedder()),
@@ -126,7 +126,7 @@ def test_a_program_that_forgets_to_close_stops_the_thread_too(
     store.close()
 
 
-def test_storing_can_wait_for_the_embedding(open_with: Callable[..., Recollect]) -> None:
+def test_storing_can_wait_for_the_embedding(open_with: Callable[..., Mind]) -> None:
     for background in (False, True):
         memory = open_with(WordEmbedder(), background=background)
         before = embedded(memory)
@@ -137,7 +137,7 @@ def test_storing_can_wait_for_the_embedding(open_with: Callable[..., Recollect])
 
 
 def test_waiting_does_not_last_for_ever_when_the_embedder_is_away(
-    open_with: Callable[..., Recollect],
+    open_with: Callable[..., Mind],
 ) -> None:
     def away(_: Sequence[str]) -> None:
         raise EmbedderFailure("the server is away", retry_after=3_600)
@@ -151,7 +151,7 @@ def test_waiting_does_not_last_for_ever_when_the_embedder_is_away(
 
 
 def test_what_was_given_up_is_told_and_can_be_tried_again(
-    open_with: Callable[..., Recollect],
+    open_with: Callable[..., Mind],
 ) -> None:
     embedder = TroubledEmbedder(refusing("poison"))
     memory = open_with(embedder, background=False)
@@ -172,7 +172,7 @@ def test_what_was_given_up_is_told_and_can_be_tried_again(
 # ---- which space answers -----------------------------------------------------------------------
 
 
-def test_without_embeddings_there_is_no_active_space(open_with: Callable[..., Recollect]) -> None:
+def test_without_embeddings_there_is_no_active_space(open_with: Callable[..., Mind]) -> None:
     memory = open_with(WordEmbedder(), background=False)
     current = memory.active_space.current()
 
@@ -184,7 +184,7 @@ def test_without_embeddings_there_is_no_active_space(open_with: Callable[..., Re
 
 
 def test_an_active_space_whose_embedder_is_gone_says_so(
-    open_with: Callable[..., Recollect],
+    open_with: Callable[..., Mind],
 ) -> None:
     open_with(WordEmbedder("old"), background=False).store("one", wait=True)
 
@@ -196,10 +196,10 @@ def test_an_active_space_whose_embedder_is_gone_says_so(
 
 
 def test_the_old_space_answers_until_the_new_one_is_filled(
-    open_with: Callable[..., Recollect], monkeypatch: pytest.MonkeyPatch
+    open_with: Callable[..., Mind], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While memories are stored and recalled, at no moment is there a space without answers."""
-    monkeypatch.setattr("recollect.embed.embedders.LOOK", 0.0)
+    monkeypatch.setattr("bearinmind.embed.embedders.LOOK", 0.0)
     old = WordEmbedder("old")
     before = open_with(old, background=False)
     for n in range(60):

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.baselines.dense import ExactCosine
-from recollect.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
-from recollect.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
-from recollect.bench.baselines.library import Bm25Library
-from recollect.bench.baselines.ranking import Baseline, best_first
-from recollect.bench.baselines.table import BASELINES
-from recollect.bench.embedding import default_cache
-from recollect.bench.evaluation import Record
-from recollect.bench.retriever import load
-from recollect.errors import InvalidRetriever
+from bearinmind.bench.baselines.dense import ExactCosine
+from bearinmind.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
+from bearinmind.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
+from bearinmind.bench.baselines.library import Bm25Library
+from bearinmind.bench.baselines.ranking import Baseline, best_first
+from bearinmind.bench.baselines.table import BASELINES
+from bearinmind.bench.embedding import default_cache
+from bearinmind.bench.evaluation import Record
+from bearinmind.bench.retriever import load
+from bearinmind.errors import InvalidRetriever
 
 LEXICAL: dict[str, type[Baseline]] = {
     name: BASELINES[name]

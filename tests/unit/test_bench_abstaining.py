@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.bench import metrics
+from bearinmind.bench.results import QueryRow, Result
+from bearinmind.bench.summary import abstention
 from bench_sets import Row, measure, rows_of, small_set, words, write_set
-from recollect.bench import metrics
-from recollect.bench.results import QueryRow, Result
-from recollect.bench.summary import abstention
 
 
 @pytest.fixture(scope="module")

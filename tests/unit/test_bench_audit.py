@@ -8,22 +8,22 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.bench.audit import faults
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.embed.hashed import HashEmbedder
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock
-from recollect.trace import Recollection
-from recollect.types import Hit, UserId
+from bearinmind.app import Mind
+from bearinmind.bench.audit import faults
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock
+from bearinmind.trace import Answer
+from bearinmind.types import Hit, UserId
 
-Change = Callable[[Recollection], Recollection]
-Open = Callable[..., Recollect]
+Change = Callable[[Answer], Answer]
+Open = Callable[..., Mind]
 
 
 @pytest.fixture
-def answer(memory: Recollect, clock: FixedClock) -> Recollection:
+def answer(memory: Mind, clock: FixedClock) -> Answer:
     """Five memories of different importance for one question."""
     for number in range(5):
         memory.store(f"the walrus sings {'loudly ' * number}", importance=0.9 - number / 6)
@@ -31,31 +31,29 @@ def answer(memory: Recollect, clock: FixedClock) -> Recollection:
     return memory.recall("walrus")
 
 
-def hits(
-    answer: Recollection, change: Callable[[tuple[Hit, ...]], tuple[Hit, ...]]
-) -> Recollection:
+def hits(answer: Answer, change: Callable[[tuple[Hit, ...]], tuple[Hit, ...]]) -> Answer:
     return replace(answer, hits=change(answer.hits))
 
 
-def first(answer: Recollection, **fields: object) -> Recollection:
+def first(answer: Answer, **fields: object) -> Answer:
     """The answer with another first hit."""
     changed: Hit = replace(answer.hits[0], **fields)  # type: ignore[arg-type]
     return hits(answer, lambda given: (changed, *given[1:]))
 
 
-def of_another_user(answer: Recollection) -> Recollection:
+def of_another_user(answer: Answer) -> Answer:
     return first(answer, memory=replace(answer.hits[0].memory, owner=UserId("eve")))
 
 
-def longer_than_asked_for(answer: Recollection) -> Recollection:
+def longer_than_asked_for(answer: Answer) -> Answer:
     return replace(answer, query=replace(answer.query, limit=3))
 
 
-def invented(answer: Recollection) -> Recollection:
+def invented(answer: Answer) -> Answer:
     return replace(answer, trace=replace(answer.trace, fused=answer.trace.fused[1:]))
 
 
-def with_a_prior_in_fusion(answer: Recollection) -> Recollection:
+def with_a_prior_in_fusion(answer: Answer) -> Answer:
     """Scores that are right in every stage but the first: a memory was preferred there."""
     [one, *others] = answer.trace.fused
     preferred = one._replace(score=one.score * 1.1)
@@ -93,9 +91,7 @@ BROKEN: list[tuple[Change, str]] = [
 
 
 @pytest.mark.parametrize(("change", "told"), BROKEN)
-def test_a_broken_promise_is_named(
-    memory: Recollect, answer: Recollection, change: Change, told: str
-) -> None:
+def test_a_broken_promise_is_named(memory: Mind, answer: Answer, change: Change, told: str) -> None:
     assert told in "\n".join(faults(change(answer), memory.settings))
 
 
@@ -135,7 +131,7 @@ def test_real_answers_keep_every_promise(
     """With the lexical leg alone, and with both."""
     chosen = Settings.model_validate({"store": path, **settings})
     hashed = Embedders.among(HashEmbedder())
-    memory = Recollect(SqliteStore(path), chosen, clock=clock, embedders=hashed)
+    memory = Mind(SqliteStore(path), chosen, clock=clock, embedders=hashed)
     for number in range(4):
         memory.store(f"walrus {number}", importance=number / 3, tags=["zoo"] if number % 2 else [])
         clock.advance(days=1)

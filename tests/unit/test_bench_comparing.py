@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench import metrics
+from bearinmind.bench.compare import Compared, compare, corrected
+from bearinmind.bench.inference import Verdict
+from bearinmind.bench.results import QueryRow, Result
 from bench_sets import measure, small_set, with_rankings
-from recollect import errors
-from recollect.bench import metrics
-from recollect.bench.compare import Compared, compare, corrected
-from recollect.bench.inference import Verdict
-from recollect.bench.results import QueryRow, Result
 
 
 @pytest.fixture(scope="module")

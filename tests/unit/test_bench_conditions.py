@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench.conditions import Checked, Condition, check, chosen, read
+from bearinmind.bench.inference import Verdict
 from bench_sets import measure, small_set
-from recollect import errors
-from recollect.bench.conditions import Checked, Condition, check, chosen, read
-from recollect.bench.inference import Verdict
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench import validation
+from bearinmind.bench.evaluation import EvaluationSet, load
 from bench_sets import Row, small_set, write_set
-from recollect import errors
-from recollect.bench import validation
-from recollect.bench.evaluation import EvaluationSet, load
 
 CORPUS: list[Row] = [{"id": id_, "content": f"content of {id_}"} for id_ in "abc"]
 QUERY: Row = {"query_id": "q", "text": "what?"}

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from recollect import errors
-from recollect.bench import validation
-from recollect.bench.converters import half
-from recollect.bench.download import SOURCES, Fetched, fetch, source_of
-from recollect.bench.evaluation import load
+from bearinmind import errors
+from bearinmind.bench import validation
+from bearinmind.bench.converters import half
+from bearinmind.bench.download import SOURCES, Fetched, fetch, source_of
+from bearinmind.bench.evaluation import load
 
 Files = dict[str, bytes]
 

@@ -13,11 +13,11 @@ import pytest
 
 import graph
 import graph_results
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
+from bearinmind.bench.results import QueryRow
 from bench_sets import Row, small_set, write_set
 from graph_results import Asked
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
-from recollect.bench.results import QueryRow
 
 Legs = Mapping[str, Mapping[str, int]]
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from recollect import config
-from recollect.app import Recollect
-from recollect.protocols import Fusion, Unavailable
-from recollect.recall.adjust import Adjustments
-from recollect.recall.dense import DenseLeg
-from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.lockout import adjusted_out, locked_out, never_sure
-from recollect.settings.recall import LEGS
-from recollect.testing import MemoryStore
-from recollect.trace import LegReport
-from recollect.types import Query, Ranking, Trust
+from bearinmind import config
+from bearinmind.app import Mind
+from bearinmind.protocols import Fusion, Unavailable
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.dense import DenseLeg
+from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.lockout import adjusted_out, locked_out, never_sure
+from bearinmind.settings.recall import LEGS
+from bearinmind.testing import MemoryStore
+from bearinmind.trace import LegReport
+from bearinmind.types import Query, Ranking, Trust
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 
 class Named:
@@ -94,7 +94,7 @@ def test_one_leg_is_the_answer_whatever_its_weight() -> None:
 def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     """The real legs, every fusion and every adjustment as they are by default."""
     settings = config.checked({"fusion": fusion, "limit": limit})
-    memory = Recollect(MemoryStore(), settings)
+    memory = Mind(MemoryStore(), settings)
     recall = memory._recall
     names = [leg.name for leg in recall.legs] + [leg.name for leg in recall.following]
     assert names == [*LEGS]
@@ -122,7 +122,7 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
 def test_a_leg_that_follows_the_others_can_be_locked_out_too(
     changes: dict[str, Any], locked: list[str]
 ) -> None:
-    assert [*Recollect(MemoryStore(), config.checked(changes)).locked_out()] == locked
+    assert [*Mind(MemoryStore(), config.checked(changes)).locked_out()] == locked
 
 
 @pytest.mark.parametrize("weight", [0.05, 0.35, 2.0])

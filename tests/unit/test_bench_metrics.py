@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bearinmind.bench import metrics
 from bench_sets import TREC_NAMES, disagreements, judged_rankings
-from recollect.bench import metrics
 
 IDS = [f"m{number}" for number in range(40)]
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=metrics.DEPTH)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench.evaluation import Record, load
+from bearinmind.bench.foreign import Foreign
+from bearinmind.bench.results import Result
+from bearinmind.bench.runner import Plan, run
 from bench_sets import Row, measure, small_set, write_set
-from recollect import errors
-from recollect.bench.evaluation import Record, load
-from recollect.bench.foreign import Foreign
-from recollect.bench.results import Result
-from recollect.bench.runner import Plan, run
 
 
 class Backwards:

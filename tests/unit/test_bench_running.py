@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench import metrics
+from bearinmind.bench.evaluation import load
+from bearinmind.bench.results import Result
+from bearinmind.bench.runner import Plan, run
 from bench_sets import Row, measure, ranked, small_set, words, write_set
-from recollect import errors
-from recollect.bench import metrics
-from recollect.bench.evaluation import load
-from recollect.bench.results import Result
-from recollect.bench.runner import Plan, run
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_the_manifest_says_what_is_needed_to_run_it_again(folder: Path, result: 
     assert len(manifest.code) == 64
     assert {"python", "sqlite", "numpy", "pystemmer"} <= {*manifest.versions}
     assert {*manifest.seeds} == {"bootstrap", "permutation", "resamples"}
-    assert (manifest.retriever, manifest.store, manifest.depth) == ("recollect", "sqlite", 20)
+    assert (manifest.retriever, manifest.store, manifest.depth) == ("bearinmind", "sqlite", 20)
     assert manifest.settings == {}
     assert manifest.recipe["legs"] == "lexical, dense, graph"
     assert manifest.recipe["fusion"] == "Calibrated(weights={})"
@@ -285,9 +285,9 @@ def test_nothing_of_the_machines_own_configuration_takes_part(
 ) -> None:
     file = tmp_path / "config.toml"
     file.write_text("importance_weight = 1.0\nlimit = 1\nleast_confidence = 0.99\n")
-    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
-    monkeypatch.setenv("RECOLLECT_FUSION", "rrf")
-    monkeypatch.setenv("RECOLLECT_USER", "somebody")
+    monkeypatch.setenv("BEARINMIND_CONFIG", str(file))
+    monkeypatch.setenv("BEARINMIND_FUSION", "rrf")
+    monkeypatch.setenv("BEARINMIND_USER", "somebody")
     again = measure(folder)
     assert again.manifest.recipe == result.manifest.recipe
     assert [row.ranked for row in again.rows] == [row.ranked for row in result.rows]

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from bearinmind import config, errors
+from bearinmind.bench.evaluation import load
+from bearinmind.bench.inference import Verdict
+from bearinmind.bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
 from bench_sets import rows_of, small_set, write_set
-from recollect import config, errors
-from recollect.bench.evaluation import load
-from recollect.bench.inference import Verdict
-from recollect.bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_an_assignment_is_read_as_toml_would(texts: list[str], expected: dict[st
 
 
 def test_checked_values_come_from_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RECOLLECT_POOL", "77")
+    monkeypatch.setenv("BEARINMIND_POOL", "77")
     assert config.checked({"limit": 3}).pool == 50
     with pytest.raises(errors.InvalidSetting, match=r"limit = 0 \(from option\)"):
         config.checked({"limit": 0})

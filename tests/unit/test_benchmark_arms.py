@@ -10,12 +10,12 @@ import pytest
 
 import arms
 import neighbours
+from bearinmind.bench.summary import means, strata
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.embed.paired import PairedEmbedder
+from bearinmind.types import Memory, MemoryId, Provenance, UserId
 from bench_sets import Row, measure, small_set, write_set
 from made_up_runs import made_row
-from recollect.bench.summary import means, strata
-from recollect.embed.hashed import HashEmbedder
-from recollect.embed.paired import PairedEmbedder
-from recollect.types import Memory, MemoryId, Provenance, UserId
 
 MONDAY = datetime(2025, 3, 3, 9, tzinfo=UTC)
 

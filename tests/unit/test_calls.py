@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bearinmind import calls
+from bearinmind.calls import Caller, CallFailed, Patience
+from bearinmind.errors import InvalidSetting
 from embedding_server import (
     EmbeddingServer,
     breaks_off,
@@ -23,9 +26,6 @@ from embedding_server import (
     serving,
     sleeps,
 )
-from recollect import calls
-from recollect.calls import Caller, CallFailed, Patience
-from recollect.errors import InvalidSetting
 
 KEY = "sk-very-secret-123"
 BODY = {"input": ["a"]}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from bearinmind.calls import CallFailed
+from bearinmind.chat.client import ChatClient, NotAChat
+from bearinmind.chat.dialects import ANTHROPIC, DIALECTS, OLLAMA, OPENAI, Dialect, Question, Said
+from bearinmind.chat.reading import json_object
+from bearinmind.chat.tokens import tokens_of
 from chat_server import ChatServer, Handler, Seen, fails, replies, serving, wrapped
-from recollect.calls import CallFailed
-from recollect.chat.client import ChatClient, NotAChat
-from recollect.chat.dialects import ANTHROPIC, DIALECTS, OLLAMA, OPENAI, Dialect, Question, Said
-from recollect.chat.reading import json_object
-from recollect.chat.tokens import tokens_of
 
 SCHEMA = {"type": "object"}
 ASKED = Question("Name colours.", "One?", "colours", SCHEMA, most_tokens=77)

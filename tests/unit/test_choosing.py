@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.adjust import Adjustments
-from recollect.recall.select import Selection, present
-from recollect.recall.supersession import heads
-from recollect.trace import BelowLimit, Judged, OverBudget, SaysTheSame, TooUncertain
-from recollect.types import (
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.select import Selection, present
+from bearinmind.recall.supersession import heads
+from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, TooUncertain
+from bearinmind.types import (
     Link,
     LinkKind,
     Memory,
@@ -182,7 +182,7 @@ def test_near_duplicates_that_differ_in_what_tells_are_both_chosen(
 def test_secrets_are_never_taken_for_each_other(make: Make, ask: Ask) -> None:
     """Their placeholders are alike; what they stand for is not."""
     pair = [
-        make(f"[sensitive: password; recollect secret get {name}]", sensitive=True)
+        make(f"[sensitive: password; bearinmind secret get {name}]", sensitive=True)
         for name in ("aa", "bb")
     ]
     assert choose(pair, ask(), Selection(near_duplicates=0.1))[1] == {}

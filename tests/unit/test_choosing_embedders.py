@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from bearinmind.config import Configuration, Settings
+from bearinmind.embed.cache import CachedEmbedder
+from bearinmind.embed.choose import FORMS, LOCAL, Options, checked, choose, remake
+from bearinmind.errors import EmbedderFailure, InvalidSetting
+from bearinmind.protocols import Embedder
+from bearinmind.types import Space
 from embedding_server import EmbeddingServer, serving
-from recollect.config import Configuration, Settings
-from recollect.embed.cache import CachedEmbedder
-from recollect.embed.choose import FORMS, LOCAL, Options, checked, choose, remake
-from recollect.errors import EmbedderFailure, InvalidSetting
-from recollect.protocols import Embedder
-from recollect.types import Space
 
 KEY = SecretStr("sk-1")
 
@@ -163,7 +163,7 @@ def test_an_encoder_that_is_not_here_any_more_is_told() -> None:
 
     with pytest.raises(EmbedderFailure, match="not on this machine as it was") as caught:
         remake(space, "local", Options())
-    assert "recollect reembed" in caught.value.hint
+    assert "bearinmind reembed" in caught.value.hint
 
 
 # ---- settings ----------------------------------------------------------------------------------

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from recollect import config
-from recollect.app import Recollect
-from recollect.errors import InvalidSetting
-from recollect.rerank.choose import FORMS, Address, choose
-from recollect.rerank.hosted import HostedReranker
+from bearinmind import config
+from bearinmind.app import Mind
+from bearinmind.errors import InvalidSetting
+from bearinmind.rerank.choose import FORMS, Address, choose
+from bearinmind.rerank.hosted import HostedReranker
 from rerank_server import running
 
 LLM = Address(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="small")
@@ -119,7 +119,7 @@ def test_the_usual_key_of_a_provider_goes_to_the_provider_alone(own: Address, ke
 
 
 def test_a_memory_opened_with_a_reranker_recalls_in_its_order(
-    open_memory: Callable[..., Recollect],
+    open_memory: Callable[..., Mind],
 ) -> None:
     with running() as server:
         memory = open_memory(reranker="tei", reranker_url=server.url, rerank_seconds=30)
@@ -136,11 +136,11 @@ def test_a_memory_opened_with_a_reranker_recalls_in_its_order(
 
 def test_settings_are_read_without_loading_what_is_not_chosen(tmp_path: Path) -> None:
     code = (
-        "import sys; from recollect.app import Recollect;"
-        f"Recollect.open({str(tmp_path / 'a.db')!r}).close();"
-        "print([name for name in sys.modules if name.startswith('recollect.rerank.')])"
+        "import sys; from bearinmind.app import Mind;"
+        f"Mind.open({str(tmp_path / 'a.db')!r}).close();"
+        "print([name for name in sys.modules if name.startswith('bearinmind.rerank.')])"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.strip() == "['recollect.rerank.choose']"
+    assert done.stdout.strip() == "['bearinmind.rerank.choose']"

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from recollect import errors
-from recollect.errors import RecollectError
-from recollect.interfaces.client.calling import Answered, Lost, Pause, Paused, Reply, Send, call_of
-from recollect.interfaces.client.problems import Trouble, judged
-from recollect.interfaces.client.server import Server
-from recollect.interfaces.client.trying import Settled, trying
-from recollect.interfaces.client.verbs import ServerVerbs
-from recollect.interfaces.verbs import requests as r
-from recollect.interfaces.verbs.table import BY_NAME
+from bearinmind import errors
+from bearinmind.errors import MindError
+from bearinmind.surfaces.client.calling import Answered, Lost, Pause, Paused, Reply, Send, call_of
+from bearinmind.surfaces.client.problems import Trouble, judged
+from bearinmind.surfaces.client.server import Server
+from bearinmind.surfaces.client.trying import Settled, trying
+from bearinmind.surfaces.client.verbs import ServerVerbs
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.table import BY_NAME
 
 NEVER_SENT = Lost("cannot be reached: refused", sent=False)
 LOST = Lost("broke off", sent=True)
@@ -113,7 +113,7 @@ def test_tries_are_counted_and_the_last_trouble_is_told() -> None:
     assert error.message == (
         "the server at http://localhost:1 cannot be reached: refused (4 tries)"
     )
-    assert "recollect serve" in error.hint
+    assert "bearinmind serve" in error.hint
 
 
 def test_without_retries_nothing_is_tried_twice() -> None:
@@ -190,14 +190,14 @@ def test_a_change_may_be_sent_again_if_it_says_which_version_it_changes(
 # ---- from answers to errors --------------------------------------------------------------------
 
 
-def every_kind(kind: type[RecollectError] = RecollectError) -> Iterator[type[RecollectError]]:
+def every_kind(kind: type[MindError] = MindError) -> Iterator[type[MindError]]:
     yield kind
     for below in kind.__subclasses__():
-        if below.__module__.startswith("recollect.errors."):
+        if below.__module__.startswith("bearinmind.errors."):
             yield from every_kind(below)
 
 
-def error_of(status: int, content: bytes, **headers: str) -> RecollectError:
+def error_of(status: int, content: bytes, **headers: str) -> MindError:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     found = judged(Answered(status, named, content), Life().server)
     assert isinstance(found, Trouble)
@@ -205,7 +205,7 @@ def error_of(status: int, content: bytes, **headers: str) -> RecollectError:
 
 
 @pytest.mark.parametrize("kind", [*every_kind()], ids=lambda kind: kind.code)
-def test_an_error_of_the_server_is_the_same_error_here(kind: type[RecollectError]) -> None:
+def test_an_error_of_the_server_is_the_same_error_here(kind: type[MindError]) -> None:
     document = b'{"code": "%s", "detail": "what was wrong", "hint": "what to do"}'
 
     error = error_of(400, document % kind.code.encode())
@@ -227,11 +227,11 @@ def test_an_error_of_the_server_is_the_same_error_here(kind: type[RecollectError
         (500, errors.ServerFailure),
         (503, errors.ServerFailure),
         (504, errors.TimedOut),
-        (418, RecollectError),
+        (418, MindError),
     ],
 )
 def test_an_error_of_a_newer_server_belongs_to_its_family(
-    status: int, kind: type[RecollectError]
+    status: int, kind: type[MindError]
 ) -> None:
     assert type(error_of(status, b'{"code": "from_the_future", "detail": "?"}')) is kind
 
@@ -250,7 +250,7 @@ def test_an_error_of_a_newer_server_belongs_to_its_family(
     ],
 )
 def test_what_is_no_problem_document_is_judged_by_its_status(
-    status: int, kind: type[RecollectError]
+    status: int, kind: type[MindError]
 ) -> None:
     error = error_of(status, b"<html>no</html>", location="http://elsewhere/")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import PREFIX, Configuration, Settings, default_file
-from recollect.remember.admit import BASE_CATEGORIES, CONTENT_LIMIT
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import PREFIX, Configuration, Settings, default_file
+from bearinmind.remember.admit import BASE_CATEGORIES, CONTENT_LIMIT
 
 
 def origins(configuration: Configuration) -> dict[str, str]:
@@ -37,7 +37,7 @@ def test_an_option_beats_the_environment_beats_the_file_beats_the_default(tmp_pa
     file.write_text('user = "file"\nlimit = 3\npool = 30\n')
     configuration = Configuration.load(
         {"user": "option", "store": None},
-        environment={"RECOLLECT_USER": "environment", "RECOLLECT_LIMIT": "4"},
+        environment={"BEARINMIND_USER": "environment", "BEARINMIND_LIMIT": "4"},
         file=file,
     )
     settings = configuration.settings
@@ -51,7 +51,7 @@ def test_an_option_beats_the_environment_beats_the_file_beats_the_default(tmp_pa
 def test_the_environment_names_the_file(tmp_path: Path) -> None:
     file = tmp_path / "elsewhere.toml"
     file.write_text("limit = 7")
-    configuration = Configuration.load(environment={"RECOLLECT_CONFIG": str(file)})
+    configuration = Configuration.load(environment={"BEARINMIND_CONFIG": str(file)})
     assert configuration.settings.limit == 7
 
 
@@ -67,9 +67,9 @@ def test_the_default_file_is_read_when_it_is_there() -> None:
 def test_lists_and_tables_come_from_the_environment_too() -> None:
     settings = Configuration.load(
         environment={
-            "RECOLLECT_CATEGORIES": "facts, lab notes ,",
-            "RECOLLECT_DECAY_DAYS": "{ facts = 30.0 }",
-            "RECOLLECT_BUDGET_BYTES": "800",
+            "BEARINMIND_CATEGORIES": "facts, lab notes ,",
+            "BEARINMIND_DECAY_DAYS": "{ facts = 30.0 }",
+            "BEARINMIND_BUDGET_BYTES": "800",
         }
     ).settings
     assert settings.categories == ("facts", "lab notes")
@@ -132,18 +132,18 @@ def test_a_file_that_was_named_must_be_there_and_readable(tmp_path: Path) -> Non
     broken.write_bytes(b"\xff\xfe")
     with pytest.raises(errors.InvalidSetting):
         Configuration.load(environment={}, file=broken)
-    with pytest.raises(errors.InvalidSetting, match="RECOLLECT_DECAY_DAYS"):
-        Configuration.load(environment={"RECOLLECT_DECAY_DAYS": "{"})
+    with pytest.raises(errors.InvalidSetting, match="BEARINMIND_DECAY_DAYS"):
+        Configuration.load(environment={"BEARINMIND_DECAY_DAYS": "{"})
 
 
 def test_opening_takes_settings_as_keywords(tmp_path: Path) -> None:
-    with Recollect.open(tmp_path / "new" / "folder" / "m.db", user="eve", limit=3) as memory:
+    with Mind.open(tmp_path / "new" / "folder" / "m.db", user="eve", limit=3) as memory:
         assert (memory.scope.user, memory.settings.limit) == ("eve", 3)
     assert (tmp_path / "new" / "folder" / "m.db").exists()
 
 
 def test_opening_without_a_path_uses_the_users_data_folder() -> None:
-    with Recollect.open() as memory:
+    with Mind.open() as memory:
         memory.store("walrus")
         assert memory.settings.store == Settings().store
         assert Path(str(Settings().store)).exists()

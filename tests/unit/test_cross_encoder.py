@@ -13,12 +13,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from bearinmind.errors import RerankerFailure
+from bearinmind.protocols import Passage
+from bearinmind.rerank import cross_encoder
+from bearinmind.rerank.cross_encoder import CrossEncoder
+from bearinmind.types import MemoryId
 from cross_encoders import WORDS, broken_numbers, length, padding, save, shared_words, wide
-from recollect.errors import RerankerFailure
-from recollect.protocols import Passage
-from recollect.rerank import cross_encoder
-from recollect.rerank.cross_encoder import CrossEncoder
-from recollect.types import MemoryId
 
 PATIENT = 60.0  # seconds that no test needs
 TEXTS = ("the seal sleeps", "the walrus sings of fish", "a walrus")
@@ -159,7 +159,7 @@ def test_the_time_is_looked_at_between_batches(
     texts = ["walrus " * 200] * 12
     ticks = iter([0.0, 0.0, 0.1, 0.2, 9.0])
     clock = SimpleNamespace(monotonic=lambda: next(ticks))
-    monkeypatch.setattr("recollect.rerank.cross_encoder.time", clock)
+    monkeypatch.setattr("bearinmind.rerank.cross_encoder.time", clock)
 
     with pytest.raises(RerankerFailure, match=r"read 10 of 12 memories in 1 s"):
         reranker("walrus", passages(texts), 1.0)
@@ -187,8 +187,8 @@ def test_a_process_ends_well_in_the_middle_of_a_batch(tmp_path: Path) -> None:
     code = f"""
 import threading, time
 from pathlib import Path
-from recollect.protocols import Passage
-from recollect.rerank import cross_encoder
+from bearinmind.protocols import Passage
+from bearinmind.rerank import cross_encoder
 reranker = cross_encoder.CrossEncoder(Path({str(tmp_path)!r}))
 reranker("walrus", [Passage("a", "walrus")], 60)
 def work():

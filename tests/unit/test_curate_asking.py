@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.curate.deciding import What
+from bearinmind.curate.judging import decision_of
+from bearinmind.embed.embedders import Embedders
+from bearinmind.errors import InvalidSetting
+from bearinmind.proposals import ProposalKind
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Memory
 from chat_server import ChatServer, says, serving
 from made_up_embedders import WordEmbedder
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.curate.deciding import What
-from recollect.curate.judging import decision_of
-from recollect.embed.embedders import Embedders
-from recollect.errors import InvalidSetting
-from recollect.proposals import ProposalKind
-from recollect.testing import MemoryStore
-from recollect.types import Memory
 
 PAIR = ("Ada reviews the parser", "the parser is something that Ada reviews")
 
@@ -27,9 +27,9 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def _opened(url: str | None, **fields: object) -> Recollect:
+def _opened(url: str | None, **fields: object) -> Mind:
     plain = {"llm_url": url, "llm_model": "judge", "extractor": "none", "curate_cosine": 0.6}
-    memory = Recollect(
+    memory = Mind(
         MemoryStore(),
         Settings.model_validate(plain | fields),
         embedders=Embedders.among(WordEmbedder()),

@@ -5,19 +5,19 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from recollect.app import Recollect
-from recollect.app.curating import Curating, begin
-from recollect.config import Settings
-from recollect.proposals import ProposalKind
-from recollect.testing import MemoryStore
+from bearinmind.app import Mind
+from bearinmind.app.curating import Curating, begin
+from bearinmind.config import Settings
+from bearinmind.proposals import ProposalKind
+from bearinmind.testing import MemoryStore
 
 TEXTS = ("The cache holds 500 entries.", "Note that the cache holds 500 entries.")
 PATIENCE = 30.0  # seconds, of which hardly any pass
 
 
-def _opened(**fields: object) -> Recollect:
+def _opened(**fields: object) -> Mind:
     plain = {"embedder": "none", "extractor": "none", **fields}
-    return Recollect(MemoryStore(), Settings.model_validate(plain))
+    return Mind(MemoryStore(), Settings.model_validate(plain))
 
 
 def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> None:
@@ -48,7 +48,7 @@ def test_it_is_off_unless_a_setting_turns_it_on() -> None:
 
 
 def test_an_open_memory_that_is_closed_leaves_no_thread(path: Path) -> None:
-    with Recollect.open(path, curate="inbox", embedder="none", worker="auto") as memory:
+    with Mind.open(path, curate="inbox", embedder="none", worker="auto") as memory:
         memory.store(TEXTS[0])
-        assert "recollect-curate" in {each.name for each in threading.enumerate()}
-    assert "recollect-curate" not in {each.name for each in threading.enumerate()}
+        assert "bearinmind-curate" in {each.name for each in threading.enumerate()}
+    assert "bearinmind-curate" not in {each.name for each in threading.enumerate()}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from recollect.analysis import fold
-from recollect.curate import vocabulary
-from recollect.curate.differences import Kind, compare, key, read
+from bearinmind.analysis import fold
+from bearinmind.curate import vocabulary
+from bearinmind.curate.differences import Kind, compare, key, read
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = st.text(LETTERS, min_size=1, max_size=8)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.curate.differences import compare
-from recollect.errors import RecollectError
-from recollect.proposals import ProposalKind, ProposalState
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, MemoryStore, counting_ids
-from recollect.types import LinkKind, Memory, MemoryId, State
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.curate.differences import compare
+from bearinmind.errors import MindError
+from bearinmind.proposals import ProposalKind, ProposalState
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, MemoryStore, counting_ids
+from bearinmind.types import LinkKind, Memory, MemoryId, State
 
 #: Near-duplicates and near-misses of each other: most pairs of them say the same, or nearly.
 TEXTS = (
@@ -38,18 +38,18 @@ LIVES = {"memory": 150, "sqlite": 15}
 
 
 @contextmanager
-def _opened(kind: str) -> Iterator[Recollect]:
+def _opened(kind: str) -> Iterator[Mind]:
     with tempfile.TemporaryDirectory() as folder:
         store = MemoryStore() if kind == "memory" else SqliteStore(Path(folder) / "memories.db")
         plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
-        with Recollect(store, plain, clock=FixedClock(), new_id=counting_ids()) as memory:
+        with Mind(store, plain, clock=FixedClock(), new_id=counting_ids()) as memory:
             yield memory
 
 
 class _Life:
     """A store to which random things happen."""
 
-    def __init__(self, memory: Recollect) -> None:
+    def __init__(self, memory: Mind) -> None:
         self.memory = memory
         # By proposal: what a user changed after it was applied. A user may say something else.
         self.touched: defaultdict[str, set[MemoryId]] = defaultdict(set)
@@ -109,7 +109,7 @@ def _says(one: Memory, other: Memory) -> bool:
 @contextmanager
 def _refusals() -> Iterator[None]:
     """What is refused is refused in words; that is allowed, and nothing else is."""
-    with suppress(RecollectError):
+    with suppress(MindError):
         yield
 
 

@@ -7,14 +7,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.curate.contradictions import contradicts
-from recollect.curate.deciding import Decision, What, decide, guarded
-from recollect.curate.differences import Kind, read
-from recollect.curate.hygiene import Report, category_twins
-from recollect.curate.staleness import said_end, stale
-from recollect.proposals import ProposalKind
-from recollect.types import LinkKind, Memory
+from bearinmind.app import Mind
+from bearinmind.curate.contradictions import contradicts
+from bearinmind.curate.deciding import Decision, What, decide, guarded
+from bearinmind.curate.differences import Kind, read
+from bearinmind.curate.hygiene import Report, category_twins
+from bearinmind.curate.staleness import said_end, stale
+from bearinmind.proposals import ProposalKind
+from bearinmind.types import LinkKind, Memory
 
 Make = Callable[..., Memory]
 PORT = "The staging database listens on port 5433."
@@ -56,7 +56,7 @@ def test_two_facts_about_two_things_do_not_contradict_each_other(one: str, other
 
 
 def test_a_contradiction_is_reviewed_with_the_newer_memory_first(
-    open_memory: Callable[..., Recollect],
+    open_memory: Callable[..., Mind],
 ) -> None:
     by_words = open_memory(embedder="none")
     noon = datetime(2025, 1, 1, tzinfo=UTC)
@@ -174,7 +174,7 @@ def _count(report: Report) -> dict[str, int]:
     return {each.name: each.count for each in report.found if each.count}
 
 
-def test_a_report_names_what_is_untidy(open_memory: Callable[..., Recollect]) -> None:
+def test_a_report_names_what_is_untidy(open_memory: Callable[..., Mind]) -> None:
     memory = open_memory(embedder="none", categories=("facts", "project"))
     memory.store("part 2 of 5 of the protocol", tags=["x"])
     memory.store("ok", tags=["x"])
@@ -199,7 +199,7 @@ def test_a_report_names_what_is_untidy(open_memory: Callable[..., Recollect]) ->
 
 
 def test_twins_of_categories_are_proposed_to_be_one_and_that_is_undone(
-    open_memory: Callable[..., Recollect],
+    open_memory: Callable[..., Mind],
 ) -> None:
     id_ = open_memory(categories=("facts", "project")).store("sold", category="project").memory.id
     memory = open_memory(embedder="none", categories=("facts", "projects"))

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.curate.gathering import PAGE
+from bearinmind.curate.proposing import Find, proposal
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import MemoryId
 from households import KINDS, household, open_kind
-from recollect import errors
-from recollect.app import Recollect
-from recollect.curate.gathering import PAGE
-from recollect.curate.proposing import Find, proposal
-from recollect.proposals import Proposal, ProposalKind, ProposalState
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import MemoryId
 
 LONG = "The staging database listens on port 5433. It is small."
 SHORT = "Staging DB listens on port 5433"
@@ -28,7 +28,7 @@ def ada(
     path: Path,
     clock: FixedClock,
     migrated_database: Callable[[], str],
-) -> Iterator[Recollect]:
+) -> Iterator[Mind]:
     store = open_kind(request.param, path, migrated_database)
     with household(store, clock, embedder="none", extractor="none") as memory:
         yield memory
@@ -40,7 +40,7 @@ def anywhere(
     path: Path,
     clock: FixedClock,
     migrated_database: Callable[[], str],
-) -> Iterator[Recollect]:
+) -> Iterator[Mind]:
     """A memory whose meanings follow from its words."""
     store = open_kind(request.param, path, migrated_database)
     with household(store, clock, extractor="none", curate_cosine=0.6) as memory:
@@ -48,17 +48,17 @@ def anywhere(
 
 
 @pytest.fixture
-def pair(ada: Recollect) -> tuple[MemoryId, MemoryId]:
+def pair(ada: Mind) -> tuple[MemoryId, MemoryId]:
     """The one that says more, and the other."""
     return ada.store(LONG).memory.id, ada.store(SHORT).memory.id
 
 
-def _proposed(memory: Recollect) -> Proposal:
+def _proposed(memory: Mind) -> Proposal:
     [found] = memory.curate(propose=True).proposals
     return found
 
 
-def _live(memory: Recollect) -> set[MemoryId]:
+def _live(memory: Mind) -> set[MemoryId]:
     return {each.id for each in memory.list(limit=100)}
 
 
@@ -66,7 +66,7 @@ def _live(memory: Recollect) -> set[MemoryId]:
 
 
 def test_looking_changes_nothing_and_proposing_only_fills_the_inbox(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     [found] = ada.curate().proposals
     assert (found.kind, found.memories) == (ProposalKind.SUPERSEDE, pair)
@@ -77,9 +77,7 @@ def test_looking_changes_nothing_and_proposing_only_fills_the_inbox(
     assert _live(ada) == {*pair}
 
 
-def test_a_dismissed_proposal_is_not_made_again(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
-) -> None:
+def test_a_dismissed_proposal_is_not_made_again(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     ada.dismiss_proposal(_proposed(ada).id)
     assert ada.curate(propose=True).proposals == ()
     assert ada.proposals() == []
@@ -87,7 +85,7 @@ def test_a_dismissed_proposal_is_not_made_again(
     assert len(ada.curate(propose=True).proposals) == 1  # of another text
 
 
-def test_the_newest_is_kept_of_those_that_say_the_same(ada: Recollect, clock: FixedClock) -> None:
+def test_the_newest_is_kept_of_those_that_say_the_same(ada: Mind, clock: FixedClock) -> None:
     old = ada.store("The staging database listens on port 5433.").memory.id
     clock.advance(days=1)
     new = ada.store(SHORT).memory.id
@@ -95,7 +93,7 @@ def test_the_newest_is_kept_of_those_that_say_the_same(ada: Recollect, clock: Fi
 
 
 def test_only_what_is_new_is_looked_at_when_so_asked(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId], clock: FixedClock
+    ada: Mind, pair: tuple[MemoryId, MemoryId], clock: FixedClock
 ) -> None:
     clock.advance(days=1)
     assert ada.curate(since=clock.now).proposals == ()
@@ -104,7 +102,7 @@ def test_only_what_is_new_is_looked_at_when_so_asked(
     assert found.memories == (pair[0], newer)
 
 
-def test_proposals_are_their_owners_alone(ada: Recollect, pair: tuple[MemoryId, MemoryId]) -> None:
+def test_proposals_are_their_owners_alone(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     grace = ada.for_user("grace")
     grace.store("The staging database listens on port 5433.")
     found = _proposed(ada)
@@ -115,7 +113,7 @@ def test_proposals_are_their_owners_alone(ada: Recollect, pair: tuple[MemoryId, 
 
 
 def test_a_proposal_says_nothing_of_what_its_memories_say(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     ada.store("The staging database listens on port 5999.")
     ada.store("Staging is down for now, until 2020-01-01.")
@@ -126,7 +124,7 @@ def test_a_proposal_says_nothing_of_what_its_memories_say(
     assert not [word for word in ("5433", "5999", "staging", "down") if word in written]
 
 
-def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Recollect) -> None:
+def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Mind) -> None:
     port = "staging database listens on port 5433"
     same = [anywhere.store(text).memory.id for text in (f"The {port}.", port)]
     passive = [
@@ -173,7 +171,7 @@ def test_every_memory_is_looked_at_in_a_large_store(clock: FixedClock) -> None:
     ],
 )
 def test_a_memory_that_somebody_would_miss_is_not_superseded(
-    ada: Recollect, fields: dict[str, object]
+    ada: Mind, fields: dict[str, object]
 ) -> None:
     ada.store(LONG)
     ada.store(SHORT, **fields)  # type: ignore[arg-type]
@@ -181,7 +179,7 @@ def test_a_memory_that_somebody_would_miss_is_not_superseded(
 
 
 def test_a_shared_memory_is_not_superseded_by_one_that_its_reader_cannot_see(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     found = _proposed(ada)
     ada.share(pair[1], "grace")
@@ -198,7 +196,7 @@ def test_a_shared_memory_is_not_superseded_by_one_that_its_reader_cannot_see(
 
 
 def test_what_is_applied_is_served_in_place_of_the_other_and_undone_exactly(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     before = [*map(ada.get, pair)]
     applied = ada.apply_proposal(_proposed(ada).id[:6])
@@ -215,7 +213,7 @@ def test_what_is_applied_is_served_in_place_of_the_other_and_undone_exactly(
     assert dict(ada.proposal_counts()) == {ProposalState.UNDONE: 1}
 
 
-def test_a_proposal_is_decided_on_once(ada: Recollect, pair: tuple[MemoryId, MemoryId]) -> None:
+def test_a_proposal_is_decided_on_once(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     id_ = _proposed(ada).id
     with pytest.raises(errors.CannotUndo):
         ada.undo_proposal(id_)
@@ -228,9 +226,7 @@ def test_a_proposal_is_decided_on_once(ada: Recollect, pair: tuple[MemoryId, Mem
         ada.undo_proposal(id_)
 
 
-def test_what_was_changed_since_is_not_undone(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
-) -> None:
+def test_what_was_changed_since_is_not_undone(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     applied = ada.apply_proposal(_proposed(ada).id)
     ada.update(pair[0], importance=0.9)
     with pytest.raises(errors.CannotUndo, match=f"memory {pair[0]} has version 2"):
@@ -241,7 +237,7 @@ def test_what_was_changed_since_is_not_undone(
 
 @pytest.mark.parametrize("change", ["update", "delete", "shorten"])
 def test_what_would_lose_a_fact_by_now_is_refused(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId], change: str
+    ada: Mind, pair: tuple[MemoryId, MemoryId], change: str
 ) -> None:
     found = _proposed(ada)
     if change == "delete":
@@ -256,7 +252,7 @@ def test_what_would_lose_a_fact_by_now_is_refused(
 
 
 def test_what_stands_for_another_memory_cannot_go_to_one_that_does_not_say_it(
-    ada: Recollect,
+    ada: Mind,
 ) -> None:
     first = ada.store("Token expires at noon").memory.id
     middle = ada.store("the token expires at noon").memory.id
@@ -278,7 +274,7 @@ def test_what_stands_for_another_memory_cannot_go_to_one_that_does_not_say_it(
 
 
 def test_when_what_is_kept_says_something_else_later_the_other_can_come_back(
-    ada: Recollect, pair: tuple[MemoryId, MemoryId]
+    ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     ada.apply_proposal(_proposed(ada).id)
     ada.update(pair[0], content="The staging database listens on port 6000.")
@@ -291,7 +287,7 @@ def test_when_what_is_kept_says_something_else_later_the_other_can_come_back(
 
 
 def test_what_ended_by_its_own_words_is_expired_and_brought_back(
-    ada: Recollect, clock: FixedClock
+    ada: Mind, clock: FixedClock
 ) -> None:
     id_ = ada.store("Use the fallback host until 2020-03-01.").memory.id
     found = _proposed(ada)
@@ -303,7 +299,7 @@ def test_what_ended_by_its_own_words_is_expired_and_brought_back(
     assert _live(ada) == {id_}
 
 
-def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Recollect) -> None:
+def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) -> None:
     old = ada.store("Ada prefers tabs", category="preferences").memory
     find = Find(
         kind=ProposalKind.STORE,
@@ -331,7 +327,7 @@ def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Recollec
     assert _live(ada) == {old.id}
 
 
-def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Recollect) -> None:
+def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Mind) -> None:
     old = ada.store(SHORT).memory
     for content, is_fine in ((LONG, True), ("Staging DB listens on port 1", False)):
         find = Find(

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embed.hashed import HashEmbedder
-from recollect.embedded_text import embedded_text
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Current, DenseAnswer, Nearby, Unavailable
-from recollect.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates, most_confidence
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory, MemoryId, Query, Scope, UserId
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.embedded_text import embedded_text
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Current, DenseAnswer, Nearby, Unavailable
+from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates, most_confidence
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 
 if TYPE_CHECKING:
-    from recollect.protocols import Vector
+    from bearinmind.protocols import Vector
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]

@@ -12,22 +12,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import bearinmind_encoder
 import numpy as np
 import onnx
 import pytest
-import recollect_encoder
 from tokenizers import Tokenizer
 
-from recollect.embed.choose import Options, choose
-from recollect.embed.dimensions import Memo
-from recollect.embed.downloaded import DownloadedEmbedder, Library, NotHere, Run, Wish
-from recollect.embed.embedders import Embedders
-from recollect.embed.libraries import FASTEMBED, SENTENCE_TRANSFORMERS
-from recollect.embed.local import LocalEmbedder
-from recollect.errors import EmbedderFailure, InvalidSetting, MissingExtra
-from recollect.protocols import Embedder
-from recollect.testing import FixedClock
-from recollect.types import Memory
+from bearinmind.embed.choose import Options, choose
+from bearinmind.embed.dimensions import Memo
+from bearinmind.embed.downloaded import DownloadedEmbedder, Library, NotHere, Run, Wish
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.libraries import FASTEMBED, SENTENCE_TRANSFORMERS
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
+from bearinmind.protocols import Embedder
+from bearinmind.testing import FixedClock
+from bearinmind.types import Memory
 from workplace import Workplace
 
 TEXTS = ["The cat sat on the mat.", "Stock prices fell.", "A kitten rested on a rug. " * 9]
@@ -35,7 +35,7 @@ TEXTS = ["The cat sat on the mat.", "Stock prices fell.", "A kitten rested on a 
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Folders as the hub has them, made of the encoders that Recollect brings."""
+    """Folders as the hub has them, made of the encoders that Bear in Mind brings."""
     root = tmp_path_factory.mktemp("models")
 
     def folder(encoder: str, name: str) -> Path:
@@ -43,7 +43,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pat
         if not made.exists():
             made.mkdir()
             for file in ("model.onnx", "tokenizer.json"):
-                shutil.copy(recollect_encoder.folder(encoder) / file, made / file)
+                shutil.copy(bearinmind_encoder.folder(encoder) / file, made / file)
             config = {"model_max_length": 256, "pad_token": "[PAD]"}
             (made / "tokenizer_config.json").write_text(json.dumps(config))
             (made / "special_tokens_map.json").write_text('{"pad_token": "[PAD]"}')
@@ -198,7 +198,7 @@ def test_a_query_does_not_wait_for_a_download() -> None:
     assert embedder is not None
     with pytest.raises(EmbedderFailure, match="is not on this machine") as caught:
         embedder.embed_query("q")
-    assert "recollect work" in caught.value.hint
+    assert "bearinmind work" in caught.value.hint
 
 
 def test_a_model_that_cannot_be_downloaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,7 +244,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(library: Library) -> 
 
     with pytest.raises(MissingExtra) as caught:
         DownloadedEmbedder(library, "BAAI/bge-m3")
-    assert f"pip install 'recollect[{library.name}]'" in caught.value.hint
+    assert f"pip install 'bearinmind[{library.name}]'" in caught.value.hint
 
 
 def test_sentence_transformers_is_given_the_prompts_of_the_catalogue(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_sentence_transformers_is_given_the_prompts_of_the_catalogue(tmp_path: P
     from transformers import BertConfig, BertModel, BertTokenizerFast  # noqa: PLC0415
 
     folder = tmp_path / "e5-small"  # random weights, but the name has prompts
-    tokenizer = recollect_encoder.folder("e5-small") / "tokenizer.json"
+    tokenizer = bearinmind_encoder.folder("e5-small") / "tokenizer.json"
     BertTokenizerFast(tokenizer_file=str(tokenizer)).save_pretrained(folder)
     small = {"hidden_size": 384, "num_hidden_layers": 1, "num_attention_heads": 2}
     BertModel(BertConfig(**small)).save_pretrained(folder)

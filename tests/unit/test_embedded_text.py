@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.config import checked
-from recollect.embedded_text import DEFAULT, embedded_text, parts
-from recollect.errors import InvalidSetting
-from recollect.types import Memory
+from bearinmind.config import checked
+from bearinmind.embedded_text import DEFAULT, embedded_text, parts
+from bearinmind.errors import InvalidSetting
+from bearinmind.types import Memory
 
 Make = Callable[..., Memory]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.embed.catalogue import KNOWN, Known, Pooling, find
+from bearinmind.embed.catalogue import KNOWN, Known, Pooling, find
 
 
 @pytest.mark.parametrize("name", KNOWN)

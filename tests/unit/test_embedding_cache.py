@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from bearinmind.embed.cache import CachedEmbedder, EmbeddingCache
+from bearinmind.errors import EmbedderFailure
+from bearinmind.types import Space
 from embedding_server import direction
-from recollect.embed.cache import CachedEmbedder, EmbeddingCache
-from recollect.errors import EmbedderFailure
-from recollect.types import Space
 
 if TYPE_CHECKING:
-    from recollect.protocols import Vector, Vectors
+    from bearinmind.protocols import Vector, Vectors
 
 
 class Counting:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 import build
+from bearinmind.embed.local import LocalEmbedder
 from bert_graph import BertGraph
 from bert_weights import Weights, from_safetensors, from_torch_export
 from published import MODELS, digest
-from recollect.embed.local import LocalEmbedder
 
 HIDDEN, WIDE, HEADS, LAYERS, PLACES = 64, 128, 4, 2, 24
 EPSILON = 1e-12

@@ -5,13 +5,11 @@ import re
 
 import pytest
 
-from recollect import errors
-from recollect.errors import RecollectError
+from bearinmind import errors
+from bearinmind.errors import MindError
 
 EVERY = [
-    kind
-    for _, kind in inspect.getmembers(errors, inspect.isclass)
-    if issubclass(kind, RecollectError)
+    kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, MindError)
 ]
 LEAVES = [kind for kind in EVERY if not kind.__subclasses__()]
 #: Whose hint depends on the value and is given where they are raised.
@@ -43,14 +41,13 @@ def parents_in_the_drawing() -> dict[str, str | None]:
 
 def test_the_drawing_is_the_tree() -> None:
     actual = {
-        kind.__name__: None if kind is RecollectError else kind.__mro__[1].__name__
-        for kind in EVERY
+        kind.__name__: None if kind is MindError else kind.__mro__[1].__name__ for kind in EVERY
     }
     assert parents_in_the_drawing() == actual
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_every_error_says_what_it_is(kind: type[RecollectError]) -> None:
+def test_every_error_says_what_it_is(kind: type[MindError]) -> None:
     assert kind.__doc__
     assert kind().message == kind.__doc__.strip()
     assert str(kind("the value 7")) == kind("the value 7").message == "the value 7"
@@ -64,7 +61,7 @@ def test_every_error_has_a_code_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("kind", LEAVES)
-def test_every_error_that_is_raised_has_a_next_step(kind: type[RecollectError]) -> None:
+def test_every_error_that_is_raised_has_a_next_step(kind: type[MindError]) -> None:
     if kind.__name__ in HINTED_WHERE_RAISED:
         assert kind("x", hint="Do this.").hint == "Do this."
     else:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.store.estimates import Estimates, deciding
+from bearinmind.store.estimates import Estimates, deciding
 
 
 @pytest.fixture

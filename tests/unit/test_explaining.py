@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.testing import FixedClock
-from recollect.trace import WhyNot
-from recollect.types import MemoryId, State
+from bearinmind.app import Mind
+from bearinmind.testing import FixedClock
+from bearinmind.trace import WhyNot
+from bearinmind.types import MemoryId, State
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 
 def follow(open_memory: Open, text: str, answer: WhyNot, **asked: Any) -> list[MemoryId]:
@@ -41,24 +41,24 @@ def follow(open_memory: Open, text: str, answer: WhyNot, **asked: Any) -> list[M
     return [hit.memory.id for hit in open_memory(**settings).recall(text, **asked).hits]
 
 
-def test_a_memory_that_is_recalled_says_so(memory: Recollect) -> None:
+def test_a_memory_that_is_recalled_says_so(memory: Mind) -> None:
     stored = memory.store("walrus").memory
     answer = memory.why_not("walrus", stored.id)
     assert (answer.rank, answer.remedy) == (1, "")
     assert "rank 1" in answer.reason
 
 
-def test_a_deleted_memory_is_to_be_restored(memory: Recollect) -> None:
+def test_a_deleted_memory_is_to_be_restored(memory: Mind) -> None:
     stored = memory.store("walrus").memory
     memory.delete(stored.id)
     answer = memory.why_not("walrus", stored.id)
     assert (answer.rank, answer.reason) == (None, "it is deleted")
-    assert answer.remedy == f"restore it: recollect restore {stored.id}"
+    assert answer.remedy == f"restore it: bearinmind restore {stored.id}"
     memory.restore(stored.id)
     assert memory.why_not("walrus", stored.id).rank == 1
 
 
-def test_a_memory_that_did_not_exist_yet_says_so(memory: Recollect, clock: FixedClock) -> None:
+def test_a_memory_that_did_not_exist_yet_says_so(memory: Mind, clock: FixedClock) -> None:
     before = clock() - timedelta(days=1)
     stored = memory.store("walrus").memory
     answer = memory.why_not("walrus", stored.id, as_of=before)
@@ -88,9 +88,7 @@ def test_a_filter_is_named_and_asking_without_it_admits(
     assert follow(open_memory, "walrus", answer, **asked) == [stored.id]
 
 
-def test_a_filter_is_judged_by_the_version_of_the_moment(
-    memory: Recollect, clock: FixedClock
-) -> None:
+def test_a_filter_is_judged_by_the_version_of_the_moment(memory: Mind, clock: FixedClock) -> None:
     stored = memory.store("the walrus sings").memory
     then = clock()
     clock.advance(days=1)
@@ -186,7 +184,7 @@ def test_an_uncertain_memory_is_told_a_floor_that_admits_it(open_memory: Open) -
         assert id_ in follow(open_memory, "apple pear banana", answer)
 
 
-def test_a_twin_is_told_who_speaks_for_it(memory: Recollect) -> None:
+def test_a_twin_is_told_who_speaks_for_it(memory: Mind) -> None:
     first = memory.store("the walrus sings").memory
     twin = memory.store("The Walrus sings").memory
     [hit] = memory.recall("walrus").hits

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.recall.places import FollowedOnce
-from recollect.trace import LegReport, LegStanding, WhyNot
-from recollect.types import MemoryId, Query, Ranking
+from bearinmind.app import Mind
+from bearinmind.recall.places import FollowedOnce
+from bearinmind.trace import LegReport, LegStanding, WhyNot
+from bearinmind.types import MemoryId, Query, Ranking
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 LABELS = "The labels are drawn by Gannet."
 GANNET = "Gannet is looked after by Ilse Navrat."
@@ -28,13 +28,13 @@ ASKED = "labels"
 def by_words(open_memory: Open) -> Open:
     """Opens the store with words and the graph alone, where what each finds is plain to see."""
 
-    def open_(**fields: object) -> Recollect:
+    def open_(**fields: object) -> Mind:
         return open_memory(embedder="none", **fields)
 
     return open_
 
 
-def stored(memory: Recollect, *contents: str) -> list[MemoryId]:
+def stored(memory: Mind, *contents: str) -> list[MemoryId]:
     """Memories that are read for the graph."""
     made = [memory.store(content).memory.id for content in contents]
     memory.work()

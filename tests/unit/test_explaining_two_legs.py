@@ -12,22 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.embed.hashed import HashEmbedder
-from recollect.errors import EmbedderFailure
-from recollect.recall.dense import DEPTH
-from recollect.recall.remedy import least_budget
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, counting_ids
-from recollect.trace import LegStanding, WhyNot
-from recollect.types import MemoryId, State
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.errors import EmbedderFailure
+from bearinmind.recall.dense import DEPTH
+from bearinmind.recall.remedy import least_budget
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.trace import LegStanding, WhyNot
+from bearinmind.types import MemoryId, State
 
 if TYPE_CHECKING:
-    from recollect.protocols import Vector, Vectors
+    from bearinmind.protocols import Vector, Vectors
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 WORDS = ["walrus", "seal", "otter", "whale", "fish", "ice", "snow", "boat", "harbour", "captain"]
 
 
@@ -57,16 +57,14 @@ def embedder() -> Watched:
 @pytest.fixture
 def open_both(path: Path, clock: FixedClock, embedder: Watched) -> Iterator[Open]:
     """Opens the store at `path` with both legs and no third; settings are keywords."""
-    opened: list[Recollect] = []
+    opened: list[Mind] = []
     new_id = counting_ids()
 
-    def open_(**fields: object) -> Recollect:
+    def open_(**fields: object) -> Mind:
         alone = {"store": path, "leg_weights": {"graph": 0}}
         chosen = Settings.model_validate(alone | fields)
         among = Embedders.among(embedder)
-        opened.append(
-            Recollect(SqliteStore(path), chosen, clock=clock, new_id=new_id, embedders=among)
-        )
+        opened.append(Mind(SqliteStore(path), chosen, clock=clock, new_id=new_id, embedders=among))
         return opened[-1]
 
     yield open_
@@ -74,7 +72,7 @@ def open_both(path: Path, clock: FixedClock, embedder: Watched) -> Iterator[Open
         memory.close()
 
 
-def filled(memory: Recollect, count: int, seed: int = 1) -> list[MemoryId]:
+def filled(memory: Mind, count: int, seed: int = 1) -> list[MemoryId]:
     """So many embedded memories, told at random."""
     chance = random.Random(seed)
     made = []

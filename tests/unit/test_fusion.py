@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.protocols import Fusion
-from recollect.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from recollect.types import Candidate, MemoryId, Placing, Ranking
+from bearinmind.protocols import Fusion
+from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
+from bearinmind.types import Candidate, MemoryId, Placing, Ranking
 
 FUSIONS: list[Fusion] = [
     Calibrated(),

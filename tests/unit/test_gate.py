@@ -9,20 +9,20 @@ from datetime import timedelta
 
 import pytest
 
-from recollect.accounts.gate import Caller, Gate
-from recollect.accounts.keys import Bearer
-from recollect.app import Recollect
-from recollect.errors import (
+from bearinmind.accounts.gate import Caller, Gate
+from bearinmind.accounts.keys import Bearer
+from bearinmind.app import Mind
+from bearinmind.errors import (
     AccessDenied,
     NotAllowed,
     NotAuthenticated,
     QuotaUsedUp,
     TooManyRequests,
 )
-from recollect.protocols import Store
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock
-from recollect.types import Access, Key
+from bearinmind.protocols import Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock
+from bearinmind.types import Access, Key
 
 ELSEWHERE = "192.0.2.7"
 FAILURES_PER_MINUTE = 30  # as it ships
@@ -44,7 +44,7 @@ def ticks() -> Ticks:
 
 
 @pytest.fixture
-def gate(memory: Recollect, ticks: Ticks, clock: FixedClock) -> Gate:
+def gate(memory: Mind, ticks: Ticks, clock: FixedClock) -> Gate:
     """The gate of a store in which ada and bea are known."""
     for name in ("ada", "bea"):
         memory.add_user(name)
@@ -60,7 +60,7 @@ def bearing(text: str) -> str:
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER   {} ", "{}"])
 def test_a_key_says_whose_it_is_and_what_it_is_good_for(
-    gate: Gate, memory: Recollect, form: str
+    gate: Gate, memory: Mind, form: str
 ) -> None:
     made = memory.create_key("ada", access="read")
     caller = gate.identify(form.format(made.text))
@@ -74,7 +74,7 @@ def test_without_a_key_nobody_is_let_in(gate: Gate, nothing: str | None) -> None
         gate.identify(nothing)
 
 
-def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Recollect) -> None:
+def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     other = memory.create_key("bea")
     own, others = Bearer.read(made.text), Bearer.read(other.text)
@@ -97,7 +97,7 @@ def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Recollec
         assert own.secret not in refused.value.message
 
 
-def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Recollect) -> None:
+def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     gate.identify(bearing(made.text))
     memory.revoke_key(made.key.id)
@@ -105,7 +105,7 @@ def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Rec
         gate.identify(bearing(made.text))
 
 
-def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Recollect) -> None:
+def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     gate.identify(bearing(made.text))
     assert isinstance(memory._store, SqliteStore)
@@ -116,7 +116,7 @@ def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Re
         gate.identify(bearing(made.text))
 
 
-def test_a_key_is_good_until_it_expires(gate: Gate, memory: Recollect, clock: FixedClock) -> None:
+def test_a_key_is_good_until_it_expires(gate: Gate, memory: Mind, clock: FixedClock) -> None:
     made = memory.create_key("ada", expires_at=clock() + timedelta(hours=1))
     clock.advance(minutes=59.99)
     gate.identify(bearing(made.text))
@@ -126,7 +126,7 @@ def test_a_key_is_good_until_it_expires(gate: Gate, memory: Recollect, clock: Fi
 
 
 def test_old_and_new_key_are_both_good_while_they_overlap(
-    gate: Gate, memory: Recollect, clock: FixedClock
+    gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
     old = memory.create_key("ada", access="read", per_day=7)
     new = memory.renew_key(old.key.id, overlap=timedelta(hours=2))
@@ -140,7 +140,7 @@ def test_old_and_new_key_are_both_good_while_they_overlap(
 
 
 def test_a_key_that_was_revoked_is_not_revived_by_renewing_it(
-    gate: Gate, memory: Recollect, clock: FixedClock
+    gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
     old = memory.create_key("ada")
     memory.renew_key(old.key.id, overlap=timedelta(hours=2))
@@ -149,7 +149,7 @@ def test_a_key_that_was_revoked_is_not_revived_by_renewing_it(
         gate.identify(bearing(old.text))
 
 
-def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Recollect) -> None:
+def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Mind) -> None:
     made, other = memory.create_key("ada"), memory.create_key("bea")
     memory.disable_user("ada")
     with pytest.raises(NotAuthenticated):
@@ -165,7 +165,7 @@ def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Recoll
 @pytest.mark.parametrize("has", Access)
 @pytest.mark.parametrize("needs", Access)
 def test_a_key_is_good_for_what_its_access_includes(
-    gate: Gate, memory: Recollect, has: Access, needs: Access
+    gate: Gate, memory: Mind, has: Access, needs: Access
 ) -> None:
     made = memory.create_key("ada", access=has)
     order = [Access.READ, Access.WRITE, Access.ADMIN]
@@ -180,7 +180,7 @@ def test_a_key_is_good_for_what_its_access_includes(
 
 
 def test_a_key_is_good_for_so_many_requests_a_minute(
-    gate: Gate, memory: Recollect, ticks: Ticks
+    gate: Gate, memory: Mind, ticks: Ticks
 ) -> None:
     made, other = memory.create_key("ada", per_minute=3), memory.create_key("ada")
     for _ in range(3):
@@ -194,7 +194,7 @@ def test_a_key_is_good_for_so_many_requests_a_minute(
 
 
 def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
-    memory: Recollect, clock: FixedClock, ticks: Ticks
+    memory: Mind, clock: FixedClock, ticks: Ticks
 ) -> None:
     memory.add_user("ada")
     gate = Gate(memory._store, clock=clock, per_minute=2, ticks=ticks)
@@ -208,7 +208,7 @@ def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
 
 
 def test_a_key_is_good_for_so_many_writes_a_day(
-    gate: Gate, memory: Recollect, clock: FixedClock
+    gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
     made = memory.create_key("ada", per_day=2)
     clock.advance(hours=20)
@@ -224,7 +224,7 @@ def test_a_key_is_good_for_so_many_writes_a_day(
     gate.admit(made.text, Access.WRITE)
 
 
-def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Recollect) -> None:
+def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada", per_day=100)
     caller = gate.admit(made.text, Access.WRITE)
     gate.count_writes(caller, 99)
@@ -235,7 +235,7 @@ def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Recol
 
 
 def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
-    gate: Gate, memory: Recollect, open_memory: Callable[..., Recollect]
+    gate: Gate, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:
     made = memory.create_key("ada", per_day=1)
     gate.admit(made.text, Access.WRITE)
@@ -243,7 +243,7 @@ def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
         open_memory().gate().admit(made.text, Access.WRITE)
 
 
-def test_a_caller_without_a_key_has_no_limits(gate: Gate, memory: Recollect) -> None:
+def test_a_caller_without_a_key_has_no_limits(gate: Gate, memory: Mind) -> None:
     local = Caller(user=memory.scope.user, access=Access.ADMIN)
     for access in Access:
         gate.require(local, access)
@@ -259,7 +259,7 @@ def guess(gate: Gate, address: str | None = ELSEWHERE, times: int = FAILURES_PER
 
 
 def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
-    gate: Gate, memory: Recollect, ticks: Ticks
+    gate: Gate, memory: Mind, ticks: Ticks
 ) -> None:
     made = memory.create_key("ada")
     guess(gate)
@@ -269,24 +269,20 @@ def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
     gate.identify(bearing(made.text), address=ELSEWHERE)
 
 
-def test_who_guesses_keeps_nobody_else_out(gate: Gate, memory: Recollect) -> None:
+def test_who_guesses_keeps_nobody_else_out(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     guess(gate)
     gate.identify(bearing(made.text), address="192.0.2.8")
 
 
-def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(
-    gate: Gate, memory: Recollect
-) -> None:
+def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     gate.identify(bearing(made.text), address=ELSEWHERE)
     guess(gate)
     gate.identify(bearing(made.text), address=ELSEWHERE)
 
 
-def test_a_revoked_key_is_held_off_like_any_other_that_is_none(
-    gate: Gate, memory: Recollect
-) -> None:
+def test_a_revoked_key_is_held_off_like_any_other_that_is_none(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     gate.identify(bearing(made.text), address=ELSEWHERE)
     memory.revoke_key(made.key.id)
@@ -315,7 +311,7 @@ def test_the_addresses_of_one_network_count_as_one(
         gate.identify(bearing(Bearer.new().text), address=other)
 
 
-def test_asking_without_a_key_is_no_guess(gate: Gate, memory: Recollect) -> None:
+def test_asking_without_a_key_is_no_guess(gate: Gate, memory: Mind) -> None:
     made = memory.create_key("ada")
     for _ in range(2 * FAILURES_PER_MINUTE):
         with pytest.raises(NotAuthenticated):
@@ -336,9 +332,7 @@ class CountingStore(SqliteStore):
         return super().key(id)
 
 
-def test_a_request_asks_the_store_once_at_most(
-    gate: Gate, memory: Recollect, clock: FixedClock
-) -> None:
+def test_a_request_asks_the_store_once_at_most(gate: Gate, memory: Mind, clock: FixedClock) -> None:
     made = memory.create_key("ada", per_minute=5)
     assert isinstance(memory._store, SqliteStore)
     counting = CountingStore(memory._store.path)

@@ -9,13 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from recollect.accounts.gate import Gate
-from recollect.accounts.keys import Bearer, NewKey
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.errors import InvalidKeyTerms, NotAllowed, NotAuthenticated
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Access
+from bearinmind.accounts.gate import Gate
+from bearinmind.accounts.keys import Bearer, NewKey
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import InvalidKeyTerms, NotAllowed, NotAuthenticated
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Access
 
 NAMES = ("ada", "bea", "cid")
 ORDER = [Access.READ, Access.WRITE, Access.ADMIN]
@@ -41,7 +41,7 @@ class Keys(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FixedClock()
-        self.memory = Recollect(MemoryStore(), Settings(embedder="none"), clock=self.clock)
+        self.memory = Mind(MemoryStore(), Settings(embedder="none"), clock=self.clock)
         self.gate: Gate = self.memory.gate()
         self.disabled: set[str] = set()
         self.keys: list[Expected] = []

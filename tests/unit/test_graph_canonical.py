@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import canonical
-from recollect.concepts import Concept, ConceptName, Kind, Mention, Merge, Role, name_of
-from recollect.embed import choose
-from recollect.graph import neighbours
-from recollect.graph.abbreviations import stated_aliases
-from recollect.graph.canonical import Canonicaliser
-from recollect.graph.rules import kind_of
-from recollect.graph.spellings import CERTAIN, Named, judge, variants
-from recollect.graph.telling import tells_apart
+from bearinmind.concepts import Concept, ConceptName, Kind, Mention, Merge, Role, name_of
+from bearinmind.embed import choose
+from bearinmind.graph import neighbours
+from bearinmind.graph.abbreviations import stated_aliases
+from bearinmind.graph.canonical import Canonicaliser
+from bearinmind.graph.rules import kind_of
+from bearinmind.graph.spellings import CERTAIN, Named, judge, variants
+from bearinmind.graph.telling import tells_apart
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PAIRS = canonical.load()

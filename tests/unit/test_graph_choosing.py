@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect.concepts import Alias, ConceptName, Extraction, Kind, Mention, Role, Statement
-from recollect.errors import ExtractorFailure, InvalidSetting
-from recollect.graph.choose import EXTRACTORS, LlmOptions, choose_extractor
-from recollect.graph.rules import Rules
-from recollect.graph.together import LONGEST_KEY, Together, union
-from recollect.types import Memory
+from bearinmind.concepts import Alias, ConceptName, Extraction, Kind, Mention, Role, Statement
+from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.graph.choose import EXTRACTORS, LlmOptions, choose_extractor
+from bearinmind.graph.rules import Rules
+from bearinmind.graph.together import LONGEST_KEY, Together, union
+from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
 
@@ -81,7 +81,7 @@ def test_a_model_without_its_address_or_name_is_refused(tmp_path: Path, setting:
 
 def test_choosing_rules_imports_neither_spacy_nor_http() -> None:
     code = (
-        "import sys; from recollect.graph.choose import choose_extractor; "
+        "import sys; from bearinmind.graph.choose import choose_extractor; "
         "choose_extractor('rules'); print({'httpx', 'spacy', 'numpy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from recollect.concepts import ConceptName, Relation
-from recollect.graph.contradictions import Contradiction, End, Retract, contradictions
-from recollect.types import Link, LinkKind, MemoryId
+from bearinmind.concepts import ConceptName, Relation
+from bearinmind.graph.contradictions import Contradiction, End, Retract, contradictions
+from bearinmind.types import Link, LinkKind, MemoryId
 
 NUMBERS = count(1)
 FUNCTIONAL = frozenset({"runs on"})

@@ -10,7 +10,7 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from recollect.graph.export import Arc, Node, graphml, node_link
+from bearinmind.graph.export import Arc, Node, graphml, node_link
 
 ODD = "a <b> & \"c\" 'd' \x00\x0b\ud800\uffff — ü 🦉 ]]>"
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
+from bearinmind.concepts import ConceptName, Merge, name_of
+from bearinmind.protocols import Sealed
+from bearinmind.store import rows
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.sqlite.file import SQL
+from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
 from plain_reading import HOUR, Make, after, read_all
-from recollect.concepts import ConceptName, Merge, name_of
-from recollect.protocols import Sealed
-from recollect.store import rows
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.file import SQL
-from recollect.types import Filter, Memory, MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
 GANNET, HERON = name_of("gannet"), name_of("heron")

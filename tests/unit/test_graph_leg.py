@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.bench.audit import faults
-from recollect.config import Settings
-from recollect.embed.embedders import Embedders
-from recollect.embed.hashed import HashEmbedder
-from recollect.recall.fusion import Calibrated
-from recollect.recall.graph import GraphLeg, Spread
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock
-from recollect.trace import LegReport, Recollection
-from recollect.types import Candidate, Filter, Hit, MemoryId, Query, Ranking
+from bearinmind.app import Mind
+from bearinmind.bench.audit import faults
+from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.recall.fusion import Calibrated
+from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock
+from bearinmind.trace import Answer, LegReport
+from bearinmind.types import Candidate, Filter, Hit, MemoryId, Query, Ranking
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 LABELS = "The labels are drawn by Gannet."
 GANNET = "Gannet is looked after by Ilse Navrat."
@@ -28,29 +28,29 @@ ASKED = "labels"
 
 
 @pytest.fixture
-def memory(open_memory: Open) -> Recollect:
+def memory(open_memory: Open) -> Mind:
     """Words and the graph alone, where what each finds is plain to see."""
     return open_memory(embedder="none")
 
 
-def stored(memory: Recollect, *contents: str) -> list[MemoryId]:
+def stored(memory: Mind, *contents: str) -> list[MemoryId]:
     """Memories that are read for the graph."""
     made = [memory.store(content).memory.id for content in contents]
     memory.work()
     return made
 
 
-def by_graph(answer: Recollection) -> LegReport:
+def by_graph(answer: Answer) -> LegReport:
     [report] = [leg for leg in answer.trace.legs if leg.leg == "graph"]
     return report
 
 
-def hit_of(answer: Recollection, id_: MemoryId) -> Hit:
+def hit_of(answer: Answer, id_: MemoryId) -> Hit:
     [hit] = [hit for hit in answer.hits if hit.memory.id == id_]
     return hit
 
 
-def test_what_the_graph_found_says_how(memory: Recollect) -> None:
+def test_what_the_graph_found_says_how(memory: Mind) -> None:
     labels, gannet = stored(memory, LABELS, GANNET)
     answer = memory.recall(ASKED)
     hit = hit_of(answer, gannet)
@@ -63,7 +63,7 @@ def test_what_the_graph_found_says_how(memory: Recollect) -> None:
     assert [*faults(answer, memory.settings)] == []
 
 
-def test_what_the_query_names_is_where_a_way_begins(memory: Recollect) -> None:
+def test_what_the_query_names_is_where_a_way_begins(memory: Mind) -> None:
     _, gannet = stored(memory, LABELS, GANNET)
     answer = memory.recall("who is it that gannet needs?")
     assert by_graph(answer).detail["named"] == ["gannet"]
@@ -72,7 +72,7 @@ def test_what_the_query_names_is_where_a_way_begins(memory: Recollect) -> None:
 
 
 def test_a_memory_that_is_served_for_an_older_one_says_how_that_was_found(
-    memory: Recollect,
+    memory: Mind,
 ) -> None:
     labels, old = stored(memory, LABELS, GANNET)
     new = memory.store("Nobody looks after it any more.", supersedes=[old]).memory.id
@@ -130,7 +130,7 @@ def test_what_another_user_has_not_read_is_not_told(open_memory: Open) -> None:
     assert by_graph(eve.recall("gannet")).off == "nothing is read for the graph yet"
 
 
-def test_a_leg_that_had_nothing_to_start_from_did_not_answer(memory: Recollect, path: Path) -> None:
+def test_a_leg_that_had_nothing_to_start_from_did_not_answer(memory: Mind, path: Path) -> None:
     """Where the only other leg fails, there is no answer to be had from the graph either."""
     stored(memory, LABELS, GANNET)
     assert by_graph(memory.recall("walrus")).off == "no other leg found anything to start from"
@@ -144,7 +144,7 @@ def test_a_leg_that_had_nothing_to_start_from_did_not_answer(memory: Recollect, 
 
 @pytest.mark.parametrize("table", ["mentions", "concepts"])
 def test_a_broken_graph_costs_the_graph_and_nothing_else(
-    memory: Recollect, path: Path, table: str
+    memory: Mind, path: Path, table: str
 ) -> None:
     labels, _ = stored(memory, LABELS, GANNET)
     before = memory.recall(ASKED)
@@ -165,7 +165,7 @@ def test_a_broken_graph_costs_the_graph_and_nothing_else(
 
 
 def led(
-    path: Path, memory: Recollect, ask: Callable[..., Query], seed: Candidate
+    path: Path, memory: Mind, ask: Callable[..., Query], seed: Candidate
 ) -> Sequence[Candidate]:
     """What the leg goes on to from one find of another leg."""
     rankings = [Ranking(leg="lexical", candidates=(seed,))]
@@ -177,7 +177,7 @@ def led(
 
 @pytest.mark.parametrize("confidence", [0.2, 1.0])
 def test_a_memory_is_no_surer_than_the_one_that_led_there(
-    memory: Recollect, path: Path, ask: Callable[..., Query], confidence: float
+    memory: Mind, path: Path, ask: Callable[..., Query], confidence: float
 ) -> None:
     labels, gannet = stored(memory, LABELS, GANNET)
     [found] = led(path, memory, ask, Candidate(labels, 1.0, confidence, 1.2))
@@ -214,7 +214,7 @@ def test_answers_of_three_legs_keep_every_promise(
 ) -> None:
     chosen = Settings(store=path, fusion=fusion)
     hashed = Embedders.among(HashEmbedder())
-    memory = Recollect(SqliteStore(path), chosen, clock=clock, embedders=hashed)
+    memory = Mind(SqliteStore(path), chosen, clock=clock, embedders=hashed)
     stored(memory, LABELS, GANNET, "Ilse Navrat sits in room four.", "The canteen is closed.")
     for text in (ASKED, "gannet", "where does Ilse Navrat sit?", "nothing of this"):
         answer = memory.recall(text)

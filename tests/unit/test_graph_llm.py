@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bearinmind.chat.metered import Address
+from bearinmind.concepts import Extraction, Role
+from bearinmind.errors import ExtractorFailure, InvalidSetting
+from bearinmind.graph.llm.extractor import LlmExtractor, Prices, open_llm_extractor
+from bearinmind.graph.llm.prompt import MOST_CHARACTERS, SYSTEM
+from bearinmind.protocols import Extractor
+from bearinmind.types import Memory
 from chat_server import ChatServer, says, serving, well
-from recollect.chat.metered import Address
-from recollect.concepts import Extraction, Role
-from recollect.errors import ExtractorFailure, InvalidSetting
-from recollect.graph.llm.extractor import LlmExtractor, Prices, open_llm_extractor
-from recollect.graph.llm.prompt import MOST_CHARACTERS, SYSTEM
-from recollect.protocols import Extractor
-from recollect.types import Memory
 
 KEY = "sk-very-secret-123"
 DIALECTS = ("openai", "anthropic", "ollama")

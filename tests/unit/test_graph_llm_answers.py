@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.concepts import Extraction, Kind, Role, name_of
-from recollect.graph.llm.answers import (
+from bearinmind.concepts import Extraction, Kind, Role, name_of
+from bearinmind.graph.llm.answers import (
     MOST_ENTITIES,
     MOST_TRIPLES,
     Flaw,

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
+from bearinmind.chat.budget import DailyTokens
+from bearinmind.chat.metered import Address
+from bearinmind.errors import ExtractorFailure
+from bearinmind.graph.llm.extractor import LlmExtractor
+from bearinmind.types import Memory
 from chat_server import ChatServer, breaks_off, fails, serving
-from recollect.chat.budget import DailyTokens
-from recollect.chat.metered import Address
-from recollect.errors import ExtractorFailure
-from recollect.graph.llm.extractor import LlmExtractor
-from recollect.types import Memory
 
 Open = Callable[..., LlmExtractor]
 TAKES = """
 import os, sys
 from pathlib import Path
-from recollect.errors import ExtractorFailure
-from recollect.chat.budget import DailyTokens
+from bearinmind.errors import ExtractorFailure
+from bearinmind.chat.budget import DailyTokens
 tokens = DailyTokens(Path(sys.argv[1]), "m at h", 1_000)
 taken = 0
 print("ready", flush=True)

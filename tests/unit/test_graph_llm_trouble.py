@@ -10,6 +10,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bearinmind.calls import Patience
+from bearinmind.chat.metered import Address
+from bearinmind.concepts import Extraction
+from bearinmind.errors import ExtractorFailure
+from bearinmind.graph.llm.answers import Flaw
+from bearinmind.graph.llm.extractor import LlmExtractor
+from bearinmind.types import Memory
 from chat_server import (
     Behaviour,
     ChatServer,
@@ -27,13 +34,6 @@ from chat_server import (
     sleeps,
     well,
 )
-from recollect.calls import Patience
-from recollect.chat.metered import Address
-from recollect.concepts import Extraction
-from recollect.errors import ExtractorFailure
-from recollect.graph.llm.answers import Flaw
-from recollect.graph.llm.extractor import LlmExtractor
-from recollect.types import Memory
 
 KEY = "sk-very-secret-123"
 NAMES = ["Orla", "Bela", "Tove", "Ines"]

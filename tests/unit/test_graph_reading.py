@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.graph.rules import Rules
+from bearinmind.protocols import Job, Store
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Memory, Scope, UserId
+from bearinmind.work import joining
 from made_up_extractors import TitleExtractor
-from recollect.graph.rules import Rules
-from recollect.protocols import Job, Store
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory, Scope, UserId
-from recollect.work import joining
 from workplace import ADA, ReadingPlace
 
 Make = Callable[..., Memory]

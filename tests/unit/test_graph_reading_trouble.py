@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, name_of
+from bearinmind.errors import ExtractorFailure
+from bearinmind.graph.together import Together
+from bearinmind.protocols import Store, WorkState
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Memory, Scope
+from bearinmind.work import extract
+from bearinmind.work.attempts import MOST_ATTEMPTS
+from bearinmind.work.loop import Worker
 from made_up_extractors import TitleExtractor
-from recollect.concepts import ConceptName, Extraction, Mention, Merge, name_of
-from recollect.errors import ExtractorFailure
-from recollect.graph.together import Together
-from recollect.protocols import Store, WorkState
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory, Scope
-from recollect.work import extract
-from recollect.work.attempts import MOST_ATTEMPTS
-from recollect.work.loop import Worker
 from workplace import ADA, ReadingPlace
 
 Make = Callable[..., Memory]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect.concepts import Kind, Role, name_of
-from recollect.graph import rules
-from recollect.types import Memory
+from bearinmind.concepts import Kind, Role, name_of
+from bearinmind.graph import rules
+from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
 

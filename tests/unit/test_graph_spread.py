@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.concepts import Role
-from recollect.recall.graph import Spread
+from bearinmind.concepts import Role
+from bearinmind.recall.graph import Spread
 
 SPREAD = Spread()
 evidence = st.floats(min_value=0.0, max_value=3.0)

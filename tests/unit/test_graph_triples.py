@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.concepts import Role
-from recollect.errors import InvalidRecord
-from recollect.graph import triples
+from bearinmind.concepts import Role
+from bearinmind.errors import InvalidRecord
+from bearinmind.graph import triples
 
 
 def read(**fields: Any) -> triples.Given:

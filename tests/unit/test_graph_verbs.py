@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.app.graph_import import Line
-from recollect.testing import FixedClock
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.app.graph_import import Line
+from bearinmind.testing import FixedClock
 
 
 def given(**fields: Any) -> str:
@@ -18,7 +18,7 @@ def given(**fields: Any) -> str:
 
 
 @pytest.fixture
-def id_(memory: Recollect) -> str:
+def id_(memory: Mind) -> str:
     """A memory that mentions three concepts and relates two."""
     stored = memory.store("Kestrel runs on db-1; ask Dana.", category="facts").memory.id
     lines = [given(memory=stored, triples=[["Kestrel", "runs on", "db-1"]], entities=["Dana"])]
@@ -26,7 +26,7 @@ def id_(memory: Recollect) -> str:
     return stored
 
 
-def test_ids_of_elsewhere_are_given_beside_the_lines(memory: Recollect) -> None:
+def test_ids_of_elsewhere_are_given_beside_the_lines(memory: Mind) -> None:
     here = memory.store("Kestrel runs on db-1.").memory.id
     line = given(id=17, triples=[["Kestrel", "runs on", "db-1"]])
 
@@ -36,7 +36,7 @@ def test_ids_of_elsewhere_are_given_beside_the_lines(memory: Recollect) -> None:
     assert memory.graph_of(here).relations[0].evidence == (here,)
 
 
-def test_what_an_import_cannot_take_is_told_line_by_line(memory: Recollect, id_: str) -> None:
+def test_what_an_import_cannot_take_is_told_line_by_line(memory: Mind, id_: str) -> None:
     gone = memory.store("Gone tomorrow.").memory.id
     memory.delete(gone)
     lines: list[Line] = [
@@ -53,9 +53,7 @@ def test_what_an_import_cannot_take_is_told_line_by_line(memory: Recollect, id_:
     assert f"memory {gone} is deleted" in done.problems[0].message
 
 
-def test_an_import_changes_nothing_as_of_before(
-    memory: Recollect, id_: str, clock: FixedClock
-) -> None:
+def test_an_import_changes_nothing_as_of_before(memory: Mind, id_: str, clock: FixedClock) -> None:
     before = clock()
     clock.advance(hours=1)
     memory.graph_import([(1, given(source="Kestrel", type="uses", target="Valkey"))])
@@ -80,20 +78,20 @@ def test_an_import_changes_nothing_as_of_before(
     ],
 )
 def test_what_cannot_be_done_is_refused(
-    memory: Recollect, id_: str, verb: str, arguments: dict[str, Any]
+    memory: Mind, id_: str, verb: str, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.InvalidInput):
         getattr(memory, verb)(**arguments)
 
 
-def test_numbers_that_are_no_relation_are_refused(memory: Recollect, id_: str) -> None:
+def test_numbers_that_are_no_relation_are_refused(memory: Mind, id_: str) -> None:
     with pytest.raises(errors.RelationNotFound, match="999"):
         memory.graph_retract(999)
     with pytest.raises(errors.RelationNotFound, match="999"):
         memory.graph_resolve(999)
 
 
-def test_a_concept_cannot_be_merged_with_itself_or_twice(memory: Recollect, id_: str) -> None:
+def test_a_concept_cannot_be_merged_with_itself_or_twice(memory: Mind, id_: str) -> None:
     with pytest.raises(errors.AlreadyMerged):
         memory.graph_merge("Dana", "DANA'S")
     memory.graph_merge("Dana", "Kestrel")
@@ -102,7 +100,7 @@ def test_a_concept_cannot_be_merged_with_itself_or_twice(memory: Recollect, id_:
             memory.graph_merge(alias, into)
 
 
-def test_the_graph_of_a_memory_follows_its_merges(memory: Recollect, id_: str) -> None:
+def test_the_graph_of_a_memory_follows_its_merges(memory: Mind, id_: str) -> None:
     memory.graph_merge("Dana", "Kestrel")
 
     card = memory.graph_of(id_)

@@ -13,12 +13,12 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from recollect.concepts import Concept, Kind, Mention, Role, Statement, name_of
-from recollect.errors import ConceptNotFound
-from recollect.graph import naming, walk
-from recollect.graph.surroundings import MEMORIES_EACH
-from recollect.store.sqlite import SqliteStore
-from recollect.types import Filter, Memory, MemoryId, Scope, UserId
+from bearinmind.concepts import Concept, Kind, Mention, Role, Statement, name_of
+from bearinmind.errors import ConceptNotFound
+from bearinmind.graph import naming, walk
+from bearinmind.graph.surroundings import MEMORIES_EACH
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
 

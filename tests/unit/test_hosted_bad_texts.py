@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bearinmind.embed.hosted import HostedEmbedder
+from bearinmind.errors import EmbedderFailure
 from embedding_server import EmbeddingServer, changed, direction, fails, opening, serving
-from recollect.embed.hosted import HostedEmbedder
-from recollect.errors import EmbedderFailure
 
 Open = Callable[..., HostedEmbedder]
 

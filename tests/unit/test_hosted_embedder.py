@@ -11,6 +11,10 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
+from bearinmind.embed.dialects import COHERE, HTTP, OPENAI, VOYAGE, Dialect
+from bearinmind.embed.dimensions import Memo
+from bearinmind.embed.hosted import HostedEmbedder
+from bearinmind.errors import EmbedderFailure, InvalidSetting
 from embedding_server import (
     Behaviour,
     EmbeddingServer,
@@ -22,10 +26,6 @@ from embedding_server import (
     serving,
     sleeps,
 )
-from recollect.embed.dialects import COHERE, HTTP, OPENAI, VOYAGE, Dialect
-from recollect.embed.dimensions import Memo
-from recollect.embed.hosted import HostedEmbedder
-from recollect.errors import EmbedderFailure, InvalidSetting
 
 KEY = "sk-very-secret-123"
 EVERY = [OPENAI, VOYAGE, COHERE, HTTP]

@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from recollect.errors import RerankerFailure
-from recollect.protocols import Passage
-from recollect.recall.adjust import Adjustments
-from recollect.recall.fusion import ConvexCombination
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.pipeline import Recall
-from recollect.recall.rerank import Rerank
-from recollect.recall.select import Selection
-from recollect.rerank.hosted import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
-from recollect.testing import MemoryStore
-from recollect.types import Memory, MemoryId, Query, Scope, UserId
+from bearinmind.errors import RerankerFailure
+from bearinmind.protocols import Passage
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.fusion import ConvexCombination
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.select import Selection
+from bearinmind.rerank.hosted import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 from rerank_server import RerankServer, Rows, fails, running, says, waits_for
 
 KEY = "sk-very-secret-123"

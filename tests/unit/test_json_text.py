@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.interfaces.hooks import jsontext
+from bearinmind.surfaces.hooks import jsontext
 
 NAMES = st.text(max_size=6)
 VALUES = st.recursive(
@@ -44,12 +44,12 @@ def test_a_member_comes_and_goes_without_a_trace(
         del value["servers"]
     text = written(value, way, newline)
 
-    more = jsontext.with_member(text, ("servers",), "recollect", OURS)
-    less = jsontext.without(more, ("servers",), lambda part: part.name == "recollect")
+    more = jsontext.with_member(text, ("servers",), "bearinmind", OURS)
+    less = jsontext.without(more, ("servers",), lambda part: part.name == "bearinmind")
 
-    inside = {**value.get("servers", {}), "recollect": OURS}
+    inside = {**value.get("servers", {}), "bearinmind": OURS}
     assert json.loads(more) == {**value, "servers": inside}
-    del inside["recollect"]
+    del inside["bearinmind"]
     assert json.loads(less) == {**value, "servers": inside}
 
 

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.vault.keys import Key, Keyring
-from recollect.vault.sources import FileKeys
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.vault.keys import Key, Keyring
+from bearinmind.vault.sources import FileKeys
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 
-def fill(memory: Recollect, count: int) -> dict[str, str]:
+def fill(memory: Mind, count: int) -> dict[str, str]:
     said: dict[str, str] = {}
     for number in range(count):
         text = f"the password of machine {number} is kelp{number}salt"
@@ -30,7 +30,7 @@ def fill(memory: Recollect, count: int) -> dict[str, str]:
     return said
 
 
-def opened(memory: Recollect, ids: dict[str, str]) -> dict[str, str]:
+def opened(memory: Mind, ids: dict[str, str]) -> dict[str, str]:
     return {id_: memory.secret_get(id_) for id_ in ids}
 
 
@@ -40,7 +40,7 @@ def keys() -> Keyring:
     return found
 
 
-def test_everything_is_sealed_under_a_new_key(memory: Recollect) -> None:
+def test_everything_is_sealed_under_a_new_key(memory: Mind) -> None:
     said = fill(memory, 7)
     before = keys().present.id
     done = memory.rotate_key()
@@ -51,7 +51,7 @@ def test_everything_is_sealed_under_a_new_key(memory: Recollect) -> None:
     assert "rotate" in {entry.action for entry in memory.secret_audit()}
 
 
-def test_the_old_key_is_forgotten_only_when_asked(memory: Recollect) -> None:
+def test_the_old_key_is_forgotten_only_when_asked(memory: Mind) -> None:
     said = fill(memory, 3)
     old = keys().present
     memory.rotate_key()
@@ -61,20 +61,20 @@ def test_the_old_key_is_forgotten_only_when_asked(memory: Recollect) -> None:
     assert opened(memory, said) == said
 
 
-def test_known_secrets_are_still_known_after_a_rotation(memory: Recollect) -> None:
+def test_known_secrets_are_still_known_after_a_rotation(memory: Mind) -> None:
     [[id_, text]] = fill(memory, 1).items()
     memory.update(id_, tags=("router",))
     memory.rotate_key(drop_old=True)
     assert memory.store(text).memory.id == id_
 
 
-def test_a_store_without_secrets_may_rotate_too(memory: Recollect) -> None:
+def test_a_store_without_secrets_may_rotate_too(memory: Mind) -> None:
     assert memory.rotate_key().sealed == 0
     assert len(keys().keys) == 2
 
 
 def test_an_interrupted_rotation_goes_on_with_the_key_it_began_with(
-    memory: Recollect,
+    memory: Mind,
 ) -> None:
     said = fill(memory, 250)  # more than are sealed in one transaction
 
@@ -92,7 +92,7 @@ def test_an_interrupted_rotation_goes_on_with_the_key_it_began_with(
     assert opened(memory, said) == said
 
 
-def test_a_crash_right_after_the_new_key_was_made_loses_nothing(memory: Recollect) -> None:
+def test_a_crash_right_after_the_new_key_was_made_loses_nothing(memory: Mind) -> None:
     said = fill(memory, 3)
     source = FileKeys(Settings().vault_key_file)
     new = Key.new()
@@ -103,7 +103,7 @@ def test_a_crash_right_after_the_new_key_was_made_loses_nothing(memory: Recollec
 
 
 def test_a_process_that_still_has_the_old_key_seals_under_the_new_one(
-    memory: Recollect, open_memory: Open
+    memory: Mind, open_memory: Open
 ) -> None:
     said = fill(memory, 2)
     other = open_memory()
@@ -117,7 +117,7 @@ def test_a_process_that_still_has_the_old_key_seals_under_the_new_one(
 
 
 def test_secrets_whose_key_is_lost_are_left_alone_and_counted(
-    memory: Recollect, open_memory: Open
+    memory: Mind, open_memory: Open
 ) -> None:
     fill(memory, 2)
     elsewhere = open_memory(vault_key=Key.new().text)
@@ -145,8 +145,8 @@ def test_a_key_from_a_setting_is_rotated_by_putting_a_new_one_before_it(
 
 CHILD = textwrap.dedent("""
     import sys
-    from recollect.app import Recollect
-    with Recollect.open(sys.argv[1], worker="off") as memory:
+    from bearinmind.app import Mind
+    with Mind.open(sys.argv[1], worker="off") as memory:
         print("ready", flush=True)
         while True:
             memory.rotate_key(drop_old=sys.argv[2] == "drop")
@@ -155,7 +155,7 @@ CHILD = textwrap.dedent("""
 
 @pytest.mark.parametrize("old", ["drop", "keep"])
 def test_killing_a_rotation_at_any_moment_loses_nothing(path: Path, old: str) -> None:
-    with Recollect.open(path, worker="off") as memory:
+    with Mind.open(path, worker="off") as memory:
         said = fill(memory, 120)
         for delay in (0.0, 0.02, 0.05, 0.11, 0.17):
             child = subprocess.Popen(
@@ -174,7 +174,7 @@ def test_killing_a_rotation_at_any_moment_loses_nothing(path: Path, old: str) ->
 
 
 def test_two_rotations_at_once_take_turns(path: Path) -> None:
-    with Recollect.open(path, worker="off") as memory:
+    with Mind.open(path, worker="off") as memory:
         said = fill(memory, 30)
         children = [
             subprocess.Popen(

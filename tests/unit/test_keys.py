@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from recollect.accounts.keys import Bearer, NewKey
-from recollect.accounts.terms import (
+from bearinmind.accounts.keys import Bearer, NewKey
+from bearinmind.accounts.terms import (
     LABEL_LIMIT,
     OVERLAP_LIMIT,
     PER_DAY_LIMIT,
@@ -20,9 +20,9 @@ from recollect.accounts.terms import (
     make_key,
     renewed,
 )
-from recollect.errors import InvalidKeyTerms
-from recollect.remember.secrets import find, masked
-from recollect.types import Access, UserId
+from bearinmind.errors import InvalidKeyTerms
+from bearinmind.remember.secrets import find, masked
+from bearinmind.types import Access, UserId
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.learn.turns import Learned, Message, Refusal, Role
 from chat_server import Behaviour, ChatServer, fails, says, serving
-from recollect import errors
-from recollect.app import Recollect
-from recollect.learn.turns import Learned, Message, Refusal, Role
 
 PASSWORD = "Zq9!x7" + "-hunter2"
 SAID = "tests live next to the code they test in our house"
@@ -21,7 +21,7 @@ LESSON = {
     "kind": "preference",
     "certain": True,
 }
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def server() -> Iterator[ChatServer]:
 
 
 @pytest.fixture
-def opened(server: ChatServer, open_memory: Callable[..., Recollect]) -> Open:
-    def open_(**fields: Any) -> Recollect:
+def opened(server: ChatServer, open_memory: Callable[..., Mind]) -> Open:
+    def open_(**fields: Any) -> Mind:
         plain = {
             "embedder": "none",
             "learn": "model",
@@ -49,7 +49,7 @@ def lessons(*every: dict[str, Any]) -> Behaviour:
     return says(json.dumps({"lessons": every}))
 
 
-def learn(memory: Recollect, *texts: str, **fields: Any) -> Learned:
+def learn(memory: Mind, *texts: str, **fields: Any) -> Learned:
     return memory.learn([Message(role=Role.USER, text=text) for text in texts], **fields)
 
 

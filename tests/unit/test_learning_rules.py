@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from recollect.learn.rules import read
-from recollect.learn.turns import Candidate, Lesson, Message, Reading, Refusal, Role
-from recollect.remember.secrets import find
-from recollect.types import Trust
+from bearinmind.learn.rules import read
+from bearinmind.learn.turns import Candidate, Lesson, Message, Reading, Refusal, Role
+from bearinmind.remember.secrets import find
+from bearinmind.types import Trust
 
 LABELLED = Path(__file__).parent / "labelled" / "turns.jsonl"
 ROWS: list[dict[str, Any]] = [

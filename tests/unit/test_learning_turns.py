@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.learn.turns import Learned, Message, Mode, Refusal, Role
+from bearinmind.proposals import ProposalKind, ProposalState
+from bearinmind.testing import FixedClock
+from bearinmind.types import Trust
 from households import household, open_kind
-from recollect import errors
-from recollect.app import Recollect
-from recollect.learn.turns import Learned, Message, Mode, Refusal, Role
-from recollect.proposals import ProposalKind, ProposalState
-from recollect.testing import FixedClock
-from recollect.types import Trust
 
 PASSWORD = "Zq9!x7" + "-hunter2"
 SECRETS = (
@@ -30,27 +30,27 @@ def home(
     path: Path,
     clock: FixedClock,
     migrated_database: Callable[[], str],
-) -> Iterator[Callable[[str], Recollect]]:
+) -> Iterator[Callable[[str], Mind]]:
     """Opens a store with one mode or another."""
     with ExitStack() as opened:
 
-        def open_(mode: str) -> Recollect:
+        def open_(mode: str) -> Mind:
             store = open_kind(request.param, path, migrated_database)
             return opened.enter_context(household(store, clock, embedder="none", learn=mode))
 
         yield open_
 
 
-def learn(memory: Recollect, *texts: str, session: str = "s1", **fields: object) -> Learned:
+def learn(memory: Mind, *texts: str, session: str = "s1", **fields: object) -> Learned:
     messages = [Message(role=Role.USER, text=text) for text in texts]
     return memory.learn(messages, session=session, **fields)  # type: ignore[arg-type]
 
 
-def contents(memory: Recollect) -> list[str]:
+def contents(memory: Mind) -> list[str]:
     return [each.content for each in memory.list()]
 
 
-def test_what_is_sure_is_stored_and_the_rest_is_proposed(home: Callable[[str], Recollect]) -> None:
+def test_what_is_sure_is_stored_and_the_rest_is_proposed(home: Callable[[str], Mind]) -> None:
     memory = home("rules")
     learned = learn(
         memory,
@@ -72,7 +72,7 @@ def test_what_is_sure_is_stored_and_the_rest_is_proposed(home: Callable[[str], R
 
 
 def test_in_the_inbox_mode_nothing_is_stored_before_somebody_decides(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("inbox")
     learned = learn(memory, "Always use pnpm.")
@@ -84,7 +84,7 @@ def test_in_the_inbox_mode_nothing_is_stored_before_somebody_decides(
     assert (kept.content, kept.provenance.trust) == ("Always use pnpm.", Trust.USER)
 
 
-def test_a_dismissed_lesson_is_not_proposed_again(home: Callable[[str], Recollect]) -> None:
+def test_a_dismissed_lesson_is_not_proposed_again(home: Callable[[str], Mind]) -> None:
     memory = home("inbox")
     [proposed] = learn(memory, "Always use pnpm.").proposed
     memory.dismiss_proposal(str(proposed.id))
@@ -96,7 +96,7 @@ def test_a_dismissed_lesson_is_not_proposed_again(home: Callable[[str], Recollec
 
 
 def test_a_turn_that_is_learned_twice_stores_nothing_twice(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("rules")
     [stored] = learn(memory, "Always use pnpm.").stored
@@ -107,7 +107,7 @@ def test_a_turn_that_is_learned_twice_stores_nothing_twice(
     assert len(learn(memory, "Always use pnpm.", session="s2").stored) == 1  # ... until said anew
 
 
-def test_what_is_known_in_other_words_is_known(home: Callable[[str], Recollect]) -> None:
+def test_what_is_known_in_other_words_is_known(home: Callable[[str], Mind]) -> None:
     memory = home("rules")
     before = memory.store("Always use pnpm.", category="preferences").memory
     [known] = learn(memory, "please always use pnpm!").known
@@ -117,7 +117,7 @@ def test_what_is_known_in_other_words_is_known(home: Callable[[str], Recollect])
 
 
 def test_a_contradiction_is_proposed_and_overwrites_nothing(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("rules")
     [stored] = learn(memory, "Always use pnpm in the shop.").stored
@@ -135,7 +135,7 @@ def test_a_contradiction_is_proposed_and_overwrites_nothing(
 
 
 def test_what_holds_in_one_project_does_not_contradict_another(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("rules")
     learn(memory, "Always use pnpm.", project="shop")
@@ -147,7 +147,7 @@ def test_what_holds_in_one_project_does_not_contradict_another(
 
 @pytest.mark.parametrize("mode", ["inbox", "rules"])
 def test_a_secret_is_neither_stored_nor_proposed_nor_repeated(
-    home: Callable[[str], Recollect], path: Path, mode: str
+    home: Callable[[str], Mind], path: Path, mode: str
 ) -> None:
     memory = home(mode)
     learned = learn(memory, *SECRETS)
@@ -160,13 +160,13 @@ def test_a_secret_is_neither_stored_nor_proposed_nor_repeated(
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
 
 
-def test_a_secret_beside_a_lesson_is_refused_by_name(home: Callable[[str], Recollect]) -> None:
+def test_a_secret_beside_a_lesson_is_refused_by_name(home: Callable[[str], Mind]) -> None:
     with pytest.raises(errors.SecretInClearField):
         learn(home("inbox"), "Always use pnpm.", project=f"password: {PASSWORD}")
 
 
 def test_what_cannot_be_where_a_turn_was_said_is_refused(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("inbox")
     with pytest.raises(errors.InvalidText):
@@ -177,7 +177,7 @@ def test_what_cannot_be_where_a_turn_was_said_is_refused(
         learn(memory, "nothing to learn", project="p" * 1_000)
 
 
-def test_trying_keeps_nothing(home: Callable[[str], Recollect]) -> None:
+def test_trying_keeps_nothing(home: Callable[[str], Mind]) -> None:
     memory = home("rules")
     learned = learn(memory, "Always use pnpm.", "no, use ruff instead of flake8", dry_run=True)
 
@@ -186,14 +186,14 @@ def test_trying_keeps_nothing(home: Callable[[str], Recollect]) -> None:
     assert (contents(memory), memory.proposals()) == ([], [])
 
 
-def test_when_learning_is_off_nothing_is_read(home: Callable[[str], Recollect]) -> None:
+def test_when_learning_is_off_nothing_is_read(home: Callable[[str], Mind]) -> None:
     learned = learn(home("off"), "Always use pnpm.")
 
     assert (learned.mode, learned.stored, learned.proposed) == (Mode.OFF, (), ())
     assert "off" in learned.notes[0]
 
 
-def test_a_lesson_belongs_to_whoever_said_it(home: Callable[[str], Recollect]) -> None:
+def test_a_lesson_belongs_to_whoever_said_it(home: Callable[[str], Mind]) -> None:
     ada = home("rules")
     grace = ada.for_user("grace")
     learn(ada, "Always use pnpm.")
@@ -206,7 +206,7 @@ def test_a_lesson_belongs_to_whoever_said_it(home: Callable[[str], Recollect]) -
 
 
 def test_a_brief_is_of_the_project_and_of_all_within_its_budget(
-    home: Callable[[str], Recollect], clock: FixedClock
+    home: Callable[[str], Mind], clock: FixedClock
 ) -> None:
     memory = home("rules")
     memory.store("Shop: Stripe was chosen.", category="decisions", project="shop")
@@ -226,7 +226,7 @@ def test_a_brief_is_of_the_project_and_of_all_within_its_budget(
 
 
 def test_a_brief_begins_with_the_session_and_with_what_is_asked(
-    home: Callable[[str], Recollect],
+    home: Callable[[str], Mind],
 ) -> None:
     memory = home("rules")
     memory.store("An important thing.", importance=1.0)

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bearinmind.embed import remote
+from bearinmind.embed.remote import SocketEmbedder
+from bearinmind.embed.sharing import Lender, lending
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Embedder
 from made_up_embedders import WordEmbedder
-from recollect.embed import remote
-from recollect.embed.remote import SocketEmbedder
-from recollect.embed.sharing import Lender, lending
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Embedder
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from recollect.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
-from recollect.recall.lexical import MOST_TERMS, TELLING_TOTAL, LexicalLeg, information
-from recollect.testing import MemoryStore
-from recollect.types import Candidate, Filter, Memory, Query, Scope, UserId
+from bearinmind.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
+from bearinmind.recall.lexical import MOST_TERMS, TELLING_TOTAL, LexicalLeg, information
+from bearinmind.testing import MemoryStore
+from bearinmind.types import Candidate, Filter, Memory, Query, Scope, UserId
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.accounts.limits import RateLimit, SeenLately
+from bearinmind.accounts.limits import RateLimit, SeenLately
 
 
 class Ticks:

@@ -6,24 +6,24 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.recall.attach import LINE_LENGTH, MOST_ATTACHED, one_line
-from recollect.testing import FixedClock
-from recollect.types import Hit, LinkKind, Memory, State
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.recall.attach import LINE_LENGTH, MOST_ATTACHED, one_line
+from bearinmind.testing import FixedClock
+from bearinmind.types import Hit, LinkKind, Memory, State
 
 
-def store(memory: Recollect, content: str, **fields: object) -> Memory:
+def store(memory: Mind, content: str, **fields: object) -> Memory:
     return memory.store(content, **fields).memory  # type: ignore[arg-type]
 
 
-def only_hit(memory: Recollect, text: str, **fields: object) -> Hit:
+def only_hit(memory: Mind, text: str, **fields: object) -> Hit:
     [hit] = memory.recall(text, **fields).hits  # type: ignore[arg-type]
     return hit
 
 
 def test_what_resolved_a_memory_is_attached_the_newest_first_and_at_most_three(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     problem = store(memory, "the walrus is stuck")
     answers = [store(memory, f"remedy {n}") for n in range(5)]
@@ -35,19 +35,19 @@ def test_what_resolved_a_memory_is_attached_the_newest_first_and_at_most_three(
     assert [each.id for each in hit.attached] == [each.id for each in answers[:1:-1]]
 
 
-def test_a_resolution_does_not_bring_its_problem_along(memory: Recollect) -> None:
+def test_a_resolution_does_not_bring_its_problem_along(memory: Mind) -> None:
     problem, answer = store(memory, "the walrus is stuck"), store(memory, "pull gently")
     memory.link(problem.id, "resolved-by", answer.id)
     assert only_hit(memory, "gently").attached == ()
 
 
-def test_a_resolution_that_is_a_hit_itself_is_not_attached_again(memory: Recollect) -> None:
+def test_a_resolution_that_is_a_hit_itself_is_not_attached_again(memory: Mind) -> None:
     problem, answer = store(memory, "the walrus is stuck"), store(memory, "pull the walrus")
     memory.link(problem.id, "resolved-by", answer.id)
     assert all(hit.attached == () for hit in memory.recall("walrus").hits)
 
 
-def test_the_newest_of_a_chain_is_attached_and_a_deleted_memory_is_not(memory: Recollect) -> None:
+def test_the_newest_of_a_chain_is_attached_and_a_deleted_memory_is_not(memory: Mind) -> None:
     problem, old, gone = (store(memory, text) for text in ("the walrus is stuck", "pull", "push"))
     memory.link(problem.id, "resolved-by", old.id)
     memory.link(problem.id, "resolved-by", gone.id)
@@ -56,7 +56,7 @@ def test_the_newest_of_a_chain_is_attached_and_a_deleted_memory_is_not(memory: R
     assert [each.id for each in only_hit(memory, "walrus").attached] == [new.id]
 
 
-def test_what_is_attached_keeps_to_the_budget(memory: Recollect) -> None:
+def test_what_is_attached_keeps_to_the_budget(memory: Mind) -> None:
     problem, answer = store(memory, "walrus"), store(memory, "pull gently")
     memory.link(problem.id, "resolved-by", answer.id)
     assert len(only_hit(memory, "walrus", budget_bytes=17).attached) == 1
@@ -64,7 +64,7 @@ def test_what_is_attached_keeps_to_the_budget(memory: Recollect) -> None:
 
 
 @pytest.mark.parametrize("kind", ["part-of", "see-also"])
-def test_pointers_go_both_ways(memory: Recollect, kind: str) -> None:
+def test_pointers_go_both_ways(memory: Mind, kind: str) -> None:
     part, whole = store(memory, "the walrus flipper"), store(memory, "all of the animal")
     memory.link(part.id, kind, whole.id)
     [outgoing] = only_hit(memory, "flipper").pointers
@@ -75,21 +75,21 @@ def test_pointers_go_both_ways(memory: Recollect, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["derives-from", "causes"])
-def test_provenance_is_no_pointer(memory: Recollect, kind: str) -> None:
+def test_provenance_is_no_pointer(memory: Mind, kind: str) -> None:
     source, target = store(memory, "walrus"), store(memory, "seal")
     memory.link(source.id, kind, target.id)
     hit = only_hit(memory, "walrus")
     assert (hit.pointers, hit.attached) == ((), ())
 
 
-def test_a_memory_never_points_to_itself(memory: Recollect) -> None:
+def test_a_memory_never_points_to_itself(memory: Mind) -> None:
     old = store(memory, "old plan for the harbour")
     new = store(memory, "new plan for the harbour", supersedes=[old.id])
     memory.link(new.id, "see-also", old.id)
     assert only_hit(memory, "harbour").pointers == ()
 
 
-def test_links_of_a_moment_are_those_of_then(memory: Recollect, clock: FixedClock) -> None:
+def test_links_of_a_moment_are_those_of_then(memory: Mind, clock: FixedClock) -> None:
     a, b = store(memory, "walrus"), store(memory, "seal")
     before = clock()
     clock.advance(days=1)
@@ -111,7 +111,7 @@ def test_a_line_is_one_line_and_not_too_long() -> None:
     assert one_line("x" * LINE_LENGTH) == "x" * LINE_LENGTH
 
 
-def test_why_walks_back_over_what_led_to_a_memory(memory: Recollect) -> None:
+def test_why_walks_back_over_what_led_to_a_memory(memory: Mind) -> None:
     cause = store(memory, "it rained")
     fact = store(memory, "the road is wet")
     old = store(memory, "drive fast")
@@ -131,7 +131,7 @@ def test_why_walks_back_over_what_led_to_a_memory(memory: Recollect) -> None:
     assert [each.id for each in memory.why(old.id).superseded_by] == [end.id]
 
 
-def test_why_ends_in_a_circle_and_names_each_memory_once(memory: Recollect) -> None:
+def test_why_ends_in_a_circle_and_names_each_memory_once(memory: Mind) -> None:
     a, b, c = (store(memory, name) for name in ("one", "two", "three"))
     for source, target in ((a, b), (b, c), (c, a), (a, c)):
         memory.link(source.id, "derives-from", target.id)
@@ -139,7 +139,7 @@ def test_why_ends_in_a_circle_and_names_each_memory_once(memory: Recollect) -> N
     assert sorted(steps) == sorted([b.id, c.id])
 
 
-def test_a_timeline_surrounds_a_memory_by_time(memory: Recollect, clock: FixedClock) -> None:
+def test_a_timeline_surrounds_a_memory_by_time(memory: Mind, clock: FixedClock) -> None:
     made = []
     for n in range(7):
         made.append(store(memory, f"event {n}", session="s" if n % 2 else "t"))
@@ -153,7 +153,7 @@ def test_a_timeline_surrounds_a_memory_by_time(memory: Recollect, clock: FixedCl
     assert (nothing.before, nothing.after) == ((), ())
 
 
-def test_a_timeline_surrounds_a_moment(memory: Recollect, clock: FixedClock) -> None:
+def test_a_timeline_surrounds_a_moment(memory: Mind, clock: FixedClock) -> None:
     first = store(memory, "before")
     clock.advance(hours=1)
     at = store(memory, "at that moment")
@@ -164,12 +164,12 @@ def test_a_timeline_surrounds_a_moment(memory: Recollect, clock: FixedClock) -> 
 
 
 @pytest.mark.parametrize("wrong", [{"before": -1}, {"after": 2**63}])
-def test_a_timeline_has_bounds_that_make_sense(memory: Recollect, wrong: dict[str, int]) -> None:
+def test_a_timeline_has_bounds_that_make_sense(memory: Mind, wrong: dict[str, int]) -> None:
     with pytest.raises(errors.InvalidQuery):
         memory.timeline(memory.store("walrus").memory.id, **wrong)  # type: ignore[arg-type]
 
 
-def test_states_are_told_as_they_are_listed(memory: Recollect, clock: FixedClock) -> None:
+def test_states_are_told_as_they_are_listed(memory: Mind, clock: FixedClock) -> None:
     live, old, ended, gone = (
         store(memory, "live"),
         store(memory, "old"),
@@ -192,7 +192,7 @@ def test_states_are_told_as_they_are_listed(memory: Recollect, clock: FixedClock
         ]
 
 
-def test_a_memory_is_found_by_any_unambiguous_beginning(memory: Recollect) -> None:
+def test_a_memory_is_found_by_any_unambiguous_beginning(memory: Mind) -> None:
     first, second = store(memory, "one"), store(memory, "two")
     assert memory.get(first.id[:4].upper()) == first
     with pytest.raises(errors.AmbiguousId, match=f"{first.id}, {second.id}"):

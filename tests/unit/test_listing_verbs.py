@@ -7,28 +7,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.bench.own import holdings
+from bearinmind.surfaces import transfer
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Memory
 from households import household
-from recollect import errors
-from recollect.app import Recollect
-from recollect.bench.own import holdings
-from recollect.interfaces import transfer
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory
 
 
 @pytest.fixture
-def ada(clock: FixedClock) -> Iterator[Recollect]:
+def ada(clock: FixedClock) -> Iterator[Mind]:
     with household(MemoryStore(), clock, embedder="none") as memory:
         yield memory
 
 
 @pytest.fixture
-def grace(ada: Recollect) -> Recollect:
+def grace(ada: Mind) -> Mind:
     return ada.for_user("grace")
 
 
 @pytest.fixture
-def line(ada: Recollect, grace: Recollect, clock: FixedClock) -> list[Memory]:
+def line(ada: Mind, grace: Mind, clock: FixedClock) -> list[Memory]:
     """An hour apart: hers, Ada's that she sees, hers, and one of Ada's that she does not see."""
     made: list[Memory] = []
     for user, tags in ((grace, ()), (ada, ("team",)), (grace, ()), (ada, ())):
@@ -39,7 +39,7 @@ def line(ada: Recollect, grace: Recollect, clock: FixedClock) -> list[Memory]:
     return made
 
 
-def test_a_list_goes_on_behind_a_memory_of_another(grace: Recollect, line: list[Memory]) -> None:
+def test_a_list_goes_on_behind_a_memory_of_another(grace: Mind, line: list[Memory]) -> None:
     first, shared, last, unseen = line
     assert grace.list(newest_first=False) == [first, shared, last]
     assert grace.list(after=shared.id) == [first]
@@ -48,7 +48,7 @@ def test_a_list_goes_on_behind_a_memory_of_another(grace: Recollect, line: list[
         grace.list(after=unseen.id)
 
 
-def test_whose_memories_are_listed_can_be_said(grace: Recollect, line: list[Memory]) -> None:
+def test_whose_memories_are_listed_can_be_said(grace: Mind, line: list[Memory]) -> None:
     first, shared, last, _ = line
     for owner, expected in (
         ("me", [last, first]),
@@ -64,15 +64,13 @@ def test_whose_memories_are_listed_can_be_said(grace: Recollect, line: list[Memo
             grace.list(owner=wrong)
 
 
-def test_an_owner_does_not_see_in_a_list_what_readers_have(
-    ada: Recollect, line: list[Memory]
-) -> None:
+def test_an_owner_does_not_see_in_a_list_what_readers_have(ada: Mind, line: list[Memory]) -> None:
     assert {each.id for each in ada.list()} == {line[1].id, line[3].id}
     assert ada.list(owner="grace") == []
 
 
 def test_a_timeline_has_what_others_share_and_stands_at_their_memories(
-    grace: Recollect, line: list[Memory]
+    grace: Mind, line: list[Memory]
 ) -> None:
     first, shared, last, unseen = line
     around = grace.timeline(shared.id)
@@ -86,7 +84,7 @@ def test_a_timeline_has_what_others_share_and_stands_at_their_memories(
 
 
 def test_of_a_session_of_another_only_the_shared_memories_are_seen(
-    grace: Recollect, line: list[Memory]
+    grace: Mind, line: list[Memory]
 ) -> None:
     first, shared, last, unseen = line
     found = [*grace.timeline(first.id, session="monday").after]
@@ -95,7 +93,7 @@ def test_of_a_session_of_another_only_the_shared_memories_are_seen(
 
 
 def test_counts_are_of_the_own_memories_and_tell_those_of_others_apart(
-    ada: Recollect, grace: Recollect, line: list[Memory]
+    ada: Mind, grace: Mind, line: list[Memory]
 ) -> None:
     counts = grace.stats()
     assert (counts.live, counts.held, counts.shared, counts.sharers) == (2, 2, 1, 1)
@@ -109,7 +107,7 @@ def test_counts_are_of_the_own_memories_and_tell_those_of_others_apart(
 
 
 def test_an_export_has_nothing_of_others_and_says_how_much_that_is(
-    grace: Recollect, line: list[Memory]
+    grace: Mind, line: list[Memory]
 ) -> None:
     written: list[bytes] = []
     done = transfer.export(grace, written.append, "1", lambda _: None)
@@ -120,7 +118,7 @@ def test_an_export_has_nothing_of_others_and_says_how_much_that_is(
 
 
 def test_what_is_learned_looked_through_and_begun_with_stays_the_own(
-    grace: Recollect, line: list[Memory]
+    grace: Mind, line: list[Memory]
 ) -> None:
     own = {line[0].id, line[2].id}
     assert {each.id for each in holdings.read(grace).live} == own

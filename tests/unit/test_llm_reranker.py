@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from recollect.errors import RerankerFailure
-from recollect.protocols import Passage
-from recollect.rerank.llm import SYSTEM, LlmReranker
-from recollect.types import MemoryId
+from bearinmind.errors import RerankerFailure
+from bearinmind.protocols import Passage
+from bearinmind.rerank.llm import SYSTEM, LlmReranker
+from bearinmind.types import MemoryId
 from rerank_server import RerankServer, Rows, fails, running, says, waits_for
 
 KEY = "sk-very-secret-123"

@@ -1,4 +1,4 @@
-"""The encoders that come with Recollect, as they run: the real models on real texts."""
+"""The encoders that come with Bear in Mind, as they run: the real models on real texts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import bearinmind_encoder
 import numpy as np
 import pytest
-import recollect_encoder
 
-from recollect.embed.local import LocalEmbedder
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Embedder
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Embedder
 
 REFERENCE = json.loads(
     Path(__file__).with_name("reference_embeddings.json").read_text(encoding="utf-8")
@@ -39,7 +39,7 @@ def copy(tmp_path: Path) -> Callable[..., Path]:
 
     def copy_(model: str, **said: Any) -> Path:
         folder = tmp_path / model
-        shutil.copytree(recollect_encoder.folder(model), folder)
+        shutil.copytree(bearinmind_encoder.folder(model), folder)
         card = json.loads((folder / "encoder.json").read_bytes())
         (folder / "encoder.json").write_text(json.dumps(card | said), encoding="utf-8")
         return folder
@@ -145,7 +145,7 @@ def test_opening_reads_the_card_alone(copy: Callable[..., Path]) -> None:
 
 def test_opening_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from recollect.embed.local import LocalEmbedder;"
+        "import sys; from bearinmind.embed.local import LocalEmbedder;"
         "LocalEmbedder.open('minilm').space;"
         "print([m for m in ('numpy', 'onnxruntime', 'tokenizers') if m in sys.modules])"
     )

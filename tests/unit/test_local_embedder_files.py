@@ -7,19 +7,19 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import bearinmind_encoder
 import pytest
-import recollect_encoder
 
-from recollect.embed.local import LocalEmbedder
-from recollect.errors import EmbedderFailure
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.errors import EmbedderFailure
 
-AGAIN = "pip install --force-reinstall recollect-encoder"
+AGAIN = "pip install --force-reinstall bearinmind-encoder"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of an encoder that may be damaged."""
-    return shutil.copytree(recollect_encoder.folder("minilm"), tmp_path / "copy")
+    return shutil.copytree(bearinmind_encoder.folder("minilm"), tmp_path / "copy")
 
 
 def change_card(folder: Path, **said: Any) -> None:

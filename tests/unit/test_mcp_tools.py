@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from recollect.app import Recollect
-from recollect.config import Settings
-from recollect.errors import ContentTooLong, InvalidRequest
-from recollect.interfaces.for_agents import BAR, BEGIN, END
-from recollect.interfaces.mcp import counting, shown, texts, tools
-from recollect.interfaces.mcp.asking import read, sent_once
-from recollect.interfaces.mcp.describing import TOOLS
-from recollect.interfaces.mcp.tools import BY_TOOL
-from recollect.interfaces.verbs import answers as a
-from recollect.interfaces.verbs import running
-from recollect.interfaces.verbs.requests import StoreRequest
-from recollect.interfaces.verbs.table import BY_NAME, VERBS
-from recollect.types import Access, Trust
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import ContentTooLong, InvalidRequest
+from bearinmind.surfaces.for_agents import BAR, BEGIN, END
+from bearinmind.surfaces.mcp import counting, shown, texts, tools
+from bearinmind.surfaces.mcp.asking import read, sent_once
+from bearinmind.surfaces.mcp.describing import TOOLS
+from bearinmind.surfaces.mcp.tools import BY_TOOL
+from bearinmind.surfaces.verbs import answers as a
+from bearinmind.surfaces.verbs import running
+from bearinmind.surfaces.verbs.requests import StoreRequest
+from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
+from bearinmind.types import Access, Trust
 
 #: As the specification names them.
 EXPECTED = [
@@ -160,7 +160,7 @@ def test_a_store_that_may_be_sent_again_has_a_key_by_which_it_is_done_once() -> 
 
 
 @pytest.fixture
-def kept(memory: Recollect) -> Callable[..., a.MemoryAnswer]:
+def kept(memory: Mind) -> Callable[..., a.MemoryAnswer]:
     """Stores a memory and gives it as an answer."""
 
     def store(content: str, **fields: Any) -> a.MemoryAnswer:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from recollect.bench.own.adopt import Change, adopt
-from recollect.errors import InvalidSetting
+from bearinmind.bench.own.adopt import Change, adopt
+from bearinmind.errors import InvalidSetting
 
 FILE = """\
 # mine
@@ -68,7 +68,7 @@ def test_a_file_is_made_where_there_was_none(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_a_link_stays_one_and_keeps_its_mode(tmp_path: Path) -> None:
-    real = tmp_path / "dotfiles" / "recollect.toml"
+    real = tmp_path / "dotfiles" / "bearinmind.toml"
     real.parent.mkdir()
     real.write_text(FILE)
     real.chmod(0o640)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from recollect.bench.own.agreement import Agreement, agreement
+from bearinmind.bench.own.agreement import Agreement, agreement
 
 Key = tuple[str, str]
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.own import arms
-from recollect.bench.product import settings_for
-from recollect.config import Settings
-from recollect.errors import InvalidSetting
+from bearinmind.bench.own import arms
+from bearinmind.bench.product import settings_for
+from bearinmind.config import Settings
+from bearinmind.errors import InvalidSetting
 
 PLAIN = arms.present(Settings())
 

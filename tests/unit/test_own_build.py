@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.bench import validation
-from recollect.bench.own import build, grades, judge
-from recollect.bench.own.folder import Folder
-from recollect.bench.own.grades import Texts
-from recollect.bench.own.records import USER, About, Made
-from recollect.capture import QueryLog
-from recollect.errors import InvalidData
-from recollect.types import Memory, UserId
+from bearinmind.app import Mind
+from bearinmind.bench import validation
+from bearinmind.bench.own import build, grades, judge
+from bearinmind.bench.own.folder import Folder
+from bearinmind.bench.own.grades import Texts
+from bearinmind.bench.own.records import USER, About, Made
+from bearinmind.capture import QueryLog
+from bearinmind.errors import InvalidData
+from bearinmind.types import Memory, UserId
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOUNS = "harbour violin kettle glacier orchard lantern meadow saddle copper thistle".split()  # noqa: SIM905
@@ -28,7 +28,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path / "own")
 
 
-def make_set(app: Recollect, folder: Folder, **recipe: Any) -> About:
+def make_set(app: Mind, folder: Folder, **recipe: Any) -> About:
     chosen = build.Recipe(**recipe)
     return build.build(app, build.gather(app, chosen), folder, chosen)
 
@@ -37,7 +37,7 @@ def rows(folder: Folder, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder.path / f"{name}.jsonl").read_text().splitlines()]
 
 
-def filled(app: Recollect) -> dict[str, Memory]:
+def filled(app: Mind) -> dict[str, Memory]:
     """Memories that every source without a model finds something in."""
     made = {
         noun: app.store(f"The {noun} was mended.", keywords=[f"repair {i}"], importance=i / 10)
@@ -52,9 +52,7 @@ def filled(app: Recollect) -> dict[str, Memory]:
     return found | {"asking": asking}
 
 
-def test_a_set_is_made_from_every_source_in_the_common_layout(
-    memory: Recollect, folder: Folder
-) -> None:
+def test_a_set_is_made_from_every_source_in_the_common_layout(memory: Mind, folder: Folder) -> None:
     found = filled(memory)
 
     about = make_set(memory, folder)
@@ -76,7 +74,7 @@ def test_a_set_is_made_from_every_source_in_the_common_layout(
     assert by_stratum["captured"].grades == {}
 
 
-def test_held_out_keywords_are_not_in_the_corpus(memory: Recollect, folder: Folder) -> None:
+def test_held_out_keywords_are_not_in_the_corpus(memory: Mind, folder: Folder) -> None:
     memory.store("The kettle boils.", keywords=["tea", "kettles"], tags=["kitchen"])
 
     make_set(memory, folder)
@@ -87,7 +85,7 @@ def test_held_out_keywords_are_not_in_the_corpus(memory: Recollect, folder: Fold
 
 
 def test_what_was_given_back_when_it_was_asked_is_kept_for_the_pool(
-    memory: Recollect, folder: Folder
+    memory: Mind, folder: Folder
 ) -> None:
     found = filled(memory)
 
@@ -97,9 +95,7 @@ def test_what_was_given_back_when_it_was_asked_is_kept_for_the_pool(
     assert row["hits"] == [found["copper"].id]
 
 
-def test_the_same_seed_makes_the_same_files(
-    memory: Recollect, folder: Folder, tmp_path: Path
-) -> None:
+def test_the_same_seed_makes_the_same_files(memory: Mind, folder: Folder, tmp_path: Path) -> None:
     filled(memory)
     other = Folder(tmp_path / "other")
 
@@ -111,7 +107,7 @@ def test_the_same_seed_makes_the_same_files(
     assert folder.load().fingerprint != other.load().fingerprint
 
 
-def test_no_source_gives_more_than_was_asked_for(memory: Recollect, folder: Folder) -> None:
+def test_no_source_gives_more_than_was_asked_for(memory: Mind, folder: Folder) -> None:
     filled(memory)
 
     about = make_set(memory, folder, most=3)
@@ -119,7 +115,7 @@ def test_no_source_gives_more_than_was_asked_for(memory: Recollect, folder: Fold
     assert max(made.queries for made in about.sources) == 3
 
 
-def test_only_the_owner_may_look_inside(memory: Recollect, folder: Folder) -> None:
+def test_only_the_owner_may_look_inside(memory: Mind, folder: Folder) -> None:
     filled(memory)
 
     make_set(memory, folder)
@@ -130,7 +126,7 @@ def test_only_the_owner_may_look_inside(memory: Recollect, folder: Folder) -> No
 
 
 def test_sensitive_memories_leave_no_trace(
-    memory: Recollect, folder: Folder, make: Callable[..., Memory]
+    memory: Mind, folder: Folder, make: Callable[..., Memory]
 ) -> None:
     filled(memory)
     secret = make(
@@ -151,23 +147,21 @@ def test_sensitive_memories_leave_no_trace(
     assert secret.id not in everything
 
 
-def test_every_source_that_gave_nothing_says_why(memory: Recollect, folder: Folder) -> None:
+def test_every_source_that_gave_nothing_says_why(memory: Mind, folder: Folder) -> None:
     memory.store("Tea is green.", keywords=["teas"])
 
     about = make_set(memory, folder)
 
     assert {made.source: made.why_none for made in about.sources} == {
         "keywords": "all were rejected (1: all keywords are the memory's own words)",
-        "links": "no two live memories are linked; `recollect link` does that",
+        "links": "no two live memories are linked; `bearinmind link` does that",
         "history": "no memory was ever changed or superseded",
         "llm": "no model was asked; --llm does that",
         "captured": "no query was captured; the `capture_queries` setting turns capturing on",
     }
 
 
-def test_the_same_question_from_two_sources_is_asked_once(
-    memory: Recollect, folder: Folder
-) -> None:
+def test_the_same_question_from_two_sources_is_asked_once(memory: Mind, folder: Folder) -> None:
     memory.store("The kettle boils.", keywords=["tea time"])
     QueryLog.beside(memory.settings.beside, "local").append("Tea time", NOON, [])
 
@@ -181,9 +175,7 @@ def test_the_same_question_from_two_sources_is_asked_once(
     ) in [*about.sources]
 
 
-def test_all_questions_about_one_memory_are_in_the_same_split(
-    memory: Recollect, folder: Folder
-) -> None:
+def test_all_questions_about_one_memory_are_in_the_same_split(memory: Mind, folder: Folder) -> None:
     for noun in NOUNS:
         stored = memory.store(f"The {noun} was mended {noun * 2}.", keywords=[f"re{noun}"]).memory
         memory.update(stored.id, content=f"All {noun[::-1]} is well.")
@@ -197,14 +189,12 @@ def test_all_questions_about_one_memory_are_in_the_same_split(
     assert {side for found in sides.values() for side in found} == {"dev", "test"}
 
 
-def test_an_empty_store_is_refused(memory: Recollect) -> None:
+def test_an_empty_store_is_refused(memory: Mind) -> None:
     with pytest.raises(InvalidData, match="'local' has no live memories"):
         build.gather(memory, build.Recipe())
 
 
-def test_a_folder_with_something_else_in_it_is_left_alone(
-    memory: Recollect, folder: Folder
-) -> None:
+def test_a_folder_with_something_else_in_it_is_left_alone(memory: Mind, folder: Folder) -> None:
     filled(memory)
     folder.path.mkdir(mode=0o755)
     (folder.path / "corpus.jsonl").write_text("mine")
@@ -216,7 +206,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(
     assert stat.S_IMODE(folder.path.stat().st_mode) == 0o755
 
 
-def test_a_place_that_cannot_be_written_is_named(memory: Recollect, tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_named(memory: Mind, tmp_path: Path) -> None:
     filled(memory)
     (tmp_path / "file").write_text("")
 
@@ -253,7 +243,7 @@ def judged(folder: Folder, *given: tuple[str, str, int | None]) -> dict[str, dic
     ],
 )
 def test_the_users_grade_counts_before_a_judges_and_that_before_the_stores(
-    memory: Recollect, folder: Folder, given: list[tuple[str, str, int | None]], counts: int
+    memory: Mind, folder: Folder, given: list[tuple[str, str, int | None]], counts: int
 ) -> None:
     filled(memory)
     make_set(memory, folder)
@@ -262,7 +252,7 @@ def test_the_users_grade_counts_before_a_judges_and_that_before_the_stores(
 
 
 def test_judgements_outlive_a_new_set_unless_the_memory_changed(
-    memory: Recollect, folder: Folder
+    memory: Mind, folder: Folder
 ) -> None:
     found = filled(memory)
     make_set(memory, folder)
@@ -278,7 +268,7 @@ def test_judgements_outlive_a_new_set_unless_the_memory_changed(
     assert changed["links"] == {found["violin"].id: 1}
 
 
-def test_a_line_that_was_cut_short_costs_only_itself(memory: Recollect, folder: Folder) -> None:
+def test_a_line_that_was_cut_short_costs_only_itself(memory: Mind, folder: Folder) -> None:
     found = filled(memory)
     make_set(memory, folder)
     judged(folder, ("links", USER, 3))

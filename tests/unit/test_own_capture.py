@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.capture import CapturedQuery, QueryLog
-from recollect.errors import InvalidInput
+from bearinmind.capture import CapturedQuery, QueryLog
+from bearinmind.errors import InvalidInput
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_written_is_logged_without_its_text(
     (tmp_path / "no folder").touch()
     log = QueryLog(tmp_path / "no folder" / "log", "ada")
 
-    with caplog.at_level(logging.WARNING, "recollect"):
+    with caplog.at_level(logging.WARNING, "bearinmind"):
         log.append("my secret", NOON, [])
 
     assert "not captured" in caplog.text

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.bench.own import judge, label
-from recollect.bench.own.folder import Folder
-from recollect.bench.own.grades import Texts, by_judge
-from recollect.bench.own.label import Labelled, Labeller
-from recollect.bench.own.records import USER
+from bearinmind.bench.own import judge, label
+from bearinmind.bench.own.folder import Folder
+from bearinmind.bench.own.grades import Texts, by_judge
+from bearinmind.bench.own.label import Labelled, Labeller
+from bearinmind.bench.own.records import USER
 
 POOL = [(f"q{i}", f"m{j}") for i in range(4) for j in range(3)]
 TEXTS = Texts(

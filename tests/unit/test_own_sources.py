@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect import analysis
-from recollect.app import Recollect
-from recollect.bench.own import holdings, questions, sources
-from recollect.bench.own.grades import fingerprint
-from recollect.bench.own.holdings import Holdings
-from recollect.bench.own.records import Written
-from recollect.bench.own.sources import Draw, Question, Source, Yielded
-from recollect.capture import CapturedQuery
-from recollect.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
+from bearinmind import analysis
+from bearinmind.app import Mind
+from bearinmind.bench.own import holdings, questions, sources
+from bearinmind.bench.own.grades import fingerprint
+from bearinmind.bench.own.holdings import Holdings
+from bearinmind.bench.own.records import Written
+from bearinmind.bench.own.sources import Draw, Question, Source, Yielded
+from bearinmind.capture import CapturedQuery
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
 
 Make = Callable[..., Memory]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -175,7 +175,7 @@ def test_a_link_between_memories_in_the_same_words_is_turned_down(make: Make) ->
 # ---- history -----------------------------------------------------------------------------------
 
 
-def test_what_a_memory_said_before_asks_for_what_it_says_now(memory: Recollect) -> None:
+def test_what_a_memory_said_before_asks_for_what_it_says_now(memory: Mind) -> None:
     first = memory.store("Copies of everything are made by Jonas on tapes.")
     memory.update(first.memory.id, content="Backups run at night to the cloud.")
     gone = memory.store("Lunch is at the corner bakery.")
@@ -193,7 +193,7 @@ def test_what_a_memory_said_before_asks_for_what_it_says_now(memory: Recollect) 
     assert {m.id for m in found.live}.isdisjoint({gone.memory.id, new.memory.id})
 
 
-def test_a_small_change_is_no_question(memory: Recollect) -> None:
+def test_a_small_change_is_no_question(memory: Mind) -> None:
     stored = memory.store("Backups run at two every night on the server.")
     memory.update(stored.memory.id, content="Backups run at three every night on the server.")
     memory.update(stored.memory.id, importance=0.9)
@@ -208,7 +208,7 @@ def test_a_small_change_is_no_question(memory: Recollect) -> None:
 # ---- what is read from a store -----------------------------------------------------------------
 
 
-def test_removed_links_and_links_of_dead_memories_are_not_used(memory: Recollect) -> None:
+def test_removed_links_and_links_of_dead_memories_are_not_used(memory: Mind) -> None:
     one, two, three = (memory.store(f"The {noun}.").memory.id for noun in NOUNS[:3])
     memory.link(one, "see-also", two)
     memory.unlink(one, "see-also", two)
@@ -218,7 +218,7 @@ def test_removed_links_and_links_of_dead_memories_are_not_used(memory: Recollect
     assert holdings.read(memory).links == ()
 
 
-def test_of_memories_that_say_the_same_one_is_read(memory: Recollect, make: Make) -> None:
+def test_of_memories_that_say_the_same_one_is_read(memory: Mind, make: Make) -> None:
     first = memory.store("Twice told.").memory
     day = first.created_at
     twin = make("Twice  told.", id="zzzz00000000", owner=UserId("local"), created_at=day)
@@ -229,7 +229,7 @@ def test_of_memories_that_say_the_same_one_is_read(memory: Recollect, make: Make
     assert len(holdings.read(memory).live) == 1
 
 
-def test_sensitive_memories_are_never_read(memory: Recollect, make: Make) -> None:
+def test_sensitive_memories_are_never_read(memory: Mind, make: Make) -> None:
     plain = memory.store("Plain talk.").memory
     content = "The password is swordfish."
     secret = make(content, id="zzzz00000000", owner=UserId("local"), sensitive=True)

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from recollect.bench.own import wording
-from recollect.types import Memory
+from bearinmind.bench.own import wording
+from bearinmind.types import Memory
 
 Make = Callable[..., Memory]
 

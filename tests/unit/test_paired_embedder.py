@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recollect.embed.choose import Options, choose, remake
-from recollect.embed.hashed import HashEmbedder
-from recollect.embed.local import LocalEmbedder
-from recollect.embed.paired import PairedEmbedder
+from bearinmind.embed.choose import Options, choose, remake
+from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.embed.local import LocalEmbedder
+from bearinmind.embed.paired import PairedEmbedder
 
 TEXTS = ["Deploys happen on Tuesdays.", "Tove likes short answers."]
 

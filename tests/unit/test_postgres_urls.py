@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from recollect.errors import InvalidSetting
-from recollect.store.postgres.connecting import Connections, complete, place_of
+from bearinmind.errors import InvalidSetting
+from bearinmind.store.postgres.connecting import Connections, complete, place_of
 
 
 def test_what_a_url_says_itself_holds() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from recollect.protocols import History, Sealed
-from recollect.purged import covers, marks
-from recollect.types import Memory
+from bearinmind.protocols import History, Sealed
+from bearinmind.purged import covers, marks
+from bearinmind.types import Memory
 
 Make = Callable[..., Memory]
 

@@ -1,4 +1,4 @@
-"""Nothing that Recollect runs reports to anybody."""
+"""Nothing that Bear in Mind runs reports to anybody."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-import recollect
+import bearinmind
 
-SOURCES = Path(recollect.__file__).parent
+SOURCES = Path(bearinmind.__file__).parent
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from recollect.embed.local import LocalEmbedder
+from bearinmind.embed.local import LocalEmbedder
 LocalEmbedder.open("minilm").embed_query("Where are the keys?")
 left = [path for path in Path.home().rglob("*") if path.is_file()]
 held = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()]

@@ -9,23 +9,23 @@ from typing import Any
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.errors import MemoryNotFound
+from bearinmind.protocols import Store
+from bearinmind.testing import FixedClock
+from bearinmind.types import MemoryId
 from households import household, told
-from recollect.app import Recollect
-from recollect.errors import MemoryNotFound
-from recollect.protocols import Store
-from recollect.testing import FixedClock
-from recollect.types import MemoryId
 
 MANY = 100  # more than there is
 
 
 @pytest.fixture
-def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Mind]:
     with household(new_store(), clock) as memory:
         yield memory
 
 
-def test_a_random_household_sees_exactly_what_was_shared(ada: Recollect) -> None:
+def test_a_random_household_sees_exactly_what_was_shared(ada: Mind) -> None:
     """A plain model of who sees what, against recalls, gets and what the traces name."""
     chance = random.Random(11)
     world = _World(ada, chance)
@@ -42,7 +42,7 @@ class _World:
     NAMES = ("ada", "bob", "cleo")
     TAGS = ("red", "green")
 
-    def __init__(self, memory: Recollect, chance: random.Random) -> None:
+    def __init__(self, memory: Mind, chance: random.Random) -> None:
         self.people = {name: memory.for_user(name) for name in self.NAMES}
         self.chance = chance
         self.memories: dict[MemoryId, dict[str, Any]] = {}

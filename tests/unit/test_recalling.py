@@ -11,24 +11,24 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.protocols import Leg
-from recollect.recall.adjust import Adjustments
-from recollect.recall.fusion import ConvexCombination
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.pipeline import Recall
-from recollect.recall.select import Selection
-from recollect.testing import FixedClock, MemoryStore
-from recollect.trace import LegReport, Superseded
-from recollect.types import Memory, MemoryId, Query, Ranking, Scope, UserId
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.protocols import Leg
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.fusion import ConvexCombination
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.select import Selection
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.trace import LegReport, Superseded
+from bearinmind.types import Memory, MemoryId, Query, Ranking, Scope, UserId
 
 SCOPE = Scope(user=UserId("ada"))
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]
 
 
-def ids(memory: Recollect, text: str, **fields: object) -> list[MemoryId]:
+def ids(memory: Mind, text: str, **fields: object) -> list[MemoryId]:
     return [hit.memory.id for hit in memory.recall(text, **fields).hits]  # type: ignore[arg-type]
 
 
@@ -79,7 +79,7 @@ def test_a_leg_that_fails_costs_only_its_leg_and_is_named(
     assert [leg.leg for leg in answer.trace.legs] == ["dense", "lexical"]
 
 
-def test_recall_never_writes(path: Path, memory: Recollect) -> None:
+def test_recall_never_writes(path: Path, memory: Mind) -> None:
     for n in range(20):
         memory.store(f"walrus number{n}")
     memory.link(ids(memory, "walrus")[0], "see-also", ids(memory, "walrus")[1])
@@ -98,7 +98,7 @@ def test_recall_never_writes(path: Path, memory: Recollect) -> None:
 
 
 def test_with_the_lexical_leg_alone_the_order_is_the_lexical_order(
-    open_memory: Callable[..., Recollect],
+    open_memory: Callable[..., Mind],
 ) -> None:
     memory = open_memory(importance_weight=0)
     for n in range(12):
@@ -108,7 +108,7 @@ def test_with_the_lexical_leg_alone_the_order_is_the_lexical_order(
     assert places == [*range(1, 13)]
 
 
-def test_a_memory_stored_after_it_was_asked_for_is_found(memory: Recollect) -> None:
+def test_a_memory_stored_after_it_was_asked_for_is_found(memory: Mind) -> None:
     """What was not there yesterday may be there today, in a store of any size."""
     for n in range(250):
         memory.store(f"memory number{n}")
@@ -121,7 +121,7 @@ def test_a_memory_stored_after_it_was_asked_for_is_found(memory: Recollect) -> N
     assert ids(memory, "quagga") == [again.id]
 
 
-def test_the_newest_of_a_chain_is_served_in_place_of_the_old(memory: Recollect) -> None:
+def test_the_newest_of_a_chain_is_served_in_place_of_the_old(memory: Mind) -> None:
     old = memory.store("the walrus office is in Oslo").memory
     new = memory.store("moved to Bergen", supersedes=[old.id]).memory
     answer = memory.recall("walrus office Oslo")
@@ -133,14 +133,14 @@ def test_the_newest_of_a_chain_is_served_in_place_of_the_old(memory: Recollect) 
     ]
 
 
-def test_a_superseded_memory_is_recalled_when_it_is_asked_for(memory: Recollect) -> None:
+def test_a_superseded_memory_is_recalled_when_it_is_asked_for(memory: Mind) -> None:
     old = memory.store("the walrus is in Oslo").memory
     new = memory.store("the walrus is in Bergen", supersedes=[old.id]).memory
     assert ids(memory, "walrus") == [new.id]
     assert {*ids(memory, "walrus", states=["live", "superseded"])} == {old.id, new.id}
 
 
-def test_a_successor_that_the_filter_excludes_hides_the_old_one_too(memory: Recollect) -> None:
+def test_a_successor_that_the_filter_excludes_hides_the_old_one_too(memory: Mind) -> None:
     old = memory.store("walrus one", tags=["red"]).memory
     new = memory.store("walrus two", supersedes=[old.id]).memory
     answer = memory.recall("walrus", tags=["red"])
@@ -149,7 +149,7 @@ def test_a_successor_that_the_filter_excludes_hides_the_old_one_too(memory: Reco
     assert (dropped.id, dropped.reason) == (old.id, Superseded(by=new.id, served=False))
 
 
-def test_deleting_the_middle_of_a_chain_does_not_bring_the_oldest_back(memory: Recollect) -> None:
+def test_deleting_the_middle_of_a_chain_does_not_bring_the_oldest_back(memory: Mind) -> None:
     first = memory.store("walrus one").memory
     second = memory.store("walrus two", supersedes=[first.id]).memory
     third = memory.store("walrus three", supersedes=[second.id]).memory
@@ -160,9 +160,7 @@ def test_deleting_the_middle_of_a_chain_does_not_bring_the_oldest_back(memory: R
     assert ids(memory, "walrus") == [second.id]
 
 
-def test_an_expired_memory_is_left_out_unless_asked_for(
-    memory: Recollect, clock: FixedClock
-) -> None:
+def test_an_expired_memory_is_left_out_unless_asked_for(memory: Mind, clock: FixedClock) -> None:
     ended = memory.store("walrus gone", valid_to=clock()).memory
     coming = memory.store("walrus soon", valid_from=clock() + timedelta(days=1)).memory
     here = memory.store("walrus here").memory
@@ -172,7 +170,7 @@ def test_an_expired_memory_is_left_out_unless_asked_for(
     assert {*ids(memory, "walrus")} == {coming.id, here.id}
 
 
-def test_a_moment_of_the_past_is_recalled_as_it_was(memory: Recollect, clock: FixedClock) -> None:
+def test_a_moment_of_the_past_is_recalled_as_it_was(memory: Mind, clock: FixedClock) -> None:
     changed = memory.store("the walrus is in Oslo").memory
     gone = memory.store("a second walrus").memory
     then = clock()
@@ -187,7 +185,7 @@ def test_a_moment_of_the_past_is_recalled_as_it_was(memory: Recollect, clock: Fi
     assert ids(memory, "walrus", as_of=then - timedelta(days=1)) == []
 
 
-def test_the_trace_accounts_for_every_candidate(memory: Recollect) -> None:
+def test_the_trace_accounts_for_every_candidate(memory: Mind) -> None:
     for n in range(30):
         memory.store(f"walrus {'seal ' * (n % 4)}{n}", importance=(n % 3) / 2)
     twin = memory.store("WALRUS seal 1").memory
@@ -203,7 +201,7 @@ def test_the_trace_accounts_for_every_candidate(memory: Recollect) -> None:
     assert {"legs", "fuse"} <= {*answer.trace.milliseconds}
 
 
-def test_adjustment_may_lift_a_memory_from_far_below(memory: Recollect) -> None:
+def test_adjustment_may_lift_a_memory_from_far_below(memory: Mind) -> None:
     """Whoever can still come first is considered, however many rank before it."""
     for n in range(40):
         memory.store(f"walrus {n}", importance=0.0)
@@ -214,14 +212,14 @@ def test_adjustment_may_lift_a_memory_from_far_below(memory: Recollect) -> None:
     assert deep[vital.id].factors == {"importance": 1.0}
 
 
-def test_focus_brings_its_memories_forward(memory: Recollect) -> None:
+def test_focus_brings_its_memories_forward(memory: Mind) -> None:
     memory.store("walrus one", tags=["desert"])
     focused = memory.store("walrus two", tags=["arctic"]).memory
     assert ids(memory, "walrus")[0] != focused.id
     assert ids(memory, "walrus", focus=["Arctic"])[0] == focused.id
 
 
-def test_a_filter_is_made_canonical_like_what_was_stored(memory: Recollect) -> None:
+def test_a_filter_is_made_canonical_like_what_was_stored(memory: Mind) -> None:
     stored = memory.store("walrus", category="Person", tags=["Dark Green"], session=" s ").memory
     assert ids(memory, "walrus", session=" s ", tags=["dark green"], categories=["PEOPLE"]) == [
         stored.id
@@ -241,15 +239,13 @@ def test_a_filter_is_made_canonical_like_what_was_stored(memory: Recollect) -> N
         {"budget_bytes": -1},
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused(
-    memory: Recollect, wrong: dict[str, object]
-) -> None:
+def test_a_question_that_makes_no_sense_is_refused(memory: Mind, wrong: dict[str, object]) -> None:
     with pytest.raises(errors.InvalidInput) as caught:
         memory.recall("walrus", **wrong)  # type: ignore[arg-type]
     assert caught.value.message
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 2**63])
-def test_a_list_has_a_limit_that_makes_sense(memory: Recollect, limit: int) -> None:
+def test_a_list_has_a_limit_that_makes_sense(memory: Mind, limit: int) -> None:
     with pytest.raises(errors.InvalidQuery):
         memory.list(limit=limit)

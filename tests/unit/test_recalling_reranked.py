@@ -8,20 +8,20 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.bench.audit import faults
-from recollect.config import Settings
-from recollect.errors import RerankerFailure
-from recollect.protocols import Reranker
-from recollect.recall.adjust import Adjustments
-from recollect.recall.explain import why_not
-from recollect.recall.fusion import ConvexCombination
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.pipeline import Recall
-from recollect.recall.rerank import Rerank
-from recollect.recall.select import Selection
-from recollect.testing import MemoryStore
-from recollect.trace import Recollection
-from recollect.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId
+from bearinmind.bench.audit import faults
+from bearinmind.config import Settings
+from bearinmind.errors import RerankerFailure
+from bearinmind.protocols import Reranker
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.explain import why_not
+from bearinmind.recall.fusion import ConvexCombination
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.select import Selection
+from bearinmind.testing import MemoryStore
+from bearinmind.trace import Answer
+from bearinmind.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId
 from rerankers import Failing, Scripted, WordOverlap
 
 SCOPE = Scope(user=UserId("ada"))
@@ -62,7 +62,7 @@ def fill(store: MemoryStore, make: Make, contents: Sequence[str]) -> list[Memory
     return memories
 
 
-def ids(answer: Recollection) -> list[MemoryId]:
+def ids(answer: Answer) -> list[MemoryId]:
     return [hit.memory.id for hit in answer.hits]
 
 
@@ -145,7 +145,7 @@ def test_why_not_sends_the_same_memories_once(
 
 
 @pytest.fixture
-def answer(store: MemoryStore, make: Make, ask: Ask, build: Build) -> Recollection:
+def answer(store: MemoryStore, make: Make, ask: Ask, build: Build) -> Answer:
     """Eight hits, of which the reranker turned the first six round, but for one secret."""
     for n, content in enumerate(SINGERS[:7]):
         store.put(SCOPE, make(content, importance=n / 7))
@@ -156,7 +156,7 @@ def answer(store: MemoryStore, make: Make, ask: Ask, build: Build) -> Recollecti
     return build(turning, depth=SETTINGS.rerank_depth)(ask("walrus"))
 
 
-def test_a_reranked_answer_keeps_every_promise(answer: Recollection) -> None:
+def test_a_reranked_answer_keeps_every_promise(answer: Answer) -> None:
     scores = [hit.score for hit in answer.hits]
 
     assert scores != sorted(scores, reverse=True)
@@ -182,7 +182,7 @@ def swapped(hits: tuple[Hit, ...], one: int, other: int) -> tuple[Hit, ...]:
     return tuple(replace(hit, rank=rank) for rank, hit in enumerate(order, start=1))
 
 
-def moved(answer: Recollection, place: int, **fields: float) -> Recollection:
+def moved(answer: Answer, place: int, **fields: float) -> Answer:
     """The answer with another rerank of one hit."""
     hits = [*answer.hits]
     reranked = hits[place].reranked
@@ -191,12 +191,12 @@ def moved(answer: Recollection, place: int, **fields: float) -> Recollection:
     return replace(answer, hits=tuple(hits))
 
 
-def with_a_secret(answer: Recollection) -> Recollection:
+def with_a_secret(answer: Answer) -> Answer:
     memory = replace(answer.hits[0].memory, sensitive=True)
     return replace(answer, hits=(replace(answer.hits[0], memory=memory), *answer.hits[1:]))
 
 
-def without_a_place(answer: Recollection) -> Recollection:
+def without_a_place(answer: Answer) -> Answer:
     judged = tuple(item for item in answer.trace.judged if item.id != answer.hits[0].memory.id)
     return replace(answer, trace=replace(answer.trace, judged=judged))
 
@@ -215,6 +215,6 @@ def without_a_place(answer: Recollection) -> Recollection:
     ],
 )
 def test_a_broken_promise_of_a_rerank_is_named(
-    answer: Recollection, change: Callable[[Recollection], Recollection], told: str
+    answer: Answer, change: Callable[[Answer], Answer], told: str
 ) -> None:
     assert told in "\n".join(faults(change(answer), SETTINGS))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from recollect.changes import memory_subject
-from recollect.protocols import Gone, History, Received, Sealed
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.file import SQL
-from recollect.types import Memory, Scope, UserId
+from bearinmind.changes import memory_subject
+from bearinmind.protocols import Gone, History, Received, Sealed
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.sqlite.file import SQL
+from bearinmind.types import Memory, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
 CANARY = "cormorant"

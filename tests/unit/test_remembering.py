@@ -8,14 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.testing import FixedClock
-from recollect.types import AlreadyKnown, Link, LinkKind, MemoryId, Provenance, Stored, Trust
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.testing import FixedClock
+from bearinmind.types import AlreadyKnown, Link, LinkKind, MemoryId, Provenance, Stored, Trust
 
 
 def test_a_new_memory_has_the_moment_the_owner_and_the_first_version(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     outcome = memory.store(" The walrus ", category="Fact", tags=["A B"], agent=" claude ")
     assert isinstance(outcome, Stored)
@@ -27,7 +27,7 @@ def test_a_new_memory_has_the_moment_the_owner_and_the_first_version(
     assert kept.provenance == Provenance(agent="claude", trust=Trust.AGENT)
 
 
-def test_what_is_refused_leaves_nothing(memory: Recollect) -> None:
+def test_what_is_refused_leaves_nothing(memory: Mind) -> None:
     with pytest.raises(errors.InvalidInput):
         memory.store("walrus", importance=3)
     with pytest.raises(errors.MemoryNotFound):
@@ -37,14 +37,14 @@ def test_what_is_refused_leaves_nothing(memory: Recollect) -> None:
     assert memory.stats().live == 0
 
 
-def test_what_is_known_is_named_and_not_stored_again(memory: Recollect) -> None:
+def test_what_is_known_is_named_and_not_stored_again(memory: Mind) -> None:
     first = memory.store("the walrus sings").memory
     assert memory.store("the  walrus\nsings") == AlreadyKnown(memory=first)
     assert memory.stats().live == 1
 
 
 def test_an_update_changes_what_is_given_and_keeps_the_rest(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     first = memory.store("walrus", tags=["a"], keywords=["k"], valid_to=clock()).memory
     clock.advance(hours=1)
@@ -61,14 +61,14 @@ def test_an_update_changes_what_is_given_and_keeps_the_rest(
     assert [*memory.versions(first.id)] == [first, second, third]
 
 
-def test_an_update_that_changes_nothing_writes_nothing(memory: Recollect) -> None:
+def test_an_update_that_changes_nothing_writes_nothing(memory: Mind) -> None:
     first = memory.store("walrus", tags=["a"]).memory
     assert memory.update(first.id, content=" walrus ", tags=["A"]) == first
     assert memory.update(first.id) == first
     assert len(memory.versions(first.id)) == 1
 
 
-def test_an_update_is_held_to_the_rules_of_a_new_memory(memory: Recollect) -> None:
+def test_an_update_is_held_to_the_rules_of_a_new_memory(memory: Mind) -> None:
     first, other = memory.store("walrus").memory, memory.store("seal").memory
     with pytest.raises(errors.EmptyContent):
         memory.update(first.id, content=" ")
@@ -79,7 +79,7 @@ def test_an_update_is_held_to_the_rules_of_a_new_memory(memory: Recollect) -> No
     assert memory.get(first.id) == first
 
 
-def test_an_update_of_another_version_is_refused(memory: Recollect) -> None:
+def test_an_update_of_another_version_is_refused(memory: Mind) -> None:
     first = memory.store("walrus").memory
     memory.update(first.id, content="seal", expected_version=1)
     with pytest.raises(errors.VersionConflict, match="version 2, not 1"):
@@ -87,7 +87,7 @@ def test_an_update_of_another_version_is_refused(memory: Recollect) -> None:
 
 
 def test_a_clock_that_goes_backwards_cannot_reorder_versions(
-    memory: Recollect, clock: FixedClock
+    memory: Mind, clock: FixedClock
 ) -> None:
     first = memory.store("walrus").memory
     clock.advance(hours=-5)
@@ -97,7 +97,7 @@ def test_a_clock_that_goes_backwards_cannot_reorder_versions(
     assert third.deleted_at == third.updated_at
 
 
-def test_deleting_restoring_and_purging_follow_each_other(memory: Recollect) -> None:
+def test_deleting_restoring_and_purging_follow_each_other(memory: Mind) -> None:
     first = memory.store("walrus").memory
     with pytest.raises(errors.NotDeleted):
         memory.restore(first.id)
@@ -112,7 +112,7 @@ def test_deleting_restoring_and_purging_follow_each_other(memory: Recollect) -> 
     assert memory.recall("walrus").hits[0].memory == restored
 
 
-def test_a_purge_says_what_it_removes_and_removes_that(memory: Recollect) -> None:
+def test_a_purge_says_what_it_removes_and_removes_that(memory: Mind) -> None:
     first, other = memory.store("walrus").memory, memory.store("seal").memory
     memory.link(first.id, "see-also", other.id)
     memory.update(first.id, importance=1.0)
@@ -127,7 +127,7 @@ def test_a_purge_says_what_it_removes_and_removes_that(memory: Recollect) -> Non
     assert memory.get(other.id) == other
 
 
-def test_what_was_restored_meanwhile_is_not_purged(memory: Recollect) -> None:
+def test_what_was_restored_meanwhile_is_not_purged(memory: Mind) -> None:
     first = memory.store("walrus").memory
     memory.delete(first.id)
     plan = memory.plan_purge([first.id])
@@ -137,7 +137,7 @@ def test_what_was_restored_meanwhile_is_not_purged(memory: Recollect) -> None:
     assert memory.get(first.id).content == "walrus"
 
 
-def test_restoring_what_somebody_says_again_is_refused(memory: Recollect) -> None:
+def test_restoring_what_somebody_says_again_is_refused(memory: Mind) -> None:
     first = memory.store("walrus").memory
     memory.delete(first.id)
     again = memory.store("walrus").memory
@@ -145,7 +145,7 @@ def test_restoring_what_somebody_says_again_is_refused(memory: Recollect) -> Non
         memory.restore(first.id)
 
 
-def test_links_are_refused_where_they_make_no_sense(memory: Recollect) -> None:
+def test_links_are_refused_where_they_make_no_sense(memory: Mind) -> None:
     first, other = memory.store("walrus").memory, memory.store("seal").memory
     with pytest.raises(errors.SelfLink):
         memory.link(first.id, "see-also", first.id)
@@ -166,7 +166,7 @@ def test_links_are_refused_where_they_make_no_sense(memory: Recollect) -> None:
         memory.store("otter", supersedes=[other.id])
 
 
-def test_a_link_may_be_made_and_ended_again_in_one_tick_of_the_clock(memory: Recollect) -> None:
+def test_a_link_may_be_made_and_ended_again_in_one_tick_of_the_clock(memory: Mind) -> None:
     first, other = memory.store("walrus").memory, memory.store("seal").memory
     for _ in range(3):
         memory.link(first.id, "see-also", other.id)
@@ -174,9 +174,7 @@ def test_a_link_may_be_made_and_ended_again_in_one_tick_of_the_clock(memory: Rec
     assert memory.links(first.id) == []
 
 
-def test_a_link_from_elsewhere_needs_both_its_memories(
-    memory: Recollect, clock: FixedClock
-) -> None:
+def test_a_link_from_elsewhere_needs_both_its_memories(memory: Mind, clock: FixedClock) -> None:
     first = memory.store("walrus").memory
     other = MemoryId("zzzzzzzzzzzz")
     for source, target, error in (
@@ -191,7 +189,7 @@ def test_a_link_from_elsewhere_needs_both_its_memories(
     assert all(finding.good for finding in memory.check())
 
 
-def test_a_history_from_elsewhere_is_held_to_the_rules(memory: Recollect) -> None:
+def test_a_history_from_elsewhere_is_held_to_the_rules(memory: Mind) -> None:
     first = memory.store("walrus").memory
     elsewhere = replace(
         first, id=MemoryId("zzzzzzzzzzzz"), content=" Seal ", owner=memory.scope.user
@@ -211,7 +209,7 @@ def test_a_history_from_elsewhere_is_held_to_the_rules(memory: Recollect) -> Non
         memory.admit([replace(elsewhere, content="")])
 
 
-def test_users_of_one_file_do_not_see_each_other(open_memory: Callable[..., Recollect]) -> None:
+def test_users_of_one_file_do_not_see_each_other(open_memory: Callable[..., Mind]) -> None:
     ada, eve = open_memory(user="ada"), open_memory(user="eve")
     hers = ada.store("the walrus of Ada").memory
     theirs = eve.store("the walrus of Ada").memory
@@ -224,7 +222,7 @@ def test_users_of_one_file_do_not_see_each_other(open_memory: Callable[..., Reco
         eve.link(theirs.id, "see-also", hers.id)
 
 
-def test_a_known_memory_takes_the_place_of_what_it_is_to_supersede(memory: Recollect) -> None:
+def test_a_known_memory_takes_the_place_of_what_it_is_to_supersede(memory: Mind) -> None:
     old = memory.store("The cache is Redis.").memory
     known = memory.store("The cache is Valkey.").memory
     for _ in range(2):  # asking again changes nothing

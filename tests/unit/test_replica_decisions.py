@@ -6,9 +6,9 @@ from math import inf
 
 import pytest
 
-from recollect.errors import InvalidSetting
-from recollect.store.postgres.connecting import Connections
-from recollect.store.postgres.replica import (
+from bearinmind.errors import InvalidSetting
+from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.replica import (
     Position,
     Replica,
     Sample,
@@ -63,7 +63,7 @@ def test_a_standby_is_read_when_it_is_recent_and_has_our_own_writes(
 
 
 def test_a_url_that_cannot_be_read_is_refused_without_its_password() -> None:
-    primary = Connections("postgresql://localhost/recollect", most=1, patience=1)
+    primary = Connections("postgresql://localhost/bearinmind", most=1, patience=1)
     with pytest.raises(InvalidSetting) as raised:
-        Replica("postgresql://ana:se%cret@host/recollect", primary, staleness=5)
+        Replica("postgresql://ana:se%cret@host/bearinmind", primary, staleness=5)
     assert "cret" not in str(raised.value)

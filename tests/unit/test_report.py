@@ -10,14 +10,14 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.bench.compare import Comparison
+from bearinmind.bench.inference import Verdict
+from bearinmind.bench.report import labels, render
+from bearinmind.bench.report.elements import tag
+from bearinmind.bench.results import QueryRow, Result
 from html_tree import attributes, by_id, parsed, text_of, with_class
 from made_up_runs import made_comparison, made_result, made_row, made_rows
-from recollect import errors
-from recollect.bench.compare import Comparison
-from recollect.bench.inference import Verdict
-from recollect.bench.report import labels, render
-from recollect.bench.report.elements import tag
-from recollect.bench.results import QueryRow, Result
 
 HOSTILE = "</title></style><script>boom()</script><img src=x onerror='boom()'>\"'&amp;\x00\x1b"
 SHOWN = HOSTILE.replace("\x00", "\N{REPLACEMENT CHARACTER}").replace(
@@ -151,7 +151,7 @@ def test_a_report_of_nothing_is_refused() -> None:
 def test_a_label_says_what_tells_a_run_from_the_others() -> None:
     rows = made_rows(2)
     plain = made_result(rows)
-    assert labels([plain]) == ("recollect",)
+    assert labels([plain]) == ("bearinmind",)
     assert labels(
         [
             plain,
@@ -160,27 +160,27 @@ def test_a_label_says_what_tells_a_run_from_the_others() -> None:
             made_result(rows, {"data": "other", "split": "dev"}),
         ]
     ) == (
-        "household · all · recollect",
-        "household · all · recollect · pool=100, leg_weights={dense: 0.5}",
+        "household · all · bearinmind",
+        "household · all · bearinmind · pool=100, leg_weights={dense: 0.5}",
         "household · all · bm25s",
-        "other · dev · recollect",
+        "other · dev · bearinmind",
     )
 
 
 def test_settings_that_all_runs_share_are_not_in_their_labels() -> None:
     rows = made_rows(2)
     made = [made_result(rows, {"settings": {"pool": 9, "limit": n}}) for n in (1, 2)]
-    assert labels(made) == ("recollect · limit=1", "recollect · limit=2")
+    assert labels(made) == ("bearinmind · limit=1", "bearinmind · limit=2")
 
 
 def test_runs_that_differ_in_nothing_else_are_told_apart_by_revision_or_number() -> None:
     rows = made_rows(2)
     same = made_result(rows)
     assert labels([same, made_result(rows, {"revision": "beef"})]) == (
-        "recollect · d8bb115aa01c",
-        "recollect · beef",
+        "bearinmind · d8bb115aa01c",
+        "bearinmind · beef",
     )
-    assert labels([same, same]) == ("recollect (1)", "recollect (2)")
+    assert labels([same, same]) == ("bearinmind (1)", "bearinmind (2)")
 
 
 def test_long_names_are_shortened_and_whole_in_the_tooltip() -> None:

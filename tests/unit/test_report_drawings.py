@@ -11,11 +11,11 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
+from bearinmind.bench.report import render
+from bearinmind.bench.report.scales import decades, nice_step, steps_to
+from bearinmind.bench.results import Result
 from html_tree import by_id, parsed, text_of, with_class
 from made_up_runs import made_comparison, made_result, made_rows
-from recollect.bench.report import render
-from recollect.bench.report.scales import decades, nice_step, steps_to
-from recollect.bench.results import Result
 
 CLOSE = 0.002  # of an axis: coordinates have two decimals
 Place = Callable[[float], float]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bearinmind.bench import summary
+from bearinmind.bench.report import render
+from bearinmind.bench.results import QueryRow
 from html_tree import by_id, parsed, text_of
 from made_up_runs import made_result, made_rows
-from recollect.bench import summary
-from recollect.bench.report import render
-from recollect.bench.results import QueryRow
 
 
 def with_graph(rows: Sequence[QueryRow]) -> list[QueryRow]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
+from bearinmind.bench.report import comparable, render
 from html_tree import by_id, has_id, parsed, text_of, with_class
 from made_up_runs import STRATA, made_comparison, made_result, made_rows
-from recollect.bench.report import comparable, render
 
 
 def test_one_run_has_nothing_to_be_compared_with() -> None:

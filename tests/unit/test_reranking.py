@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.errors import ModelFailure, RerankerFailure
-from recollect.recall.rerank import MOST_AT_ONCE, Rerank
-from recollect.trace import Judged, RerankReport
-from recollect.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
+from bearinmind.errors import ModelFailure, RerankerFailure
+from bearinmind.recall.rerank import MOST_AT_ONCE, Rerank
+from bearinmind.trace import Judged, RerankReport
+from bearinmind.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
 from rerankers import Failing, Hanging, Scripted
 
 Make = Callable[..., Memory]

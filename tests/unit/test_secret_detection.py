@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.remember import secrets
-from recollect.remember.secrets import Kind
-from recollect.types import Draft, Provenance
+from bearinmind import errors
+from bearinmind.remember import secrets
+from bearinmind.remember.secrets import Kind
+from bearinmind.types import Draft, Provenance
 
 ROOT = Path(__file__).parents[2]
 LABELLED = Path(__file__).parent / "labelled"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.config import Settings, checked
-from recollect.store.sqlite import SqliteStore
-from recollect.testing import FixedClock
-from recollect.types import AlreadyKnown, Memory, Stored
-from recollect.vault.keys import Key
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.config import Settings, checked
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.testing import FixedClock
+from bearinmind.types import AlreadyKnown, Memory, Stored
+from bearinmind.vault.keys import Key
 
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
 OTHER = "the wifi password is salt9kelp"
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 
 
 def bytes_of(path: Path) -> bytes:
@@ -35,23 +35,23 @@ def key_file() -> Path:
 # ---- storing -----------------------------------------------------------------------------------
 
 
-def test_content_with_a_secret_becomes_sensitive(memory: Recollect, path: Path) -> None:
+def test_content_with_a_secret_becomes_sensitive(memory: Mind, path: Path) -> None:
     kept = memory.store(SECRET, keywords=["router"]).memory
     assert kept.sensitive
-    assert kept.content == f"[sensitive: password; recollect secret get {kept.id}]"
+    assert kept.content == f"[sensitive: password; bearinmind secret get {kept.id}]"
     assert memory.get(kept.id) == kept
     assert b"kelp9salt" not in bytes_of(path)
     assert memory.secret_get(kept.id) == SECRET
 
 
-def test_a_flagged_memory_is_sensitive_whatever_it_says(memory: Recollect, path: Path) -> None:
+def test_a_flagged_memory_is_sensitive_whatever_it_says(memory: Mind, path: Path) -> None:
     kept = memory.store("the walrus sleeps at noon", sensitive=True).memory
-    assert kept.content == f"[sensitive; recollect secret get {kept.id}]"
+    assert kept.content == f"[sensitive; bearinmind secret get {kept.id}]"
     assert b"walrus" not in bytes_of(path)
     assert memory.secret_get(kept.id) == "the walrus sleeps at noon"
 
 
-def test_an_ordinary_memory_stays_as_it_is_and_needs_no_key(memory: Recollect) -> None:
+def test_an_ordinary_memory_stays_as_it_is_and_needs_no_key(memory: Mind) -> None:
     assert memory.store("the walrus sleeps at noon").memory.content == "the walrus sleeps at noon"
     assert not key_file().exists()
 
@@ -63,13 +63,13 @@ def test_detection_can_be_switched_off(open_memory: Open) -> None:
     assert memory.recall("password: salt9kelp").query.text == "password: salt9kelp"
 
 
-def test_the_same_secret_is_known_and_another_one_is_not(memory: Recollect) -> None:
+def test_the_same_secret_is_known_and_another_one_is_not(memory: Mind) -> None:
     first = memory.store(SECRET).memory
     assert memory.store(f"  {SECRET}\n") == AlreadyKnown(memory=first)
     assert isinstance(memory.store(OTHER), Stored)
 
 
-def test_a_secret_in_a_field_kept_in_clear_is_refused(memory: Recollect) -> None:
+def test_a_secret_in_a_field_kept_in_clear_is_refused(memory: Mind) -> None:
     with pytest.raises(errors.SecretInClearField, match=r"a keyword holds.* password"):
         memory.store("the router", keywords=["password: kelp9salt"])
     with pytest.raises(errors.SecretInClearField, match="source"):
@@ -80,11 +80,11 @@ def test_a_secret_in_a_field_kept_in_clear_is_refused(memory: Recollect) -> None
     assert memory.stats().live == 1
 
 
-def test_a_sensitive_memory_is_recalled_by_its_labels_and_its_kind(memory: Recollect) -> None:
+def test_a_sensitive_memory_is_recalled_by_its_labels_and_its_kind(memory: Mind) -> None:
     kept = memory.store(SECRET, tags=["router"], keywords=["internet"]).memory
     for query in ("router", "internet", "password", "facts"):
         assert [hit.memory for hit in memory.recall(query).hits] == [kept]
-    for query in ("wifi", "kelp9salt", "recollect secret get"):
+    for query in ("wifi", "kelp9salt", "bearinmind secret get"):
         assert memory.recall(query).hits == ()
 
 
@@ -92,7 +92,7 @@ def test_a_sensitive_memory_is_recalled_by_its_labels_and_its_kind(memory: Recol
 
 
 def test_an_update_is_scanned_and_seals_the_versions_that_tell(
-    memory: Recollect, open_memory: Open, path: Path
+    memory: Mind, open_memory: Open, path: Path
 ) -> None:
     careless = open_memory(detect_secrets=False)
     kept = careless.store("the router is grey").memory
@@ -106,9 +106,7 @@ def test_an_update_is_scanned_and_seals_the_versions_that_tell(
     assert memory.secret_get(kept.id) == OTHER
 
 
-def test_the_flag_seals_every_version_and_overwrites_the_text(
-    memory: Recollect, path: Path
-) -> None:
+def test_the_flag_seals_every_version_and_overwrites_the_text(memory: Mind, path: Path) -> None:
     kept = memory.store("the walrus sleeps", tags=["zoo"]).memory
     memory.update(kept.id, content="the walrus wakes")
     memory.delete(kept.id)
@@ -125,7 +123,7 @@ def test_the_flag_seals_every_version_and_overwrites_the_text(
     assert all(finding.good for finding in memory.check())
 
 
-def test_unflagging_is_explicit_and_audited(memory: Recollect) -> None:
+def test_unflagging_is_explicit_and_audited(memory: Mind) -> None:
     kept = memory.store(SECRET).memory
     memory.update(kept.id, tags=("router",))
     assert memory.get(kept.id).sensitive
@@ -137,7 +135,7 @@ def test_unflagging_is_explicit_and_audited(memory: Recollect) -> None:
     assert not memory.update(kept.id, tags=("wifi",)).sensitive  # its content was judged
 
 
-def test_an_update_that_changes_nothing_writes_nothing(memory: Recollect) -> None:
+def test_an_update_that_changes_nothing_writes_nothing(memory: Mind) -> None:
     kept = memory.store(SECRET, tags=["router"]).memory
     assert memory.update(kept.id, content=SECRET) == kept
     assert memory.update(kept.id, sensitive=True) == kept
@@ -146,7 +144,7 @@ def test_an_update_that_changes_nothing_writes_nothing(memory: Recollect) -> Non
     assert memory.secret_get(kept.id, version=1) == SECRET
 
 
-def test_deleting_restoring_and_purging_need_no_key(memory: Recollect, path: Path) -> None:
+def test_deleting_restoring_and_purging_need_no_key(memory: Mind, path: Path) -> None:
     kept = memory.store(SECRET).memory
     key_file().unlink()
     memory.vault.refresh()
@@ -163,7 +161,7 @@ def test_deleting_restoring_and_purging_need_no_key(memory: Recollect, path: Pat
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def test_who_reads_a_secret_is_written_down(memory: Recollect, clock: Callable[[], object]) -> None:
+def test_who_reads_a_secret_is_written_down(memory: Mind, clock: Callable[[], object]) -> None:
     kept = memory.store(SECRET).memory
     memory.secret_get(kept.id, agent="claude")
     memory.secret_get(kept.id[:6])
@@ -175,7 +173,7 @@ def test_who_reads_a_secret_is_written_down(memory: Recollect, clock: Callable[[
     assert entries[0].at == clock()
 
 
-def test_nobody_reads_a_secret_that_cannot_be_written_down(memory: Recollect, path: Path) -> None:
+def test_nobody_reads_a_secret_that_cannot_be_written_down(memory: Mind, path: Path) -> None:
     kept = memory.store(SECRET).memory
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TABLE audit")
@@ -183,7 +181,7 @@ def test_nobody_reads_a_secret_that_cannot_be_written_down(memory: Recollect, pa
         memory.secret_get(kept.id)
 
 
-def test_an_ordinary_memory_has_no_secret_to_get(memory: Recollect) -> None:
+def test_an_ordinary_memory_has_no_secret_to_get(memory: Mind) -> None:
     kept = memory.store("the walrus sleeps").memory
     with pytest.raises(errors.NotSensitive, match=kept.id):
         memory.secret_get(kept.id)
@@ -191,7 +189,7 @@ def test_an_ordinary_memory_has_no_secret_to_get(memory: Recollect) -> None:
         memory.secret_get(kept.id, version=7)
 
 
-def test_another_user_of_the_file_cannot_get_it(memory: Recollect, open_memory: Open) -> None:
+def test_another_user_of_the_file_cannot_get_it(memory: Mind, open_memory: Open) -> None:
     kept = memory.store(SECRET).memory
     bea = open_memory(user="bea")
     with pytest.raises(errors.MemoryNotFound):
@@ -200,7 +198,7 @@ def test_another_user_of_the_file_cannot_get_it(memory: Recollect, open_memory: 
 
 
 def test_a_record_moved_to_another_owner_in_the_file_does_not_open(
-    memory: Recollect, open_memory: Open, path: Path
+    memory: Mind, open_memory: Open, path: Path
 ) -> None:
     kept = memory.store(SECRET).memory
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -213,10 +211,10 @@ def test_a_record_moved_to_another_owner_in_the_file_does_not_open(
 # ---- keys --------------------------------------------------------------------------------------
 
 
-def test_without_the_key_everything_else_works(memory: Recollect, path: Path) -> None:
+def test_without_the_key_everything_else_works(memory: Mind, path: Path) -> None:
     kept = memory.store(SECRET, tags=["router"]).memory
     key_file().rename(key_file().with_name("elsewhere"))
-    with Recollect(SqliteStore(path)) as keyless:
+    with Mind(SqliteStore(path)) as keyless:
         keyless.store("the walrus sleeps")
         assert len(keyless.recall("router walrus").hits) == 2
         assert keyless.get(kept.id).content.startswith("[sensitive")
@@ -259,7 +257,7 @@ def test_an_error_about_a_secret_setting_does_not_quote_it(name: str) -> None:
 # ---- queries -----------------------------------------------------------------------------------
 
 
-def test_a_secret_in_a_query_goes_nowhere(memory: Recollect) -> None:
+def test_a_secret_in_a_query_goes_nowhere(memory: Mind) -> None:
     memory.store("the router is grey")
     answer = memory.recall("router password: kelp9salt", expanded=["pwd=salt9kelp"])
     assert answer.query.text == "router password: [password]"
@@ -268,7 +266,7 @@ def test_a_secret_in_a_query_goes_nowhere(memory: Recollect) -> None:
 
 
 def test_a_memory_is_sealed_before_anything_sees_it(
-    memory: Recollect, make: Callable[..., Memory], clock: FixedClock
+    memory: Mind, make: Callable[..., Memory], clock: FixedClock
 ) -> None:
     first = make(SECRET, created_at=clock.now)
     history = memory.admit([first, replace(first, content="plain", version=2)])

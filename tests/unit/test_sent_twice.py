@@ -8,28 +8,28 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.protocols import Store
+from bearinmind.testing import FixedClock
+from bearinmind.types import AlreadyKnown, Stored
 from households import household
-from recollect import errors
-from recollect.app import Recollect
-from recollect.protocols import Store
-from recollect.testing import FixedClock
-from recollect.types import AlreadyKnown, Stored
 
 KEY = "AKIA" + "Q3EXAMPLEKEY4567"  # in two parts, so that nobody takes this file for a leak
 
 
 @pytest.fixture
-def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Mind]:
     with household(new_store(), clock, embedder="none") as memory:
         yield memory
 
 
 @pytest.fixture
-def grace(ada: Recollect) -> Recollect:
+def grace(ada: Mind) -> Mind:
     return ada.for_user("grace", key="key-of-grace")
 
 
-def test_what_is_sent_twice_with_one_key_is_kept_once(ada: Recollect, grace: Recollect) -> None:
+def test_what_is_sent_twice_with_one_key_is_kept_once(ada: Mind, grace: Mind) -> None:
     first = ada.store("The walrus.", tags=["Zoo"], idempotency_key="k1")
     again = ada.store("The walrus. ", tags=["zoo"], idempotency_key="k1")
     assert isinstance(first, Stored)
@@ -53,7 +53,7 @@ def test_what_is_sent_twice_with_one_key_is_kept_once(ada: Recollect, grace: Rec
         {"sensitive": True},
     ],
 )
-def test_a_key_is_for_one_memory(ada: Recollect, change: dict[str, Any]) -> None:
+def test_a_key_is_for_one_memory(ada: Mind, change: dict[str, Any]) -> None:
     asked: dict[str, Any] = {"content": "The walrus.", "tags": ["zoo"], "idempotency_key": "k1"}
     ada.store(**asked)
     with pytest.raises(errors.IdempotencyKeyReused):
@@ -61,7 +61,7 @@ def test_a_key_is_for_one_memory(ada: Recollect, change: dict[str, Any]) -> None
     assert len(ada.list()) == 1
 
 
-def test_a_secret_that_is_sent_twice_is_kept_once(ada: Recollect) -> None:
+def test_a_secret_that_is_sent_twice_is_kept_once(ada: Mind) -> None:
     first = ada.store(f"the key is {KEY}", idempotency_key="k1")
     assert first.memory.sensitive
     assert ada.store(f"the key is {KEY}", idempotency_key="k1") == first
@@ -70,13 +70,13 @@ def test_a_secret_that_is_sent_twice_is_kept_once(ada: Recollect) -> None:
     assert KEY not in raised.value.message
 
 
-def test_a_key_does_not_keep_what_is_known_already(ada: Recollect) -> None:
+def test_a_key_does_not_keep_what_is_known_already(ada: Mind) -> None:
     known = ada.store("The walrus.").memory
     for _ in range(2):
         assert ada.store("The walrus.", idempotency_key="k1") == AlreadyKnown(memory=known)
 
 
-def test_what_is_sent_many_times_at_once_is_kept_once(ada: Recollect) -> None:
+def test_what_is_sent_many_times_at_once_is_kept_once(ada: Mind) -> None:
     with ThreadPoolExecutor(8) as threads:
         sent = [
             threads.submit(ada.store, "The walrus.", idempotency_key="k1", tags=["zoo"])
@@ -89,7 +89,7 @@ def test_what_is_sent_many_times_at_once_is_kept_once(ada: Recollect) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "a\x00b"])
-def test_a_key_is_a_short_text(ada: Recollect, key: str) -> None:
+def test_a_key_is_a_short_text(ada: Mind, key: str) -> None:
     with pytest.raises(errors.InvalidInput):
         ada.store("The walrus.", idempotency_key=key)
     assert ada.list() == []

@@ -15,18 +15,18 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.config import Settings
-from recollect.errors import InvalidRequest, InvalidSetting, VersionConflict
-from recollect.interfaces import cursors
-from recollect.interfaces.http import etags
-from recollect.interfaces.http.auth import Names
-from recollect.interfaces.http.envelope import Around, BrokenAnswer, Envelope
-from recollect.interfaces.http.limits import Pool
-from recollect.interfaces.http.logs import JsonLines
-from recollect.interfaces.http.metrics import Metrics
-from recollect.interfaces.http.telemetry import Telemetry
-from recollect.types import Memory
-from recollect.work.status import WorkStatus
+from bearinmind.config import Settings
+from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
+from bearinmind.surfaces import cursors
+from bearinmind.surfaces.http import etags
+from bearinmind.surfaces.http.auth import Names
+from bearinmind.surfaces.http.envelope import Around, BrokenAnswer, Envelope
+from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.logs import JsonLines
+from bearinmind.surfaces.http.metrics import Metrics
+from bearinmind.surfaces.http.telemetry import Telemetry
+from bearinmind.types import Memory
+from bearinmind.work.status import WorkStatus
 
 
 def test_a_cursor_names_the_place_that_it_was_made_from(

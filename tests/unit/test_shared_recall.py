@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.errors import MemoryNotFound, StoreUnavailable
+from bearinmind.protocols import Store
+from bearinmind.recall import shared
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.fusion import ConvexCombination
+from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.select import Selection
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId
 from households import household, told
-from recollect.app import Recollect
-from recollect.errors import MemoryNotFound, StoreUnavailable
-from recollect.protocols import Store
-from recollect.recall import shared
-from recollect.recall.adjust import Adjustments
-from recollect.recall.fusion import ConvexCombination
-from recollect.recall.lexical import LexicalLeg
-from recollect.recall.pipeline import Recall
-from recollect.recall.select import Selection
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId
 
 LABELS = "The labels are drawn by Gannet."
 GANNET = "Gannet is looked after by Ilse Navrat."
@@ -29,30 +29,28 @@ MANY = 100  # more than there is
 
 
 @pytest.fixture
-def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Mind]:
     with household(new_store(), clock) as memory:
         yield memory
 
 
 @pytest.fixture
-def grace(ada: Recollect) -> Recollect:
+def grace(ada: Mind) -> Mind:
     return ada.for_user("grace")
 
 
-def keep(memory: Recollect, *contents: str, **fields: Any) -> list[MemoryId]:
+def keep(memory: Mind, *contents: str, **fields: Any) -> list[MemoryId]:
     """Memories that are embedded and read."""
     made = [memory.store(content, **fields).memory.id for content in contents]
     memory.work()
     return made
 
 
-def found(memory: Recollect, text: str, **fields: Any) -> list[MemoryId]:
+def found(memory: Mind, text: str, **fields: Any) -> list[MemoryId]:
     return [hit.memory.id for hit in memory.recall(text, **fields).hits]
 
 
-def test_shared_memories_are_recalled_in_one_list_with_their_owners(
-    ada: Recollect, grace: Recollect
-) -> None:
+def test_shared_memories_are_recalled_in_one_list_with_their_owners(ada: Mind, grace: Mind) -> None:
     near, far = keep(ada, "the walrus eats fish at noon", "walrus statues stand in the park")
     [own] = keep(grace, "the walrus eats at noon")
     for id_ in (near, far):
@@ -65,7 +63,7 @@ def test_shared_memories_are_recalled_in_one_list_with_their_owners(
 
 
 def test_what_is_split_among_people_and_shared_is_judged_as_if_one_had_it_all(
-    ada: Recollect,
+    ada: Mind,
 ) -> None:
     """By words and by meaning. Names are read by what each of them knows already."""
     words = ["walrus", "seal", "fish", "noon", "park", "Oslo", "harbour", "boat", "fog", "ice"]
@@ -94,9 +92,7 @@ def test_what_is_split_among_people_and_shared_is_judged_as_if_one_had_it_all(
                     assert mine[1:] == pytest.approx(theirs[1:]), (text, content)
 
 
-def test_what_others_match_better_is_not_cut_off_by_own_matches(
-    ada: Recollect, grace: Recollect
-) -> None:
+def test_what_others_match_better_is_not_cut_off_by_own_matches(ada: Mind, grace: Mind) -> None:
     filler = "with many other words that nobody asked for just now and here at all " * 3
     keep(grace, *(f"walrus {filler} {n}" for n in range(12)))
     best, *others = keep(ada, "walrus", *(f"walrus {filler} of ada {n}" for n in range(12)))
@@ -109,7 +105,7 @@ def test_what_others_match_better_is_not_cut_off_by_own_matches(
 
 
 def test_own_memories_answer_when_nobody_can_say_who_shares_what(
-    ada: Recollect, grace: Recollect, monkeypatch: pytest.MonkeyPatch
+    ada: Mind, grace: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [own] = keep(grace, "the walrus eats fish")
 
@@ -124,7 +120,7 @@ def test_own_memories_answer_when_nobody_can_say_who_shares_what(
     )
 
 
-def test_a_shared_tag_is_a_rule_that_follows_the_memories(ada: Recollect, grace: Recollect) -> None:
+def test_a_shared_tag_is_a_rule_that_follows_the_memories(ada: Mind, grace: Mind) -> None:
     ada.share_tag("Zoo", "grace")
     [later] = keep(ada, "the walrus came later", tags=["zoo"])
     assert found(grace, "walrus") == [later]
@@ -136,7 +132,7 @@ def test_a_shared_tag_is_a_rule_that_follows_the_memories(ada: Recollect, grace:
 
 @pytest.mark.parametrize("by", ["memory", "tag"])
 def test_a_share_that_ended_shows_nothing_from_the_next_recall_on(
-    ada: Recollect, grace: Recollect, by: str
+    ada: Mind, grace: Mind, by: str
 ) -> None:
     [walrus] = keep(ada, "the walrus eats fish", tags=["zoo"])
     share, end = (ada.share, ada.unshare) if by == "memory" else (ada.share_tag, ada.unshare_tag)
@@ -151,9 +147,7 @@ def test_a_share_that_ended_shows_nothing_from_the_next_recall_on(
         grace.get(walrus)
 
 
-def test_what_is_sensitive_deleted_or_superseded_is_never_seen(
-    ada: Recollect, grace: Recollect
-) -> None:
+def test_what_is_sensitive_deleted_or_superseded_is_never_seen(ada: Mind, grace: Mind) -> None:
     ada.share_tag("zoo", "grace")
     secret = ada.store("the walrus key", tags=["zoo"], keywords=["walrus"], sensitive=True).memory
     old, gone = keep(ada, "the walrus is in Oslo", "the walrus is in Rome", tags=["zoo"])
@@ -170,7 +164,7 @@ def test_what_is_sensitive_deleted_or_superseded_is_never_seen(
 
 
 def test_of_others_only_what_is_live_now_is_asked_for(
-    ada: Recollect, grace: Recollect, clock: FixedClock
+    ada: Mind, grace: Mind, clock: FixedClock
 ) -> None:
     [walrus] = keep(ada, "the walrus eats fish")
     ada.share(walrus, "grace")
@@ -184,9 +178,7 @@ def test_of_others_only_what_is_live_now_is_asked_for(
     assert reason.remedy == "ask without as_of"
 
 
-def test_the_filters_of_a_recall_hold_for_what_others_share(
-    ada: Recollect, grace: Recollect
-) -> None:
+def test_the_filters_of_a_recall_hold_for_what_others_share(ada: Mind, grace: Mind) -> None:
     [zoo] = keep(ada, "a walrus in the zoo", tags=["zoo"], category="facts")
     [wild] = keep(ada, "a walrus in the wild", tags=["wild"], category="decisions")
     for id_ in (zoo, wild):
@@ -197,7 +189,7 @@ def test_the_filters_of_a_recall_hold_for_what_others_share(
 
 
 def test_meaning_finds_what_others_share_and_counts_only_what_is_seen(
-    ada: Recollect, grace: Recollect
+    ada: Mind, grace: Mind
 ) -> None:
     seen, *hidden = keep(ada, "harbour fog", *(f"number{n} things" for n in range(30)))
     ada.share(seen, "grace")
@@ -207,7 +199,7 @@ def test_meaning_finds_what_others_share_and_counts_only_what_is_seen(
     assert len(hidden) == 30
 
 
-def test_the_graph_leads_from_own_memories_to_shared_ones(ada: Recollect, grace: Recollect) -> None:
+def test_the_graph_leads_from_own_memories_to_shared_ones(ada: Mind, grace: Mind) -> None:
     [labels] = keep(grace, LABELS)
     [gannet] = keep(ada, GANNET)
     assert gannet not in told(grace.recall("labels", limit=2))
@@ -219,7 +211,7 @@ def test_the_graph_leads_from_own_memories_to_shared_ones(ada: Recollect, grace:
     assert gannet not in told(grace.recall("labels", limit=2))
 
 
-def test_the_graph_leads_from_shared_memories_to_own_ones(ada: Recollect, grace: Recollect) -> None:
+def test_the_graph_leads_from_shared_memories_to_own_ones(ada: Mind, grace: Mind) -> None:
     [gannet] = keep(grace, GANNET)
     [labels] = keep(ada, LABELS)
     ada.share(labels, "grace")
@@ -228,9 +220,7 @@ def test_the_graph_leads_from_shared_memories_to_own_ones(ada: Recollect, grace:
     assert [(step.source, step.concept) for step in hit.path] == [(labels, "gannet")]
 
 
-def test_names_that_each_side_merged_are_one_concept_to_the_reader(
-    ada: Recollect, grace: Recollect
-) -> None:
+def test_names_that_each_side_merged_are_one_concept_to_the_reader(ada: Mind, grace: Mind) -> None:
     keep(grace, LABELS, "Sulidae is another word here.")
     [gannet] = keep(ada, "Sulidae is looked after by Ilse Navrat.")
     ada.share(gannet, "grace")
@@ -240,7 +230,7 @@ def test_names_that_each_side_merged_are_one_concept_to_the_reader(
     assert "gannet" in [step.concept for step in hit.path]
 
 
-def test_why_not_explains_a_memory_that_can_be_seen(ada: Recollect, grace: Recollect) -> None:
+def test_why_not_explains_a_memory_that_can_be_seen(ada: Mind, grace: Mind) -> None:
     keep(grace, *(f"walrus number{n}" for n in range(12)))
     [theirs] = keep(ada, "walrus " + "and other animals that are not asked for " * 5)
     ada.share(theirs, "grace")
@@ -252,7 +242,7 @@ def test_why_not_explains_a_memory_that_can_be_seen(ada: Recollect, grace: Recol
 
 
 def test_why_not_says_the_same_of_what_cannot_be_seen_as_of_what_is_not_there(
-    ada: Recollect, grace: Recollect
+    ada: Mind, grace: Mind
 ) -> None:
     [hidden] = keep(ada, "walrus")
     messages = []
@@ -264,7 +254,7 @@ def test_why_not_says_the_same_of_what_cannot_be_seen_as_of_what_is_not_there(
 
 
 def test_nobody_is_asked_for_what_they_do_not_share(
-    ada: Recollect, grace: Recollect, monkeypatch: pytest.MonkeyPatch
+    ada: Mind, grace: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every recall asks once who shares anything; without shares it asks nothing else of others."""
     asked: list[UserId] = []

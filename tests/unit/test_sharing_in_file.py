@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store import rows
-from recollect.store.sqlite import SqliteStore
-from recollect.store.sqlite.file import SQL
-from recollect.types import Filter, Scope, UserId
+from bearinmind.store import rows
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.sqlite.file import SQL
+from bearinmind.types import Filter, Scope, UserId
 
 AS_BOB = Filter(
     scope=Scope(user=UserId("ada")), reader=UserId("bob"), now=datetime(2026, 3, 1, tzinfo=UTC)

@@ -7,31 +7,31 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.protocols import Store
+from bearinmind.surfaces import for_agents
+from bearinmind.testing import FixedClock
+from bearinmind.types import MemoryId, Provenance, Right, Stored, Trust
 from households import household
-from recollect import errors
-from recollect.app import Recollect
-from recollect.interfaces import for_agents
-from recollect.protocols import Store
-from recollect.testing import FixedClock
-from recollect.types import MemoryId, Provenance, Right, Stored, Trust
 
 STATED = Provenance(trust=Trust.USER)
 KEY = "AKIA" + "Q3EXAMPLEKEY4567"  # in two parts, so that nobody takes this file for a leak
 
 
 @pytest.fixture
-def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Recollect]:
+def ada(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Mind]:
     with household(new_store(), clock, embedder="none") as memory:
         yield memory
 
 
 @pytest.fixture
-def grace(ada: Recollect) -> Recollect:
+def grace(ada: Mind) -> Mind:
     return ada.for_user("grace", key="key-of-grace")
 
 
 @pytest.fixture
-def walrus(ada: Recollect) -> MemoryId:
+def walrus(ada: Mind) -> MemoryId:
     return ada.store("the walrus eats fish", tags=["zoo"]).memory.id
 
 
@@ -39,7 +39,7 @@ def walrus(ada: Recollect) -> MemoryId:
 
 
 def test_shares_are_listed_both_ways_until_they_end(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     one = ada.share(walrus[:6], "grace")
     rule = ada.share_tag("ZOO", "grace", "write")
@@ -55,7 +55,7 @@ def test_shares_are_listed_both_ways_until_they_end(
 
 
 def test_a_share_that_is_given_again_has_the_new_right(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.share(walrus, "grace", "write")
     ada.share(walrus, "grace", "read")
@@ -79,7 +79,7 @@ def test_a_share_that_is_given_again_has_the_new_right(
     ],
 )
 def test_with_whom_and_how_something_is_shared_is_checked(
-    ada: Recollect, walrus: MemoryId, reader: str, right: str, error: type[errors.RecollectError]
+    ada: Mind, walrus: MemoryId, reader: str, right: str, error: type[errors.MindError]
 ) -> None:
     for share, what in ((ada.share, walrus), (ada.share_tag, "zoo")):
         with pytest.raises(error):
@@ -87,13 +87,13 @@ def test_with_whom_and_how_something_is_shared_is_checked(
     assert ada.my_shares() == []
 
 
-def test_what_is_sensitive_cannot_be_shared(ada: Recollect) -> None:
+def test_what_is_sensitive_cannot_be_shared(ada: Mind) -> None:
     secret = ada.store("the number of the safe", sensitive=True).memory
     with pytest.raises(errors.InvalidShare, match="sensitive"):
         ada.share(secret.id, "grace")
 
 
-def test_only_an_owner_shares(ada: Recollect, grace: Recollect, walrus: MemoryId) -> None:
+def test_only_an_owner_shares(ada: Mind, grace: Mind, walrus: MemoryId) -> None:
     ada.share(walrus, "grace", "write")
     with pytest.raises(errors.MemoryNotFound):
         grace.share(walrus, "bob")
@@ -101,15 +101,13 @@ def test_only_an_owner_shares(ada: Recollect, grace: Recollect, walrus: MemoryId
         grace.unshare(walrus, "grace")
 
 
-def test_a_share_that_is_not_there_cannot_be_ended(ada: Recollect, walrus: MemoryId) -> None:
+def test_a_share_that_is_not_there_cannot_be_ended(ada: Mind, walrus: MemoryId) -> None:
     for end, what in ((ada.unshare, walrus), (ada.unshare_tag, "zoo")):
         with pytest.raises(errors.ShareNotFound, match="grace"):
             end(what, "grace")
 
 
-def test_where_users_are_known_only_they_can_be_shared_with(
-    ada: Recollect, walrus: MemoryId
-) -> None:
+def test_where_users_are_known_only_they_can_be_shared_with(ada: Mind, walrus: MemoryId) -> None:
     ada.add_user("grace")
     ada.share(walrus, "grace")
     with pytest.raises(errors.UserNotFound, match="gracie"):
@@ -117,7 +115,7 @@ def test_where_users_are_known_only_they_can_be_shared_with(
 
 
 def test_the_audit_says_who_shared_what_and_by_which_key(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     by_key = ada.for_user("ada", key="key-of-ada")
     by_key.share(walrus, "grace", "write")
@@ -133,7 +131,7 @@ def test_the_audit_says_who_shared_what_and_by_which_key(
     ]
 
 
-def _audit(memory: Recollect) -> list[Any]:
+def _audit(memory: Mind) -> list[Any]:
     return [*reversed(memory._store.audit(memory.scope, 100))]
 
 
@@ -141,7 +139,7 @@ def _audit(memory: Recollect) -> list[Any]:
 
 
 def test_a_shared_memory_is_got_by_the_beginning_of_its_id(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     with pytest.raises(errors.MemoryNotFound):
         grace.get(walrus)
@@ -154,7 +152,7 @@ def test_a_shared_memory_is_got_by_the_beginning_of_its_id(
 
 
 def test_an_own_memory_comes_before_a_shared_one_that_begins_alike(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.share(walrus, "grace")
     own = grace.store("of her own").memory
@@ -167,7 +165,7 @@ def _common(one: str, other: str) -> str:
 
 
 def test_the_past_and_the_links_of_a_shared_memory_are_its_owners(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.share(walrus, "grace", "write")
     own = grace.store("of her own").memory.id
@@ -193,7 +191,7 @@ def test_the_past_and_the_links_of_a_shared_memory_are_its_owners(
 
 @pytest.mark.parametrize("by", ["memory", "tag"])
 def test_the_right_to_write_lets_another_update_delete_and_restore(
-    ada: Recollect, grace: Recollect, walrus: MemoryId, by: str
+    ada: Mind, grace: Mind, walrus: MemoryId, by: str
 ) -> None:
     if by == "memory":
         ada.share(walrus, "grace", "write")
@@ -217,7 +215,7 @@ def test_the_right_to_write_lets_another_update_delete_and_restore(
 
 
 def test_what_another_wrote_is_data_to_the_owner_until_the_owner_says_otherwise(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.update(walrus, provenance=STATED)
     ada.share(walrus, "grace", "write")
@@ -233,9 +231,7 @@ def test_what_another_wrote_is_data_to_the_owner_until_the_owner_says_otherwise(
     assert not for_agents.is_data(ada.get(walrus), "ada")
 
 
-def test_the_right_to_read_lets_nobody_write(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
-) -> None:
+def test_the_right_to_read_lets_nobody_write(ada: Mind, grace: Mind, walrus: MemoryId) -> None:
     ada.share(walrus, "grace", "read")
     before = ada.get(walrus)
     attempts: list[Callable[[], object]] = [
@@ -253,7 +249,7 @@ def test_the_right_to_read_lets_nobody_write(
 
 
 def test_without_a_share_a_memory_is_not_even_there_to_be_written(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     attempts: list[Callable[[], object]] = [
         lambda: grace.update(walrus, content="other"),
@@ -269,7 +265,7 @@ def test_without_a_share_a_memory_is_not_even_there_to_be_written(
     "change", [{"tags": ("red",)}, {"sensitive": True}, {"provenance": STATED}]
 )
 def test_what_decides_who_sees_a_memory_is_the_owners_to_change(
-    ada: Recollect, grace: Recollect, walrus: MemoryId, change: dict[str, Any]
+    ada: Mind, grace: Mind, walrus: MemoryId, change: dict[str, Any]
 ) -> None:
     ada.share(walrus, "grace", "write")
     with pytest.raises(errors.NotAllowed, match="only 'ada'"):
@@ -279,7 +275,7 @@ def test_what_decides_who_sees_a_memory_is_the_owners_to_change(
 
 
 def test_nobody_puts_a_secret_into_another_users_memory(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.share(walrus, "grace", "write")
     with pytest.raises(errors.NotAllowed) as raised:
@@ -291,7 +287,7 @@ def test_nobody_puts_a_secret_into_another_users_memory(
 
 
 def test_a_writer_does_not_learn_what_else_the_owner_has(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.store("what nobody else sees")
     seen = ada.store("what grace sees", tags=["zoo"]).memory.id
@@ -302,7 +298,7 @@ def test_a_writer_does_not_learn_what_else_the_owner_has(
 
 
 def test_a_version_that_was_changed_meanwhile_is_not_written_over(
-    ada: Recollect, grace: Recollect, walrus: MemoryId
+    ada: Mind, grace: Mind, walrus: MemoryId
 ) -> None:
     ada.share(walrus, "grace", "write")
     ada.update(walrus, content="changed by its owner")
@@ -320,7 +316,7 @@ def test_a_version_that_was_changed_meanwhile_is_not_written_over(
 # ---- seen by another user ----------------------------------------------------------------------
 
 
-def test_each_user_of_a_store_has_memories_of_their_own(ada: Recollect, grace: Recollect) -> None:
+def test_each_user_of_a_store_has_memories_of_their_own(ada: Mind, grace: Mind) -> None:
     ada.store("the same words")
     assert isinstance(grace.store("the same words"), Stored)
     assert (ada.stats().live, grace.stats().live) == (1, 1)
@@ -330,14 +326,14 @@ def test_each_user_of_a_store_has_memories_of_their_own(ada: Recollect, grace: R
     assert own.owner == "grace"
 
 
-def test_closing_another_users_view_leaves_the_memory_open(ada: Recollect) -> None:
+def test_closing_another_users_view_leaves_the_memory_open(ada: Mind) -> None:
     with ada.for_user("grace") as grace:
         grace.store("something")
     assert grace.stats().live == 1
     assert ada.recall("something").hits == ()
 
 
-def test_a_name_that_no_user_can_have_gets_no_view(ada: Recollect) -> None:
+def test_a_name_that_no_user_can_have_gets_no_view(ada: Mind) -> None:
     with pytest.raises(errors.InvalidUser, match="cannot be the name"):
         ada.for_user("../etc")
 
@@ -345,9 +341,7 @@ def test_a_name_that_no_user_can_have_gets_no_view(ada: Recollect) -> None:
 # ---- lists -------------------------------------------------------------------------------------
 
 
-def test_a_list_goes_on_behind_a_place_whose_memory_is_gone(
-    ada: Recollect, clock: FixedClock
-) -> None:
+def test_a_list_goes_on_behind_a_place_whose_memory_is_gone(ada: Mind, clock: FixedClock) -> None:
     made = []
     for n in range(4):
         made.append(ada.store(f"memory {n}").memory)

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import recollect
-from recollect import errors, filters, ids
-from recollect.app import Recollect
-from recollect.recall.parse import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
-from recollect.statements import SHARED, statements_of
-from recollect.store import queries
-from recollect.store.sqlite.file import SqliteFile
-from recollect.testing import FixedClock, counting_ids
-from recollect.types import Filter, Memory, Provenance, Query, Scope, UserId
+import bearinmind
+from bearinmind import errors, filters, ids
+from bearinmind.app import Mind
+from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
+from bearinmind.statements import SHARED, statements_of
+from bearinmind.store import queries
+from bearinmind.store.sqlite.file import SqliteFile
+from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]
@@ -164,7 +164,7 @@ def test_what_is_out_of_range_is_named(ask: Ask, wrong: dict[str, object]) -> No
     assert caught.value.message
 
 
-def test_a_range_that_ends_before_it_begins_is_refused(memory: Recollect, noon: datetime) -> None:
+def test_a_range_that_ends_before_it_begins_is_refused(memory: Mind, noon: datetime) -> None:
     for end in (noon, noon - HOUR):
         with pytest.raises(errors.InvalidQuery, match="before it begins"):
             memory.recall("walrus", created_from=noon, created_to=end)
@@ -230,11 +230,13 @@ def test_what_cannot_serve_a_reader_is_not_found_for_one(path: Path) -> None:
 
 
 def test_the_public_names_are_sorted_and_importable() -> None:
-    assert recollect.__all__ == sorted(recollect.__all__)
-    assert all(hasattr(recollect, name) for name in recollect.__all__)
-    assert all(getattr(recollect, name).__doc__ for name in recollect.__all__ if name != "MemoryId")
+    assert bearinmind.__all__ == sorted(bearinmind.__all__)
+    assert all(hasattr(bearinmind, name) for name in bearinmind.__all__)
+    assert all(
+        getattr(bearinmind, name).__doc__ for name in bearinmind.__all__ if name != "MemoryId"
+    )
 
 
 @pytest.mark.parametrize("name", ["app", "testing", "protocols", "types", "errors", "trace"])
 def test_every_module_can_be_imported_and_says_what_it_is(name: str) -> None:
-    assert importlib.import_module(f"recollect.{name}").__doc__
+    assert importlib.import_module(f"bearinmind.{name}").__doc__

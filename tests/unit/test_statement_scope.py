@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from recollect.statements import SHARED, statements_of
-from recollect.store.queries import FILES, read
+from bearinmind.statements import SHARED, statements_of
+from bearinmind.store.queries import FILES, read
 
 #: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
 OPERATORS = {"moving.sql", "migrate.sql", "status.sql", "distribute.sql"}

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from recollect import errors
-from recollect.config import Configuration, Settings
-from recollect.store.choose import open_store
-from recollect.store_name import (
+from bearinmind import errors
+from bearinmind.config import Configuration, Settings
+from bearinmind.store.choose import open_store
+from bearinmind.store_name import (
     EmbeddedStore,
     StoreFile,
     StoreName,
@@ -150,7 +150,7 @@ def test_settings_take_a_store_of_any_kind_from_every_source(tmp_path: Path) -> 
     file = tmp_path / "config.toml"
     file.write_text(f'store = "{PLACE}"\nreplica = "{PLACE}"\nreplica_staleness = 2\n')
     by_file = Configuration.load(environment={}, file=file).settings
-    by_variable = Configuration.load(environment={"RECOLLECT_STORE": "postgres"}).settings
+    by_variable = Configuration.load(environment={"BEARINMIND_STORE": "postgres"}).settings
     by_option = Configuration.load({"store": "postgres:/pg"}, environment={}).settings
     assert by_file.store == by_file.replica == store_name(PLACE)
     assert by_variable.store == EmbeddedStore(None)
@@ -167,7 +167,7 @@ def test_without_the_driver_the_extra_to_install_is_named(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(errors.MissingExtra) as missing:
         open_store(store_name(PLACE))
-    assert "pip install 'recollect[postgres]'" in missing.value.hint
+    assert "pip install 'bearinmind[postgres]'" in missing.value.hint
 
 
 def test_an_embedded_server_is_not_installed_for_who_only_looks(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect import Recollect
-from recollect.interfaces.hooks.standalone.place import LEAST_SUPPORT
-from recollect.recall.support import UNASKED, support
-from recollect.types import Placing
+from bearinmind import Mind
+from bearinmind.recall.support import UNASKED, support
+from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT
+from bearinmind.types import Placing
 
-Open = Callable[..., Recollect]
+Open = Callable[..., Mind]
 EVIDENCE = st.floats(0, 3)
 MEMORIES = st.integers(0, 1_000_000)
 

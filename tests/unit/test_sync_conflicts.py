@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from recollect.app import Recollect
-from recollect.changes import ConflictKind, SubjectKind
-from recollect.protocols import Store
-from recollect.testing import FixedClock
+from bearinmind.app import Mind
+from bearinmind.changes import ConflictKind, SubjectKind
+from bearinmind.protocols import Store
+from bearinmind.testing import FixedClock
 from replicas import Machines, machines
 
 
@@ -19,7 +19,7 @@ def world(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Machine
         yield found
 
 
-def contradict(world: Machines, here: Recollect, there: Recollect) -> str:
+def contradict(world: Machines, here: Mind, there: Mind) -> str:
     """Have two machines change the same memory, in a way that one of them has to merge."""
     id_ = here.store("the walrus eats fish").memory.id
     world.sync(here, there)
@@ -30,7 +30,7 @@ def contradict(world: Machines, here: Recollect, there: Recollect) -> str:
     return id_
 
 
-def listed(memory: Recollect) -> list[tuple[str, str | None, str | None]]:
+def listed(memory: Mind) -> list[tuple[str, str | None, str | None]]:
     """What is in conflict, and what both versions say."""
     return [
         (

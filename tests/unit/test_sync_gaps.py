@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.app import Recollect
-from recollect.protocols import History
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import Memory, MemoryId, Scope, UserId
+from bearinmind.app import Mind
+from bearinmind.protocols import History
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import Memory, MemoryId, Scope, UserId
 from replicas import Machines, machines
 
 ADA = Scope(user=UserId("ada"))
@@ -34,7 +34,7 @@ def first(make: Callable[..., Memory]) -> Memory:
     return make("a walrus", created_at=datetime(2025, 12, 1, tzinfo=UTC))
 
 
-def bring(memory: Recollect, first: Memory, numbers: Sequence[int], *, secret: bool) -> MemoryId:
+def bring(memory: Mind, first: Memory, numbers: Sequence[int], *, secret: bool) -> MemoryId:
     """Have a memory with versions of these numbers, as an import leaves them."""
     versions = [
         replace(
@@ -52,7 +52,7 @@ def bring(memory: Recollect, first: Memory, numbers: Sequence[int], *, secret: b
     return first.id
 
 
-def said(memory: Recollect, id: MemoryId) -> list[tuple[int, str]]:
+def said(memory: Mind, id: MemoryId) -> list[tuple[int, str]]:
     """The versions of a memory with their numbers, also when they are sealed."""
     return [
         (x.version, memory._remember.reveal(ADA, x) if x.sensitive else x.content)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.changes import digest
-from recollect.errors import VaultKeyMissing
-from recollect.protocols import History
-from recollect.remember.sensitive import Boundary, record_of
-from recollect.sync.lineage import continues
-from recollect.sync.merge import Merged, merge
-from recollect.types import Memory, MemoryId, Provenance, UserId
-from recollect.vault.keys import Key, Keyring
-from recollect.vault.seal import SealingVault
+from bearinmind.changes import digest
+from bearinmind.errors import VaultKeyMissing
+from bearinmind.protocols import History
+from bearinmind.remember.sensitive import Boundary, record_of
+from bearinmind.sync.lineage import continues
+from bearinmind.sync.merge import Merged, merge
+from bearinmind.types import Memory, MemoryId, Provenance, UserId
+from bearinmind.vault.keys import Key, Keyring
+from bearinmind.vault.seal import SealingVault
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = START + timedelta(days=1)

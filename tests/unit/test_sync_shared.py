@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.app import Mind
+from bearinmind.changes import Verdict
+from bearinmind.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
+from bearinmind.protocols import Store
+from bearinmind.sync.transport import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
+from bearinmind.testing import FixedClock
+from bearinmind.types import Memory, MemoryId, Right, UserId
 from households import KINDS, open_kind
-from recollect.app import Recollect
-from recollect.changes import Verdict
-from recollect.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
-from recollect.protocols import Store
-from recollect.sync.transport import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
-from recollect.testing import FixedClock
-from recollect.types import Memory, MemoryId, Right, UserId
 from replicas import Machines, machines
 
 
@@ -42,23 +42,23 @@ on_every_store = pytest.mark.parametrize("world", KINDS, indirect=True)
 
 
 @pytest.fixture
-def bob(world: Machines) -> Recollect:
+def bob(world: Machines) -> Mind:
     """Somebody else on the server."""
     return world.server.for_user("bob")
 
 
 @pytest.fixture
-def laptop(world: Machines) -> Recollect:
+def laptop(world: Machines) -> Mind:
     return world.replica()
 
 
-def found(memory: Recollect, question: str) -> list[tuple[str, str]]:
+def found(memory: Mind, question: str) -> list[tuple[str, str]]:
     """Whose memories a question finds, and what they say."""
     hits = memory.recall(question).hits
     return [(hit.memory.owner, hit.memory.content) for hit in hits]
 
 
-def shared(bob: Recollect, content: str = "the walrus eats clams", **fields: object) -> Memory:
+def shared(bob: Mind, content: str = "the walrus eats clams", **fields: object) -> Memory:
     """A memory of Bob's that Ada may read."""
     kept = bob.store(content, **fields).memory  # type: ignore[arg-type]
     bob.share(kept.id, "ada")
@@ -67,7 +67,7 @@ def shared(bob: Recollect, content: str = "the walrus eats clams", **fields: obj
 
 @on_every_store
 def test_what_is_shared_is_found_on_the_machine_with_its_owner(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
     [report] = world.sync(laptop)
@@ -80,9 +80,7 @@ def test_what_is_shared_is_found_on_the_machine_with_its_owner(
     ]
 
 
-def test_a_second_round_has_nothing_to_do(
-    world: Machines, bob: Recollect, laptop: Recollect
-) -> None:
+def test_a_second_round_has_nothing_to_do(world: Machines, bob: Mind, laptop: Mind) -> None:
     shared(bob)
     world.sync(laptop)
     [again] = world.sync(laptop)
@@ -93,9 +91,7 @@ def test_a_second_round_has_nothing_to_do(
 
 
 @on_every_store
-def test_what_a_shared_tag_covers_follows_the_tag(
-    world: Machines, bob: Recollect, laptop: Recollect
-) -> None:
+def test_what_a_shared_tag_covers_follows_the_tag(world: Machines, bob: Mind, laptop: Mind) -> None:
     bob.share_tag("zoo", "ada", "write")
     kept = bob.store("the walrus eats clams", tags=["zoo"]).memory
     world.sync(laptop)
@@ -111,7 +107,7 @@ def test_what_a_shared_tag_covers_follows_the_tag(
 
 @pytest.mark.parametrize("how", ["unshare", "delete", "purge", "supersede"])
 def test_what_is_not_shared_any_more_is_gone_from_the_machine(
-    world: Machines, bob: Recollect, laptop: Recollect, how: str
+    world: Machines, bob: Mind, laptop: Mind, how: str
 ) -> None:
     kept = shared(bob)
     world.sync(laptop)
@@ -134,7 +130,7 @@ def test_what_is_not_shared_any_more_is_gone_from_the_machine(
 
 @on_every_store
 def test_a_copy_cannot_be_written_whatever_the_share_says(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = bob.store("the walrus eats clams").memory
     bob.share(kept.id, "ada", "write")
@@ -153,7 +149,7 @@ def test_a_copy_cannot_be_written_whatever_the_share_says(
 
 @on_every_store
 def test_a_copy_is_neither_counted_nor_listed_nor_sent_as_an_own_memory(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     shared(bob)
     world.sync(laptop)
@@ -168,7 +164,7 @@ def test_a_copy_is_neither_counted_nor_listed_nor_sent_as_an_own_memory(
 
 
 def test_the_same_name_in_the_same_store_is_kept_apart(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
     local = laptop.for_user("bob")
@@ -183,7 +179,7 @@ def test_the_same_name_in_the_same_store_is_kept_apart(
 
 
 def test_what_is_seen_in_the_same_store_anyway_is_not_there_twice(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
     local = laptop.for_user("bob")
@@ -196,7 +192,7 @@ def test_what_is_seen_in_the_same_store_anyway_is_not_there_twice(
 
 
 def test_two_users_of_one_machine_each_have_their_own_copy(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
     bob.share(kept.id, "grace")
@@ -212,7 +208,7 @@ def test_two_users_of_one_machine_each_have_their_own_copy(
 
 @on_every_store
 def test_disconnecting_removes_what_others_shared_and_nothing_else(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     shared(bob)
     own = laptop.store("the penguin eats krill").memory
@@ -225,10 +221,10 @@ def test_disconnecting_removes_what_others_shared_and_nothing_else(
 
 @on_every_store
 def test_more_than_a_page_is_listed_and_taken_whole(
-    world: Machines, bob: Recollect, laptop: Recollect, monkeypatch: pytest.MonkeyPatch
+    world: Machines, bob: Mind, laptop: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("recollect.sync.sightings.MOST_SEEN", 3)
-    monkeypatch.setattr("recollect.sync.sightings.PAGE_BYTES", 1_500)
+    monkeypatch.setattr("bearinmind.sync.sightings.MOST_SEEN", 3)
+    monkeypatch.setattr("bearinmind.sync.sightings.PAGE_BYTES", 1_500)
     bob.share_tag("zoo", "ada")
     carl = world.server.for_user("bob-2")  # the name of one begins like that of the other
     carl.share_tag("zoo", "ada")
@@ -278,7 +274,7 @@ def seen(memory: Memory, owner: str) -> SharedPage:
 
 @pytest.mark.parametrize("owner", ["ada", "ada/bob", "bob/ada", ""])
 def test_nothing_is_placed_under_the_own_name_or_one_that_nobody_has(
-    world: Machines, laptop: Recollect, owner: str
+    world: Machines, laptop: Mind, owner: str
 ) -> None:
     own = laptop.store("the penguin eats krill").memory
     world.sync(laptop)
@@ -293,7 +289,7 @@ def test_nothing_is_placed_under_the_own_name_or_one_that_nobody_has(
 
 
 def test_a_memory_of_others_with_the_id_of_an_own_one_takes_nothing_of_it(
-    world: Machines, laptop: Recollect
+    world: Machines, laptop: Mind
 ) -> None:
     own = laptop.store("the penguin eats krill").memory
     forged = replace(own, owner=UserId("mallory"), content="the penguin owes money")
@@ -307,7 +303,7 @@ def test_a_memory_of_others_with_the_id_of_an_own_one_takes_nothing_of_it(
 
 @pytest.mark.parametrize("fields", [{"sensitive": True}, {"owner": "carl"}, {"id": "z" * 12}])
 def test_what_nobody_can_have_shared_is_not_taken(
-    world: Machines, bob: Recollect, laptop: Recollect, fields: dict[str, object]
+    world: Machines, bob: Mind, laptop: Mind, fields: dict[str, object]
 ) -> None:
     kept = shared(bob)
     wrong = SharedMemories((replace(kept, **fields),), 1)  # type: ignore[arg-type]
@@ -317,7 +313,7 @@ def test_what_nobody_can_have_shared_is_not_taken(
 
 
 def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
-    world: Machines, bob: Recollect, laptop: Recollect
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
     report = laptop.sync_with(Other(world.server.sync_server(), seen(kept, "bob"), None))
@@ -327,7 +323,7 @@ def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
     assert laptop.sync_status().peer.shared_error is None
 
 
-def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Recollect) -> None:
+def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Mind) -> None:
     kept, hidden = shared(bob), bob.store("the narwhal is a secret").memory
     server = world.server.sync_server()
     page = server.shared("", "")
@@ -343,7 +339,7 @@ def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Reco
 
 
 def test_what_was_shared_leaves_no_trace_in_the_file(
-    world: Machines, bob: Recollect, laptop: Recollect, tmp_path: Path
+    world: Machines, bob: Mind, laptop: Mind, tmp_path: Path
 ) -> None:
     kept = shared(bob, "the cormorant dives", tags=["cormorant"])
     world.sync(laptop)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.changes import (
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.changes import (
     Refused,
     Subject,
     SubjectKind,
@@ -20,12 +20,12 @@ from recollect.changes import (
     link_subject,
     memory_subject,
 )
-from recollect.protocols import History, SubjectState
-from recollect.store.sqlite import SqliteStore
-from recollect.sync.pages import PAGE_BYTES, size_of
-from recollect.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
-from recollect.testing import FixedClock, MemoryStore
-from recollect.types import MemoryId, Scope, UserId
+from bearinmind.protocols import History, SubjectState
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.sync.pages import PAGE_BYTES, size_of
+from bearinmind.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
+from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines
 from simulating.stores import backup
 
@@ -79,7 +79,7 @@ def world(clock: FixedClock) -> Iterator[Machines]:
         yield found
 
 
-def store_of(memory: Recollect) -> BusyStore:
+def store_of(memory: Mind) -> BusyStore:
     assert isinstance(memory._store, BusyStore)
     return memory._store
 
@@ -203,7 +203,7 @@ def test_a_secret_that_was_not_found_on_a_replica_is_refused_by_the_server_in_cl
     world.sync(here)
     [pending] = here.sync_status().listed
     assert "holds a secret in clear" in pending.reason
-    assert f"recollect update {id_} --sensitive" in pending.reason
+    assert f"bearinmind update {id_} --sensitive" in pending.reason
     assert "kelp9salt" not in pending.reason
     with pytest.raises(errors.MemoryNotFound):
         world.server.get(id_)

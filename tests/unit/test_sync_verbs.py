@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from recollect import errors
-from recollect.app import Recollect
-from recollect.changes import ConflictKind, SubjectKind
-from recollect.protocols import Store
-from recollect.testing import FixedClock
-from recollect.types import State
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.changes import ConflictKind, SubjectKind
+from bearinmind.protocols import Store
+from bearinmind.testing import FixedClock
+from bearinmind.types import State
 from replicas import Machines, contents, machines
 
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
@@ -24,12 +24,12 @@ def world(new_store: Callable[[], Store], clock: FixedClock) -> Iterator[Machine
 
 
 @pytest.fixture
-def pair(world: Machines) -> tuple[Recollect, Recollect]:
+def pair(world: Machines) -> tuple[Mind, Mind]:
     return world.replica(), world.replica()
 
 
 def test_what_is_stored_on_one_machine_is_on_the_other_and_on_the_server(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     kept = here.store("the walrus eats fish", tags=["zoo"], importance=0.7).memory
@@ -41,7 +41,7 @@ def test_what_is_stored_on_one_machine_is_on_the_other_and_on_the_server(
 
 
 def test_both_machines_change_other_fields_and_neither_change_is_lost(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -56,7 +56,7 @@ def test_both_machines_change_other_fields_and_neither_change_is_lost(
 
 
 def test_both_machines_change_the_same_field_and_both_versions_are_kept(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -77,7 +77,7 @@ def test_both_machines_change_the_same_field_and_both_versions_are_kept(
 
 
 def test_a_clock_that_is_wrong_decides_who_is_served_and_never_what_is_kept(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -95,7 +95,7 @@ def test_a_clock_that_is_wrong_decides_who_is_served_and_never_what_is_kept(
 
 
 def test_the_other_version_of_a_conflict_becomes_the_present_one_when_somebody_says_so(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -115,7 +115,7 @@ def test_the_other_version_of_a_conflict_becomes_the_present_one_when_somebody_s
 
 
 def test_an_edit_wins_over_a_deletion_and_the_conflict_says_so(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -129,9 +129,7 @@ def test_an_edit_wins_over_a_deletion_and_the_conflict_says_so(
     assert "deletion" in found.conflict.detail
 
 
-def test_a_purge_reaches_the_other_machine(
-    world: Machines, pair: tuple[Recollect, Recollect]
-) -> None:
+def test_a_purge_reaches_the_other_machine(world: Machines, pair: tuple[Mind, Mind]) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
     world.sync(here, there)
@@ -144,7 +142,7 @@ def test_a_purge_reaches_the_other_machine(
 
 
 def test_what_one_machine_purged_and_another_changed_is_kept(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus eats fish").memory.id
@@ -160,7 +158,7 @@ def test_what_one_machine_purged_and_another_changed_is_kept(
 
 
 def test_the_same_text_from_two_machines_is_served_once_and_kept_twice(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     older = here.store("the walrus eats fish").memory
@@ -174,7 +172,7 @@ def test_the_same_text_from_two_machines_is_served_once_and_kept_twice(
 
 
 def test_links_that_would_make_a_circle_are_told_apart_by_who_was_first(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     one, two = (here.store(text).memory.id for text in ("one", "two"))
@@ -190,7 +188,7 @@ def test_links_that_would_make_a_circle_are_told_apart_by_who_was_first(
 
 
 def test_a_memory_sealed_on_one_machine_is_sealed_everywhere_with_all_its_versions(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store("the walrus sleeps at noon").memory.id
@@ -205,7 +203,7 @@ def test_a_memory_sealed_on_one_machine_is_sealed_everywhere_with_all_its_versio
 
 
 def test_a_secret_is_never_in_clear_on_the_way_nor_on_the_server(
-    world: Machines, pair: tuple[Recollect, Recollect]
+    world: Machines, pair: tuple[Mind, Mind]
 ) -> None:
     here, there = pair
     id_ = here.store(SECRET).memory.id

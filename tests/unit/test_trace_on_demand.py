@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.app import Recollect
-from recollect.recall.fusion import Merged
-from recollect.trace import OnDemand
-from recollect.types import Candidate, Fused, MemoryId, Placing, Ranking
+from bearinmind.app import Mind
+from bearinmind.recall.fusion import Merged
+from bearinmind.trace import OnDemand
+from bearinmind.types import Candidate, Fused, MemoryId, Placing, Ranking
 
 
 def test_nothing_is_made_before_anybody_looks_and_nothing_twice() -> None:
@@ -74,7 +74,7 @@ def _fused(id_: MemoryId, score: float, rankings: list[Ranking]) -> Fused:
 
 @pytest.mark.parametrize("limit", [1, 5, 50])
 def test_a_trace_tells_of_the_moment_of_the_recall_however_late_it_is_read(
-    open_memory: Callable[..., Recollect], limit: int
+    open_memory: Callable[..., Mind], limit: int
 ) -> None:
     memory = open_memory()
     stored = [memory.store(f"walrus {n}", importance=n / 40).memory.id for n in range(40)]

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from recollect import errors
-from recollect.types import MemoryId, UserId
-from recollect.vault.choose import choose
-from recollect.vault.keys import Key, Keyring
-from recollect.vault.seal import SealingVault, opened_with, sealed_with
-from recollect.vault.sources import CommandKeys, FileKeys, GivenKeys, HashicorpKeys, KeySource
+from bearinmind import errors
+from bearinmind.types import MemoryId, UserId
+from bearinmind.vault.choose import choose
+from bearinmind.vault.keys import Key, Keyring
+from bearinmind.vault.seal import SealingVault, opened_with, sealed_with
+from bearinmind.vault.sources import CommandKeys, FileKeys, GivenKeys, HashicorpKeys, KeySource
 
 ADA, ID = UserId("ada"), MemoryId("k7f29qmxt4hd")
 TEXT = "the wifi password is kelp9salt"
@@ -277,8 +277,8 @@ def test_keys_are_read_from_hashicorp_vault(
     hashicorp: Callable[[dict[str, object]], str],
 ) -> None:
     new, old = Key.new(), Key.new()
-    at = hashicorp({"/v1/secret/data/recollect": {"key": f"{new.text} {old.text}"}})
-    source = HashicorpKeys(f"{at}/v1/secret/data/recollect", "s.right")
+    at = hashicorp({"/v1/secret/data/bearinmind": {"key": f"{new.text} {old.text}"}})
+    source = HashicorpKeys(f"{at}/v1/secret/data/bearinmind", "s.right")
     assert source.load() == Keyring((new, old))
     assert vault(source).open(sealed_with(old, ADA, ID, 1, TEXT)) == TEXT
 
@@ -286,8 +286,8 @@ def test_keys_are_read_from_hashicorp_vault(
 @pytest.mark.parametrize(
     ("path", "token", "message"),
     [
-        ("/v1/secret/data/recollect", "s.wrong", "refuses the token"),
-        ("/v1/secret/data/recollect", None, "refuses the token"),
+        ("/v1/secret/data/bearinmind", "s.wrong", "refuses the token"),
+        ("/v1/secret/data/bearinmind", None, "refuses the token"),
         ("/v1/secret/data/other", "s.right", "has no secret there"),
         ("/v1/secret/data/sealed", "s.right", "is sealed"),
         ("/v1/secret/data/odd", "s.right", "answers 418"),
@@ -298,7 +298,7 @@ def test_what_hashicorp_vault_refuses_is_told_without_the_token(
     hashicorp: Callable[[dict[str, object]], str], path: str, token: str | None, message: str
 ) -> None:
     held: dict[str, object] = {
-        "/v1/secret/data/recollect": {"key": Key.new().text},
+        "/v1/secret/data/bearinmind": {"key": Key.new().text},
         "/v1/secret/data/sealed": 503,
         "/v1/secret/data/odd": 418,
         "/v1/secret/data/nokey": {"other": "x"},
@@ -310,7 +310,7 @@ def test_what_hashicorp_vault_refuses_is_told_without_the_token(
 
 def test_a_vault_that_is_down_is_told() -> None:
     with pytest.raises(errors.VaultKeyUnavailable, match="does not answer"):
-        HashicorpKeys("http://127.0.0.1:9/v1/secret/data/recollect", "t", seconds=0.5).load()
+        HashicorpKeys("http://127.0.0.1:9/v1/secret/data/bearinmind", "t", seconds=0.5).load()
 
 
 @pytest.mark.parametrize("url", ["vault.example/v1", "ftp://vault.example", "http://vault.example"])

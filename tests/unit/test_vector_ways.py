@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
-from recollect.errors import StoreDamaged
-from recollect.store.postgres.costs import COSTS, MOST_DIMENSIONS
-from recollect.store.postgres.halfvec import received, written
-from recollect.store.postgres.ways import Choice, Facts, Search, Way, chosen
+from bearinmind.errors import StoreDamaged
+from bearinmind.store.postgres.costs import COSTS, MOST_DIMENSIONS
+from bearinmind.store.postgres.halfvec import received, written
+from bearinmind.store.postgres.ways import Choice, Facts, Search, Way, chosen
 
 LARGE = Search(
     facts=Facts(space=1, vectors=100_000, indexed=100_000),

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.errors import StoreDamaged
-from recollect.protocols import DenseAnswer, History
-from recollect.store import halves
-from recollect.store.sqlite import SqliteStore, matrix, vectors
-from recollect.types import Filter, Memory, MemoryId, Scope, Space, UserId
+from bearinmind.errors import StoreDamaged
+from bearinmind.protocols import DenseAnswer, History
+from bearinmind.store import halves
+from bearinmind.store.sqlite import SqliteStore, matrix, vectors
+from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, UserId
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]

@@ -9,21 +9,21 @@ from typing import Any, get_type_hints
 import pytest
 import typer.main
 
-from recollect import AsyncClient, Client, Recollect, errors
-from recollect.errors import RecollectError
-from recollect.interfaces.cli import app as command_line
-from recollect.interfaces.failures import MEANINGS, meaning_of
-from recollect.interfaces.http.asking import Reader
-from recollect.interfaces.mcp.describing import TOOLS
-from recollect.interfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
-from recollect.interfaces.verbs.table import BY_NAME, VERBS, Verb
-from recollect.types import Access
+from bearinmind import AsyncClient, Client, Mind, errors
+from bearinmind.errors import MindError
+from bearinmind.surfaces.cli import app as command_line
+from bearinmind.surfaces.failures import MEANINGS, meaning_of
+from bearinmind.surfaces.http.asking import Reader
+from bearinmind.surfaces.mcp.describing import TOOLS
+from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
+from bearinmind.surfaces.verbs.table import BY_NAME, VERBS, Verb
+from bearinmind.types import Access
 
 ROOT = Path(__file__).parents[2]
 COMMANDS: Any = typer.main.get_command(command_line)
 #: What an agent has no use for, and why.
 NO_TOOL = {
-    "why_not": "a question about Recollect, not about what it holds",
+    "why_not": "a question about Bear in Mind, not about what it holds",
     "restore": "an agent that deletes can update instead; people undo",
     "unlink": "likewise",
     "learn": "a hook sends turns; an agent that knows what it learned stores it",
@@ -66,7 +66,7 @@ every_verb = pytest.mark.parametrize("verb", EVERY_VERB, ids=lambda verb: verb.n
 
 @every_verb
 def test_a_verb_is_a_method_that_takes_what_can_be_asked(verb: Verb) -> None:
-    method = getattr(Recollect, verb.name)
+    method = getattr(Mind, verb.name)
 
     assert inspect.getdoc(method)
     assert get_type_hints(verb.run)["asked"] is verb.request
@@ -115,7 +115,7 @@ def test_a_verb_is_a_command_that_exists(verb: Verb) -> None:
 def test_a_verb_is_a_method_of_both_clients_with_the_same_arguments(
     verb: Verb, client: type[Client | AsyncClient]
 ) -> None:
-    ours = inspect.signature(getattr(Recollect, verb.name)).parameters
+    ours = inspect.signature(getattr(Mind, verb.name)).parameters
     theirs = inspect.signature(getattr(client, verb.name)).parameters
 
     assert [*theirs] == [name for name in ours if (verb.name, name) not in NOT_OVER_A_SERVER]
@@ -127,7 +127,7 @@ def test_a_verb_has_its_line_in_the_reference(verb: Verb) -> None:
     [line] = [line for line in page.splitlines() if line.startswith(f"| `{verb.name}` |")]
 
     assert f"`{verb.method} {verb.path}`" in line
-    assert f"`recollect {verb.command}`" in line
+    assert f"`bearinmind {verb.command}`" in line
     assert f"`{verb.tool}`" in line or verb.tool is None
 
 
@@ -136,23 +136,23 @@ def test_names_routes_and_tools_are_told_apart() -> None:
     assert len({*names}) == len(names)
 
 
-def every_error() -> list[type[RecollectError]]:
+def every_error() -> list[type[MindError]]:
     return [
         kind
         for _, kind in inspect.getmembers(errors, inspect.isclass)
-        if issubclass(kind, RecollectError)
+        if issubclass(kind, MindError)
     ]
 
 
 @pytest.mark.parametrize("kind", every_error())
-def test_every_error_means_something_on_every_surface(kind: type[RecollectError]) -> None:
+def test_every_error_means_something_on_every_surface(kind: type[MindError]) -> None:
     meaning = meaning_of(kind)
 
     assert meaning.exit_code in range(1, 8)
     assert 400 <= meaning.status <= 599
     assert meaning.rpc_code < -31_999
-    if kind not in (RecollectError, errors.DownloadFailed):  # every other has a row of its own kind
-        assert meaning.error is not RecollectError
+    if kind not in (MindError, errors.DownloadFailed):  # every other has a row of its own kind
+        assert meaning.error is not MindError
 
 
 def test_no_row_of_the_table_of_errors_is_hidden_by_one_before_it() -> None:

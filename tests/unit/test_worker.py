@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from bearinmind.errors import EmbedderFailure
+from bearinmind.protocols import Job, SpaceState, WorkState
+from bearinmind.testing import FixedClock
+from bearinmind.types import Memory
+from bearinmind.work import embed
+from bearinmind.work.attempts import MOST_ATTEMPTS, pause_before_retry
 from made_up_embedders import TroubledEmbedder, WordEmbedder, refusing
-from recollect.errors import EmbedderFailure
-from recollect.protocols import Job, SpaceState, WorkState
-from recollect.testing import FixedClock
-from recollect.types import Memory
-from recollect.work import embed
-from recollect.work.attempts import MOST_ATTEMPTS, pause_before_retry
 from workplace import Workplace
 
 Make = Callable[..., Memory]

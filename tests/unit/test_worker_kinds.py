@@ -7,19 +7,19 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from bearinmind.embed.embedders import Embedders
+from bearinmind.errors import EmbedderFailure, ExtractorFailure, InvalidSetting
+from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.protocols import Embedder, Extractor
+from bearinmind.testing import FixedClock
+from bearinmind.types import Memory
+from bearinmind.work import loop
+from bearinmind.work.embed import Embedding
+from bearinmind.work.extract import Extracting
+from bearinmind.work.kinds import EMBED, EXTRACT
+from bearinmind.work.loop import Handler, Worker
 from made_up_embedders import TroubledEmbedder, WordEmbedder
 from made_up_extractors import TitleExtractor
-from recollect.embed.embedders import Embedders
-from recollect.errors import EmbedderFailure, ExtractorFailure, InvalidSetting
-from recollect.graph.configured import ConfiguredExtractor
-from recollect.protocols import Embedder, Extractor
-from recollect.testing import FixedClock
-from recollect.types import Memory
-from recollect.work import loop
-from recollect.work.embed import Embedding
-from recollect.work.extract import Extracting
-from recollect.work.kinds import EMBED, EXTRACT
-from recollect.work.loop import Handler, Worker
 from workplace import Workplace
 
 Make = Callable[..., Memory]

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import pytest
 
+from bearinmind.protocols import Job, WorkState
+from bearinmind.testing import FixedClock
+from bearinmind.types import Memory
+from bearinmind.work import embed
+from bearinmind.work.attempts import MOST_ATTEMPTS
 from made_up_embedders import TroubledEmbedder, WordEmbedder
-from recollect.protocols import Job, WorkState
-from recollect.testing import FixedClock
-from recollect.types import Memory
-from recollect.work import embed
-from recollect.work.attempts import MOST_ATTEMPTS
 from workplace import Workplace
 
 Make = Callable[..., Memory]

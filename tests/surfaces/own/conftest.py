@@ -1,4 +1,4 @@
-"""Memories, captured queries and models for `recollect bench own`."""
+"""Memories, captured queries and models for `bearinmind bench own`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind.capture import QueryLog
 from judging_server import KEY, Models
-from recollect.capture import QueryLog
 
 Run = Callable[..., Any]
 NOUNS = """
@@ -26,10 +26,10 @@ NOUNS = """
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
     with Models() as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setenv("RECOLLECT_LLM_URL", f"http://127.0.0.1:{server.server_port}/v1")
-        monkeypatch.setenv("RECOLLECT_LLM_MODEL", "writer")
-        monkeypatch.setenv("RECOLLECT_JUDGE_MODEL", "judge")
-        monkeypatch.setenv("RECOLLECT_LLM_KEY", KEY)
+        monkeypatch.setenv("BEARINMIND_LLM_URL", f"http://127.0.0.1:{server.server_port}/v1")
+        monkeypatch.setenv("BEARINMIND_LLM_MODEL", "writer")
+        monkeypatch.setenv("BEARINMIND_JUDGE_MODEL", "judge")
+        monkeypatch.setenv("BEARINMIND_LLM_KEY", KEY)
         yield server
         server.shutdown()
 
@@ -69,7 +69,7 @@ def memories(run: Run, place: Path, tmp_path: Path, shelf: Path, noon: datetime)
 @pytest.fixture
 def judged(memories: Path, own: Run, models: Models, at_home: Path, shelf: Path) -> Models:
     """A set with grades for the present settings and for one arm."""
-    folder = at_home / "data" / "recollect" / "own"
+    folder = at_home / "data" / "bearinmind" / "own"
     if not (shelf / "own").exists():
         assert own("build").code == 0
         assert own("judge", "--set", "importance_weight=0", "--json").json["missing"] == 0

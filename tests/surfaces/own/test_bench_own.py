@@ -1,4 +1,4 @@
-"""`recollect bench own` from end to end, with models that are a real server in a thread."""
+"""`bearinmind bench own` from end to end, with models that are a real server in a thread."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import typer.main
 
+from bearinmind.surfaces.cli import app
 from judging_server import KEY, Models
-from recollect.interfaces.cli import app
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words
@@ -26,7 +26,7 @@ def test_a_set_is_built_in_a_private_folder_of_the_user(
 ) -> None:
     answer = own("build", "--json").json
 
-    folder = at_home / "data" / "recollect" / "own"
+    folder = at_home / "data" / "bearinmind" / "own"
     assert answer["folder"] == str(folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert answer["memories"] == 60
@@ -42,7 +42,7 @@ def test_people_are_told_what_each_source_gave_and_what_is_next(memories: Path, 
     assert "60 memories and 31 queries in here" in out
     assert re.search(r"captured +31\n", out)
     assert re.search(r"keywords +0 +no memory has keywords", out)
-    assert "recollect bench own judge" in out
+    assert "bearinmind bench own judge" in out
 
 
 def test_without_a_store_there_is_nothing_to_build_from(own: Run) -> None:

@@ -1,4 +1,4 @@
-"""`recollect bench own compare`: what is better is adopted, and nothing else."""
+"""`bearinmind bench own compare`: what is better is adopted, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 
+from bearinmind.capture import QueryLog
+from bearinmind.surfaces.cli import bench_own
 from judging_server import Models
-from recollect.capture import QueryLog
-from recollect.interfaces.cli import bench_own
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words
 
 
 def config(at_home: Path) -> Path:
-    return at_home / "config" / "recollect" / "config.toml"
+    return at_home / "config" / "bearinmind" / "config.toml"
 
 
 def test_too_few_judged_queries_are_refused_with_what_to_do(memories: Path, own: Run) -> None:
@@ -32,7 +32,7 @@ def test_too_few_judged_queries_are_refused_with_what_to_do(memories: Path, own:
     assert ran.error["code"] == "too_few_queries"
     assert "0 queries" in ran.error["message"]
     assert "30" in ran.error["message"]
-    assert "recollect bench own judge" in ran.error["hint"]
+    assert "bearinmind bench own judge" in ran.error["hint"]
     assert own("history", "--json").json == {"comparisons": []}
 
 
@@ -137,12 +137,12 @@ def test_queries_that_nobody_judged_are_left_out_of_the_figures(
 def test_a_variable_that_overrules_what_was_adopted_is_pointed_out(
     judged: Models, own: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("RECOLLECT_IMPORTANCE_WEIGHT", "0.3")
+    monkeypatch.setenv("BEARINMIND_IMPORTANCE_WEIGHT", "0.3")
 
     ran = own("compare", "--set", "importance_weight=0", "--adopt")
 
     assert ran.code == 0
-    assert "RECOLLECT_IMPORTANCE_WEIGHT overrules the file" in ran.err
+    assert "BEARINMIND_IMPORTANCE_WEIGHT overrules the file" in ran.err
 
 
 def test_a_file_that_cannot_be_changed_is_named_and_the_comparison_kept(
@@ -173,4 +173,4 @@ def test_without_a_set_the_way_to_one_is_told(own: Run, models: Models, command:
     ran = own(command, "--json", *(["--set", "pool=99"] if command == "compare" else []))
 
     assert ran.code == 2
-    assert "recollect bench own build" in ran.error["hint"]
+    assert "bearinmind bench own build" in ran.error["hint"]

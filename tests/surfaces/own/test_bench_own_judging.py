@@ -1,4 +1,4 @@
-"""`recollect bench own judge` and `label`, with models that are a real server in a thread."""
+"""`bearinmind bench own judge` and `label`, with models that are a real server in a thread."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_model_does_not_judge_its_own_questions(
     memories: Path, own: Run, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own("build", "--llm", "--llm-calls", 3)
-    monkeypatch.setenv("RECOLLECT_JUDGE_MODEL", "writer")
+    monkeypatch.setenv("BEARINMIND_JUDGE_MODEL", "writer")
 
     ran = own("judge", "--json")
 
@@ -101,7 +101,7 @@ def test_whoever_sends_memories_away_is_told(
 ) -> None:
     own("build")
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setenv("RECOLLECT_LLM_URL", f"http://0.0.0.0:{models.server_port}/v1")
+    monkeypatch.setenv("BEARINMIND_LLM_URL", f"http://0.0.0.0:{models.server_port}/v1")
 
     ran = own("judge", "--limit", 1)
 

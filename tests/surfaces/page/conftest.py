@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from bearinmind.types import Access
 from http_server import serving
 from page_views import LEGS, Filled, fill
-from recollect.types import Access
 from webdriver import Browser, browser
 
 
@@ -24,5 +24,5 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     with serving(folder / "memories.db", vault_key_file=folder / "vault.keys", **LEGS) as server:
         for user in ("ada", "bob"):
             server.key(user, Access.READ)
-        ada, bob = (server.recollect.for_user(user) for user in ("ada", "bob"))
+        ada, bob = (server.bearinmind.for_user(user) for user in ("ada", "bob"))
         yield Filled(server=server, ids=fill(ada, bob))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bearinmind.learn.turns import Message, Role
+from bearinmind.types import Access
 from http_server import Serving, serving
 from page_views import at, go, text, texts
-from recollect.learn.turns import Message, Role
-from recollect.types import Access
 from webdriver import Browser
 
 SAID = "Always use a & b instead of a <> b in queries."
@@ -20,13 +20,13 @@ BUTTON = "[...document.querySelectorAll('main button')].find(e => e.textContent 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Serving]:
     with serving(tmp_path / "memories.db", learn="inbox") as running:
-        running.recollect.for_user("ada").learn([Message(role=Role.USER, text=SAID)])
+        running.bearinmind.for_user("ada").learn([Message(role=Role.USER, text=SAID)])
         yield running
 
 
 def open_inbox(tab: Browser, server: Serving, access: Access, **fields: str) -> None:
     tab.visit(server.url)
-    tab.run("sessionStorage.setItem('recollect.key', arguments[0])", server.key("ada", access))
+    tab.run("sessionStorage.setItem('bearinmind.key', arguments[0])", server.key("ada", access))
     go(tab, server, at("inbox", **fields))
 
 
@@ -35,7 +35,7 @@ def click(tab: Browser, label: str) -> None:
 
 
 def test_what_waits_is_applied_and_undone_in_its_place(tab: Browser, server: Serving) -> None:
-    ada = server.recollect.for_user("ada")
+    ada = server.bearinmind.for_user("ada")
     [waiting] = ada.proposals()
     open_inbox(tab, server, Access.WRITE)
 
@@ -60,7 +60,7 @@ def test_what_is_dismissed_waits_no_more(tab: Browser, server: Serving) -> None:
 
     open_inbox(tab, server, Access.WRITE)
     assert "Nothing waits for a decision" in text(tab)
-    assert server.recollect.for_user("ada").list() == []
+    assert server.bearinmind.for_user("ada").list() == []
 
 
 def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
@@ -70,6 +70,6 @@ def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
     click(tab, "apply")
     tab.wait("return document.querySelector('main .card .trouble')")
 
-    assert [each.state for each in server.recollect.for_user("ada").proposals()] == ["open"]
+    assert [each.state for each in server.bearinmind.for_user("ada").proposals()] == ["open"]
     assert texts(tab, "main .decide button") == ["apply", "dismiss"]
     assert "write" in text(tab, "main .card .trouble")

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from bearinmind.types import Access
 from http_server import serving
 from page_views import LEGS, REFUSED, VIEWS, Filled, address, at, enter, go, show, text
-from recollect.types import Access
 from webdriver import Browser
 from witness import witnessing
 
@@ -31,7 +31,7 @@ def test_a_key_is_asked_for_and_kept_in_the_tab_alone(tab: Browser, filled: Fill
     assert "Deploys run on Fridays at noon." in text(tab)
     kept = "return [{...sessionStorage}, {...localStorage}, document.cookie, location.href]"
     session, local, cookie, href = tab.run(kept)
-    assert session == {"recollect.key": right}
+    assert session == {"bearinmind.key": right}
     assert (local, cookie) == ({}, "")
     assert right not in href
     tab.run("document.getElementById('forget').click()")
@@ -66,7 +66,7 @@ def test_memories_that_are_markup_do_not_run_and_reach_nobody(tab: Browser, tmp_
             f"<a href='javascript:window.ran = 4'>deploys</a>\" onclick='window.ran = 5'"
         )
         with serving(path, **LEGS) as server:
-            memory = server.recollect
+            memory = server.bearinmind
             first = memory.store(f"{evil} one", tags=["<b>tag</b>"], keywords=[evil[:60]]).memory.id
             second = memory.store(
                 f"{evil} two", source="javascript:window.ran=6", session=evil[:60], agent=evil[:60]
@@ -127,7 +127,7 @@ def test_the_wheel_has_every_file_of_the_page_and_the_page_uses_all_of_them(
     tab: Browser, filled: Filled
 ) -> None:
     wheel = WheelBuilder(str(ROOT)).recurse_included_files()
-    folder = "recollect/interfaces/http/web/page/"
+    folder = "bearinmind/surfaces/http/web/page/"
     paths = [each.distribution_path.replace("\\", "/") for each in wheel]
     packed = {path.removeprefix(folder) for path in paths if path.startswith(folder)}
     assert packed == {each.name for each in (ROOT / "src" / folder).iterdir()}

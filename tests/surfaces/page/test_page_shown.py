@@ -57,10 +57,10 @@ def test_what_stands_for_a_superseded_memory_says_so(tab: Browser, filled: Fille
 
 def test_a_leg_that_cannot_find_everything_yet_is_told(tab: Browser, tmp_path: Path) -> None:
     with serving(tmp_path / "memories.db", **LEGS) as server:
-        server.recollect.store("This one is ready.")
-        server.recollect.work()
-        server.recollect.store("That one is not embedded yet.")
-        degraded = server.recollect.recall("embedded").trace.degraded
+        server.bearinmind.store("This one is ready.")
+        server.bearinmind.work()
+        server.bearinmind.store("That one is not embedded yet.")
+        degraded = server.bearinmind.recall("embedded").trace.degraded
         assert degraded
         go(tab, server, at("recall", q="embedded"))
         for missing in degraded:
@@ -146,10 +146,10 @@ def test_of_a_memory_of_another_there_is_no_past(tab: Browser, filled: Filled) -
 
 
 def test_what_a_sensitive_memory_says_is_not_on_the_page(tab: Browser, filled: Filled) -> None:
-    ada = filled.server.recollect.for_user("ada")
+    ada = filled.server.bearinmind.for_user("ada")
     sealed = ada.store("The canary of the vault is 4711.", sensitive=True).memory.id
     show(tab, filled, f"/#/memory/{sealed}")
-    assert f"recollect secret get {sealed}" in text(tab)
+    assert f"bearinmind secret get {sealed}" in text(tab)
     assert "sensitive" in texts(tab, "main .mark")
     assert "4711" not in tab.run("return document.documentElement.outerHTML")
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.types import LinkKind, Stored
 from client_answers import ID, KEY, LINK, MEMORIES, MEMORY, NOWHERE, WHOLE
 from faulty_server import (
     FaultyServer,
@@ -19,8 +21,6 @@ from faulty_server import (
     sleeps,
 )
 from http_server import wait_until
-from recollect import errors
-from recollect.types import LinkKind, Stored
 
 
 @pytest.mark.parametrize("trouble", [hangs_up, loses_answer, breaks_off, says("", 502)])
@@ -68,7 +68,7 @@ def test_a_server_that_is_not_there_is_named_with_the_remedy(make: Callable[...,
         client.store("x")
     assert f"{NOWHERE} cannot be reached" in caught.value.message
     assert "2 tries" in caught.value.message
-    assert "recollect serve" in caught.value.hint
+    assert "bearinmind serve" in caught.value.hint
 
 
 @pytest.mark.parametrize("trouble", [sleeps(0.5), drips])

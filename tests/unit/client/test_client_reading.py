@@ -8,10 +8,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.types import Link, LinkKind, Memory, Share, Trust
 from client_answers import ID, MEMORIES, MEMORY, NOON, SHARE, WHOLE
 from faulty_server import FaultyServer, says
-from recollect import errors
-from recollect.types import Link, LinkKind, Memory, Share, Trust
 
 
 def test_a_memory_is_the_same_noun(server: FaultyServer, client: Any) -> None:

@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl
 
 import pytest
 
+from bearinmind import errors
+from bearinmind.accounts.keys import Bearer
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.types import AlreadyKnown, Right, Stored
 from client_answers import ID, KEY, MEMORIES, MEMORY, NOON, SHARE, WHOLE
 from faulty_server import FaultyServer, loses_answer, refuses
-from recollect import errors
-from recollect.accounts.keys import Bearer
-from recollect.interfaces.verbs import requests as r
-from recollect.interfaces.verbs.table import BY_NAME
-from recollect.types import AlreadyKnown, Right, Stored
 
 
 def test_a_store_sends_what_was_said_with_its_own_key(server: FaultyServer, client: Any) -> None:

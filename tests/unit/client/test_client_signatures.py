@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from bearinmind import AsyncClient, Client, Mind, connect, errors
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from client_answers import ID, KEY, MEMORIES, WHOLE
 from faulty_server import FaultyServer, says
-from recollect import AsyncClient, Client, Recollect, connect, errors
-from recollect.interfaces.verbs.admin_table import EVERY_VERB
 
 
 def test_the_key_is_in_no_repr_no_log_and_no_error(
@@ -63,8 +63,8 @@ def test_a_client_of_the_server_that_the_settings_name(
     server.answers["GET", f"{MEMORIES}/{ID}"] = WHOLE
     with pytest.raises(errors.InvalidSetting, match="no server is named"):
         connect()
-    monkeypatch.setenv("RECOLLECT_SERVER", server.url)
-    monkeypatch.setenv("RECOLLECT_SERVER_KEY", KEY)
+    monkeypatch.setenv("BEARINMIND_SERVER", server.url)
+    monkeypatch.setenv("BEARINMIND_SERVER_KEY", KEY)
 
     with connect(retries=0) as client:
         client.get(ID)
@@ -83,7 +83,7 @@ ONLY_THERE: dict[str, set[str]] = {}
 @pytest.mark.parametrize("verb", [verb.name for verb in EVERY_VERB])
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_every_verb_takes_the_arguments_of_a_memory_in_this_process(kind: Any, verb: str) -> None:
-    here = inspect.signature(getattr(Recollect, verb)).parameters
+    here = inspect.signature(getattr(Mind, verb)).parameters
     there = inspect.signature(getattr(kind, verb)).parameters
 
     assert {*here} - {*there} == ONLY_HERE.get(verb, set())

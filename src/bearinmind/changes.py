@@ -1,0 +1,257 @@
+"""The nouns of syncing: what changed, under which number, and what stands there now.
+
+Whoever takes part numbers the changes of a scope; each thing that can change (a memory, a link, a
+share) is kept once, under the number of its last change. On a server these numbers are what
+replicas ask for, and what a replica must have seen before it may change a thing. On a replica they
+say what the server has not been told yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from bearinmind.errors import MindError
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Share, UserId
+
+_as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
+
+
+class SubjectKind(StrEnum):
+    """What can change."""
+
+    MEMORY = "memory"  #: named by its id
+    LINK = "link"  #: named by its source, kind and target
+    SHARE = "share"  #: named by its reader and what is shared
+    CONFLICT = "conflict"  #: named by its kind, what it is about and both versions
+
+
+class Subject(NamedTuple):
+    """One thing that can change; its name is a JSON list of texts."""
+
+    kind: SubjectKind
+    name: str
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What the name is made of."""
+        return tuple(json.loads(self.name))
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether such a thing can have this name, and it is spelled as we spell it."""
+        try:
+            parts = json.loads(self.name)
+        except ValueError:
+            return False
+        if not isinstance(parts, list) or not all(isinstance(x, str) for x in parts):
+            return False
+        if self.kind is SubjectKind.CONFLICT:
+            return _names_conflict(parts) and _subject(self.kind, *parts) == self
+        if not all(parts):
+            return False
+        if self.kind is SubjectKind.MEMORY:
+            fits = len(parts) == 1
+        else:
+            middle = [*LinkKind] if self.kind is SubjectKind.LINK else ["memory", "tag"]
+            fits = len(parts) == 3 and parts[1] in middle  # noqa: PLR2004 (as they are made below)
+        return fits and _subject(self.kind, *parts) == self
+
+    @property
+    def told(self) -> str:
+        """What it is, for people."""
+        if self.kind is SubjectKind.CONFLICT:
+            _, kind, name, *_ = self.parts
+            return f"{self.kind} about {Subject(SubjectKind(kind), name).told}"
+        return f"{self.kind} {' '.join(self.parts)}"
+
+
+def _names_conflict(parts: list[str]) -> bool:
+    """Whether a conflict can have this name; versions that it does not have are empty."""
+    if len(parts) != 5 or parts[0] not in {*ConflictKind}:  # noqa: PLR2004 (as they are made below)
+        return False
+    _, kind, name, *_ = parts
+    about = Subject(SubjectKind(kind), name) if kind in {*SubjectKind} else None
+    return about is not None and about.kind is not SubjectKind.CONFLICT and about.is_sound
+
+
+def memory_subject(id: MemoryId) -> Subject:
+    """A memory: every version of it."""
+    return _subject(SubjectKind.MEMORY, id)
+
+
+def link_subject(source: MemoryId, kind: LinkKind, target: MemoryId) -> Subject:
+    """A link between two memories, whether it is there now or not."""
+    return _subject(SubjectKind.LINK, source, kind, target)
+
+
+def share_subject(reader: UserId, memory: MemoryId | None, tag: str | None) -> Subject:
+    """That something is shared with somebody, whether it is now or not."""
+    what = ("memory", memory) if memory is not None else ("tag", tag or "")
+    return _subject(SubjectKind.SHARE, reader, *what)
+
+
+def conflict_subject(conflict: SyncConflict) -> Subject:
+    """That two replicas contradicted each other, whether somebody has decided or not."""
+    kind, about, served, other = (
+        conflict.kind,
+        conflict.subject,
+        conflict.served,
+        conflict.other,
+    )
+    return _subject(SubjectKind.CONFLICT, kind, about.kind, about.name, served, other)
+
+
+def _subject(kind: SubjectKind, *parts: str) -> Subject:
+    return Subject(kind, _as_json(parts))
+
+
+class Change(NamedTuple):
+    """That a thing changed last under a number."""
+
+    subject: Subject
+    number: int
+    #: Of a memory that was purged: the digests of every version that it had.
+    gone: tuple[str, ...] = ()
+    refused: str | None = None  #: why the server does not take it, on a replica
+
+
+def digest(memory: Memory) -> str:
+    """What tells a version from every other one, wherever it is and whatever its number there.
+
+    Of a sensitive version it says nothing about the secret: that two are the same must be made sure
+    by their sealed records as well.
+    """
+    origin = memory.provenance
+    said = (
+        memory.id,
+        memory.content,
+        memory.category,
+        [*memory.tags],
+        [*memory.keywords],
+        float(memory.importance),
+        memory.sensitive,
+        *map(
+            _microseconds,
+            (
+                memory.created_at,
+                memory.updated_at,
+                memory.deleted_at,
+                memory.valid_from,
+                memory.valid_to,
+            ),
+        ),
+        origin.agent,
+        origin.session,
+        origin.project,
+        origin.source,
+        origin.trust,
+    )
+    return hashlib.sha256(_as_json(said).encode()).hexdigest()[:32]
+
+
+def is_same_version(one: Memory, other: Memory) -> bool:
+    """Whether two versions have the same digest. Equal ones do, and are told much quicker."""
+    return one == other or digest(one) == digest(other)
+
+
+def _microseconds(time: datetime | None) -> str | None:
+    if time is None:
+        return None
+    in_utc = time if time.tzinfo is UTC else time.astimezone(UTC)
+    return in_utc.isoformat(timespec="microseconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feed:
+    """That the changes of a scope are numbered."""
+
+    epoch: str  #: another one when the numbering began anew: numbers of two are never compared
+    head: int  #: the number of the last change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """The server with which a replica syncs, and how far it has come."""
+
+    url: str
+    user: UserId  #: who the replica is there
+    epoch: str = ""  #: of the server's feed; empty before the first pull
+    cursor: int = 0  #: up to which number of it everything was taken
+    pulled_at: datetime | None = None
+    pushed_at: datetime | None = None
+    pull_error: str | None = None  #: why the last attempt failed, if it did
+    push_error: str | None = None
+    shared_at: datetime | None = None  #: when it was last looked at what others share
+    shared_error: str | None = None
+
+
+class ConflictKind(StrEnum):
+    """How two replicas contradicted each other."""
+
+    EDITED = "edited"  #: both changed the same part of a memory
+    PURGED = "purged"  #: one purged what the other changed; it is kept
+    LINKED = "linked"  #: a link that another one makes impossible; it is dropped
+
+
+class SyncConflict(NamedTuple):
+    """That two replicas contradicted each other; both versions are in the history."""
+
+    number: int  #: 0 before it is kept
+    kind: ConflictKind
+    subject: Subject
+    served: str  #: the digest of the version that is served; empty for a link
+    other: str  #: the digest of the one that is not
+    detail: str  #: which fields, or why
+    at: datetime
+    resolved_at: datetime | None = None
+
+    def joined(self, other: SyncConflict) -> SyncConflict:
+        """What is known of one conflict on two sides: the later one, decided if either is."""
+        if self.at != other.at:
+            return max(self, other, key=lambda conflict: conflict.at)
+        ends = [x.resolved_at for x in (self, other) if x.resolved_at is not None]
+        return self._replace(resolved_at=min(ends, default=None))
+
+
+class ConflictState(NamedTuple):
+    """A conflict as it stands, if it is known; without a number, which every store gives itself."""
+
+    conflict: SyncConflict | None
+
+
+class LinkState(NamedTuple):
+    """Every link there ever was between two memories, of one kind, oldest first."""
+
+    links: tuple[Link, ...]
+
+
+class ShareState(NamedTuple):
+    """The share that holds, if one does."""
+
+    share: Share | None
+
+
+class Taken(NamedTuple):
+    """A change was taken; its thing has this number now."""
+
+    number: int
+
+
+class Stale(NamedTuple):
+    """A change was not taken: its thing has another number than whoever sent it knew."""
+
+    number: int
+
+
+class Refused(NamedTuple):
+    """A change was not taken, and will not be as it is."""
+
+    error: MindError
+
+
+Verdict = Taken | Stale | Refused

@@ -1,0 +1,288 @@
+"""Settings: the only reader of the environment and of the configuration file.
+
+A setting comes from, first match wins: the caller (a command-line option), the environment
+(`BEARINMIND_` and its name in capitals), the configuration file, its default.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import platformdirs
+from pydantic import ValidationError, model_validator
+
+from bearinmind import errors
+from bearinmind.settings.background import BackgroundSettings
+from bearinmind.settings.curation import CurationSettings
+from bearinmind.settings.group import must_name
+from bearinmind.settings.learning import LearningSettings
+from bearinmind.settings.memories import MemorySettings
+from bearinmind.settings.models import (
+    PROVIDER_VARIABLES,
+    ChatSettings,
+    EmbeddingSettings,
+    RerankerSettings,
+)
+from bearinmind.settings.recall import RecallSettings
+from bearinmind.settings.server import ClientSettings, ServerSettings
+from bearinmind.settings.syncing import SyncSettings
+from bearinmind.settings.vault import VaultSettings
+from bearinmind.store_name import StoreFile, fingerprint
+
+PREFIX = "BEARINMIND_"
+# A comma that stands in no bracket and no quote.
+_COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
+#: Names the configuration file itself, so it cannot be a setting inside it.
+FILE_VARIABLE = PREFIX + "CONFIG"
+#: Names the store.
+STORE_VARIABLE = PREFIX + "STORE"
+
+
+def default_file() -> Path:
+    """Where the configuration file is looked for when nothing else is said."""
+    return Path(platformdirs.user_config_dir("bearinmind", appauthor=False)) / "config.toml"
+
+
+def cache_folder() -> Path:
+    """Where things go that can be made again."""
+    return Path(platformdirs.user_cache_dir("bearinmind", appauthor=False))
+
+
+def state_folder() -> Path:
+    """Where things go that belong to this machine: who works on a store, and what was asked."""
+    return Path(platformdirs.user_state_dir("bearinmind", appauthor=False))
+
+
+def agent_folder(variable: str, name: str) -> Path:
+    """Where an agent keeps its settings: the folder that its variable names, or one at home."""
+    named = os.environ.get(variable)
+    return Path(named).absolute() if named else Path.home() / name
+
+
+class Settings(
+    # What stands last here is first in the reference: that is how the fields of classes are joined.
+    ClientSettings,
+    ServerSettings,
+    LearningSettings,
+    CurationSettings,
+    SyncSettings,
+    VaultSettings,
+    BackgroundSettings,
+    ChatSettings,
+    RerankerSettings,
+    EmbeddingSettings,
+    RecallSettings,
+    MemorySettings,
+):
+    """Everything that can be configured."""
+
+    @property
+    def beside(self) -> Path:
+        """Beside this lies what belongs to the store on this machine, under the same name.
+
+        For a store that is no file, nothing is at the place itself.
+        """
+        if isinstance(self.store, StoreFile):
+            return self.store.path
+        return state_folder() / "stores" / fingerprint(self.store)
+
+    @model_validator(mode="after")
+    def _groups_go_together(self) -> Self:
+        must_name("decay_days", self.decay_days, self.categories, "a category")
+        # The graph leg goes on from what the others found, and finds little by itself.
+        legs = ["lexical", *(["dense"] if self.embedder != "none" else ())]
+        if not any(self.leg_weights.get(leg, 1.0) for leg in legs):
+            named = " and ".join(legs)
+            raise ValueError(f"leg_weights turns every leg off that finds by itself ({named})")
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """A setting with its value and where the value came from."""
+
+    name: str
+    value: Any
+    origin: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """Settings that know where each of them came from."""
+
+    settings: Settings
+    origins: tuple[Origin, ...]
+    file: Path  #: where the configuration file was looked for
+    unknown: tuple[str, ...]  #: variables that look like settings and are none
+
+    @classmethod
+    def load(
+        cls,
+        overrides: Mapping[str, Any] | None = None,
+        *,
+        environment: Mapping[str, str] = os.environ,
+        file: Path | None = None,
+    ) -> Self:
+        """Gather the settings from all sources.
+
+        Raises:
+            InvalidSetting: a value is not allowed, a name is unknown or the file cannot be read.
+        """
+        path = file or (Path(environment[FILE_VARIABLE]) if FILE_VARIABLE in environment else None)
+        sources: list[tuple[str, Mapping[str, Any]]] = [
+            ("option", {k: v for k, v in (overrides or {}).items() if v is not None}),
+            ("environment", _from_environment(environment)),
+            (f"file {path or default_file()}", _from_file(path)),
+        ]
+        values: dict[str, Any] = {}
+        origin_of: dict[str, str] = {}
+        for origin, source in sources:
+            for name, value in source.items():
+                if name not in values:
+                    values[name] = value
+                    origin_of[name] = origin
+        if named := _provider_keys(environment):
+            values["provider_keys"] = {**named, **values.get("provider_keys", {})}
+            origin_of.setdefault("provider_keys", "environment")
+        settings = checked(values, origin_of)
+        return cls(
+            settings=settings,
+            file=path or default_file(),
+            unknown=_unknown_variables(environment),
+            origins=tuple(
+                Origin(
+                    name=name,
+                    value=getattr(settings, name),
+                    origin=origin_of.get(name, "default"),
+                    description=info.description or "",
+                )
+                for name, info in Settings.model_fields.items()
+            ),
+        )
+
+
+def checked(values: Mapping[str, Any], origin_of: Mapping[str, str] | None = None) -> Settings:
+    """Settings from these values and no other source; what is not given has its default.
+
+    Raises:
+        InvalidSetting: a value is not allowed or a name is unknown.
+    """
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as exc:
+        raise _invalid(exc, origin_of or dict.fromkeys(values, "option")) from exc
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Settings from variables; a list is separated by commas, a table is written in TOML."""
+    found: dict[str, Any] = {}
+    for name, info in Settings.model_fields.items():
+        text = environment.get(PREFIX + name.upper())
+        if text is None:
+            continue
+        if "tuple" in str(info.annotation):
+            found[name] = [part.strip() for part in text.split(",") if part.strip()]
+        elif "dict" in str(info.annotation):
+            found[name] = _toml(f"value = {text}", PREFIX + name.upper())["value"]
+        else:
+            found[name] = text
+    return found
+
+
+def _provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
+    """Keys from the variables in which everybody keeps them."""
+    found = {
+        provider: next(filter(None, map(environment.get, variables)), None)
+        for provider, variables in PROVIDER_VARIABLES.items()
+    }
+    return {provider: key for provider, key in found.items() if key}
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Any]:
+    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`.
+
+    Raises:
+        InvalidSetting: a text is no assignment.
+    """
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise errors.InvalidSetting(
+                f"{text!r} sets nothing", hint="Write NAME=VALUE, such as pool=100."
+            )
+        table, dot, key = name.strip().partition(".")
+        if dot:
+            entries = found.get(table)
+            found[table] = {**entries} if isinstance(entries, dict) else {}
+            found[table][key] = _value(value.strip())
+        else:
+            found[table] = _value(value.strip())
+    return found
+
+
+def separated(text: str) -> list[str]:
+    """The parts between commas; a comma in brackets or quotes belongs to its part."""
+    return [part for piece in _COMMA.split(text) if (part := piece.strip())]
+
+
+def _value(text: str) -> Any:  # noqa: ANN401  as TOML has it
+    """A value as TOML would read it; anything else is a text."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    known = {FILE_VARIABLE, *(PREFIX + name.upper() for name in Settings.model_fields)}
+    return tuple(sorted(n for n in environment if n.startswith(PREFIX) and n not in known))
+
+
+def _from_file(path: Path | None) -> dict[str, Any]:
+    """Settings from the configuration file; the default one need not exist."""
+    try:
+        text = (path or default_file()).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if path is None:
+            return {}
+        raise errors.InvalidSetting(f"there is no configuration file {str(path)!r}") from None
+    except (OSError, UnicodeDecodeError) as exc:
+        raise errors.InvalidSetting(
+            f"{str(path or default_file())!r} cannot be read: {exc}"
+        ) from exc
+    return _toml(text, str(path or default_file()))
+
+
+def _toml(text: str, where: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as exc:
+        raise errors.InvalidSetting(f"{where} is not valid TOML: {exc}") from exc
+
+
+def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
+    problem = exc.errors()[0]
+    told = problem["msg"].removeprefix("Value error, ")
+    if not problem["loc"]:  # two settings that do not go together
+        return errors.InvalidSetting(told)
+    name = str(problem["loc"][0])
+    origin = origin_of.get(name, "default")
+    if problem["type"] == "extra_forbidden":
+        return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
+    return errors.InvalidSetting(
+        f"{name} = {_shown(name, problem['input'])} (from {origin}) is not allowed: {told}"
+    )
+
+
+def _shown(name: str, value: object) -> str:
+    """A value as an error quotes it; of a secret only that it is one."""
+    field = Settings.model_fields.get(name)
+    return "(not shown)" if field and "SecretStr" in str(field.annotation) else repr(value)

@@ -1,0 +1,141 @@
+"""Memories that cannot both hold: the same sentence, with another value in one place.
+
+Only proposed for review: which of them holds, a text does not say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from itertools import combinations, groupby
+from typing import NamedTuple
+
+from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
+from bearinmind.curate.gathering import Held
+from bearinmind.curate.neighbours import Near
+from bearinmind.curate.proposing import CONTRADICTION, Find
+from bearinmind.proposals import ProposalKind
+from bearinmind.types import MemoryId
+
+#: Whatever stands in the place of these is a value of the same thing.
+_VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
+#: These turn a sentence around, wherever they stand.
+_TURNS = frozenset({Kind.NEGATION, Kind.OPPOSITE, Kind.STRENGTH})
+_LEAST_FRAME = 2  # words that both must have in common
+_LEAST_SHARED = 0.6  # of the words of two memories that are near in meaning
+_MOST_ALIKE = 20  # memories with one frame: more are a list, such as a birthday of each colleague
+#: A value stands behind one of these; what stands before it says of what it is the value.
+_VERB = re.compile(
+    r"\b(?:is|are|am|be|was|were|has|have|had|uses?|runs?|listens?|lives?|goes|go|must|should|may|can|"
+    r"will|starts?|begins?|ends?|expires?|costs?|takes?|keeps?|prefers?|likes?|wants?|owns?|needs?|"
+    r"requires?|allows?|sends?|reads?|writes?|points?|stored|kept|set|called|named|run|moved|pinned|"
+    r"built|deployed)\b|[:=]",
+    re.IGNORECASE,
+)
+
+
+class Contradiction(NamedTuple):
+    """Two memories, and the one thing in which they differ."""
+
+    older: Held
+    newer: Held
+    difference: Difference
+    cosine: float | None = None
+
+
+def contradictions(
+    held: Iterable[Held], near: Iterable[Near], new: Collection[MemoryId]
+) -> Iterator[Contradiction]:
+    """Every such pair of which at least one memory is among the new ones, once."""
+    seen: set[frozenset[MemoryId]] = set()
+    pairs = [Near(one, other, -1.0) for one, other in _same_frame(held)]
+    for one, other, cosine in [*near, *pairs]:
+        ids = frozenset({one.memory.id, other.memory.id})
+        if ids in seen or ids.isdisjoint(new):
+            continue
+        seen.add(ids)
+        difference = contradicts(one.tokens, other.tokens, one.memory.content)
+        if difference and _are_about_the_same(one, other):
+            older, newer = sorted(
+                (one, other), key=lambda each: (each.memory.created_at, each.memory.id)
+            )
+            if older is not one:
+                difference = difference._replace(one=difference.other, other=difference.one)
+            yield Contradiction(older, newer, difference, None if cosine < 0 else cosine)
+
+
+def review(found: Contradiction) -> Find:
+    """That somebody look at two memories of which only one can hold."""
+    return Find(
+        kind=ProposalKind.REVIEW,
+        origin=CONTRADICTION,
+        memories=(found.newer.memory, found.older.memory),
+        reason=f"only one of them can hold: one {found.difference.kind} differs",
+        evidence={"differs_in": found.difference.kind.value}
+        | ({} if found.cosine is None else {"cosine": round(found.cosine, 4)}),
+    )
+
+
+def contradicts(one: Tokens, other: Tokens, text: str) -> Difference | None:
+    """The one difference of two texts that cannot both hold; None when they can.
+
+    Args:
+        one: what a text says.
+        other: what another one says.
+        text: the one text.
+    """
+    comparison = compare_read(one, other)
+    if len(comparison.differences) != 1 or comparison.shared < _LEAST_SHARED:
+        return None
+    [difference] = comparison.differences
+    if difference.kind in _TURNS:
+        return difference
+    if difference.kind not in _VALUES or not (difference.one and difference.other):
+        return None
+    place = text.find(difference.one)
+    return difference if _VERB.search(text[: max(place, 0)]) else None
+
+
+def _are_about_the_same(one: Held, other: Held) -> bool:
+    """Whether both are of one project and hold at the same time."""
+    mine, others = one.memory, other.memory
+    ends = [
+        earlier.valid_to is not None
+        and later.valid_from is not None
+        and earlier.valid_to <= later.valid_from
+        for earlier, later in ((mine, others), (others, mine))
+    ]
+    return mine.provenance.project == others.provenance.project and not any(ends)
+
+
+def _same_frame(held: Iterable[Held]) -> Iterator[tuple[Held, Held]]:
+    """Pairs that are equal but for one place."""
+    by_frame: defaultdict[int, list[Held]] = defaultdict(list)
+    for each in held:
+        for frame in dict.fromkeys(_frames(each.tokens)):  # in order, whatever the hashes
+            by_frame[frame].append(each)
+    for group in by_frame.values():
+        if 1 < len(group) <= _MOST_ALIKE:
+            yield from combinations(group, 2)
+
+
+def _frames(tokens: Tokens) -> Iterator[int]:
+    """A number for the text with each telling place left out in turn, and for the whole text.
+
+    Of the whole one: what another text adds to it may be no more than a "not".
+    """
+    plain = [token.plain for token in tokens]
+    place = 0
+    if len(plain) >= _LEAST_FRAME:
+        yield hash(("", *plain))
+    for kind, group in groupby(tokens, key=lambda token: token.kind):
+        count = len([*group])
+        rest = [*plain[:place], *plain[place + count :]]
+        if len(rest) >= _LEAST_FRAME:
+            if kind in _VALUES:
+                yield hash(("value", place, *rest))
+            elif kind in _TURNS:
+                yield hash(("", *rest))
+                yield hash(("turn", place, *rest))
+        place += count

@@ -1,0 +1,177 @@
+"""What is untidy in a store, and what to do about it. Only read."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bearinmind.analysis import fingerprint, fold
+from bearinmind.curate.gathering import EVERY_STATE, browse
+from bearinmind.curate.neighbours import Meaning
+from bearinmind.curate.proposing import HYGIENE, Find
+from bearinmind.curate.reading import read
+from bearinmind.proposals import ProposalKind
+from bearinmind.protocols import Store
+from bearinmind.types import Filter, Link, Memory, MemoryId, Scope
+
+_FRAGMENT = re.compile(r"\bpart\s+\d+\s*(?:of|/)\s*\d+\b|\(\d+/\d+\)", re.IGNORECASE)
+_LEAST_WORDS = 2  # that say something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untidy:
+    """One kind of untidiness, and where it is."""
+
+    name: str
+    meaning: str
+    remedy: str
+    memories: tuple[MemoryId, ...] = ()
+    links: tuple[Link, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How often it was found."""
+        return len(self.links) or len(self.memories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was looked at, and what was found."""
+
+    memories: int  #: that are live
+    links: int
+    found: tuple[Untidy, ...]  #: every kind, also those of which there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What is allowed here."""
+
+    content_limit: int
+    categories: tuple[str, ...]
+
+
+def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
+    """Everything that is untidy among the memories of a user."""
+    memories = [*browse(store, Filter(scope=scope, now=now))]
+    links = [link for link in store.all_links(scope) if link.removed_at is None]
+    readable = [memory for memory in memories if not memory.sensitive]
+    ids = [memory.id for memory in readable]
+    found = (
+        *_of_texts(readable, bounds),
+        *_of_links(store, scope, memories, links, now),
+        Untidy(
+            name="never embedded",
+            meaning="they have no vector: semantic recall does not find them",
+            remedy="bearinmind work; bearinmind doctor says why it fails",
+            memories=tuple(Meaning(store, scope, now).unembedded(ids)),
+        ),
+    )
+    return Report(memories=len(memories), links=len(links), found=found)
+
+
+def _of_texts(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Untidy]:
+    twins = category_twins(memories, bounds.categories)
+    yield Untidy(
+        name="category twins",
+        meaning="their category is another spelling of a configured one",
+        remedy="bearinmind curate --propose",
+        memories=tuple(id_ for id_, _ in twins),
+    )
+    known = {*bounds.categories, *(m.category for m in memories if m.id in dict(twins))}
+    yield Untidy(
+        name="unknown categories",
+        meaning="their category is not a configured one: filters by category miss them",
+        remedy="bearinmind update ID --category NAME, or add it to `categories`",
+        memories=tuple(m.id for m in memories if m.category not in known),
+    )
+    yield Untidy(
+        name="exact twins",
+        meaning="another memory has the very same text",
+        remedy="bearinmind curate --propose",
+        memories=_exact_twins(memories),
+    )
+    yield Untidy(
+        name="oversize",
+        meaning=f"they are longer than {bounds.content_limit:,} characters",
+        remedy="split them by meaning into memories that each stand alone",
+        memories=tuple(m.id for m in memories if len(m.content) > bounds.content_limit),
+    )
+    yield Untidy(
+        name="fragments",
+        meaning='they are "part N of M" of something: alone they say little',
+        remedy="write down what the whole says, and delete them",
+        memories=tuple(m.id for m in memories if _FRAGMENT.search(m.content)),
+    )
+    yield Untidy(
+        name="empty-ish",
+        meaning="hardly a word in them says anything",
+        remedy="bearinmind update ID, or bearinmind delete ID",
+        memories=tuple(m.id for m in memories if len(read(m.content)) < _LEAST_WORDS),
+    )
+
+
+def _of_links(
+    store: Store, scope: Scope, memories: Sequence[Memory], links: Sequence[Link], now: datetime
+) -> Iterator[Untidy]:
+    every = Filter(scope=scope, now=now, states=EVERY_STATE)
+    present = {memory.id for memory in browse(store, every)}
+    dangling = tuple(link for link in links if {link.source, link.target} - present)
+    yield Untidy(
+        name="dangling links",
+        meaning="a memory at one of their ends is deleted or gone",
+        remedy="bearinmind link SOURCE KIND TARGET --remove, or bearinmind restore ID",
+        links=dangling,
+    )
+    linked = {
+        id_ for link in links if link not in {*dangling} for id_ in (link.source, link.target)
+    }
+    yield Untidy(
+        name="orphans",
+        meaning="no tag, no keyword and no link leads to them, only their own words",
+        remedy="bearinmind update ID --tag NAME",
+        memories=tuple(
+            m.id for m in memories if not m.tags and not m.keywords and m.id not in linked
+        ),
+    )
+
+
+def category_twins(
+    memories: Iterable[Memory], categories: Sequence[str]
+) -> list[tuple[MemoryId, str]]:
+    """Memories with another spelling of a configured category, and that category."""
+    by_fold = {_folded(name): name for name in reversed(categories)}
+    return [
+        (memory.id, by_fold[_folded(memory.category)])
+        for memory in memories
+        if memory.category not in categories and _folded(memory.category) in by_fold
+    ]
+
+
+def mend_categories(memories: Mapping[MemoryId, Memory], categories: Sequence[str]) -> list[Find]:
+    """That each of these twins get the configured spelling."""
+    return [
+        Find(
+            kind=ProposalKind.UPDATE,
+            origin=HYGIENE,
+            memories=(memories[id_],),
+            reason=f"its category {memories[id_].category!r} is another spelling of {category!r}",
+            change={"category": category},
+        )
+        for id_, category in category_twins(memories.values(), categories)
+    ]
+
+
+def _folded(category: str) -> str:
+    plain = fold(category).strip()
+    return plain[:-3] + "y" if plain.endswith("ies") else plain.removesuffix("s")
+
+
+def _exact_twins(memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
+    by_text: defaultdict[bytes, list[MemoryId]] = defaultdict(list)
+    for memory in memories:
+        by_text[fingerprint(memory.content)].append(memory.id)
+    return tuple(id_ for group in by_text.values() if len(group) > 1 for id_ in group[1:])

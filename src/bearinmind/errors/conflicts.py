@@ -1,0 +1,144 @@
+"""The request contradicts what is stored."""
+
+from __future__ import annotations
+
+from bearinmind.errors.base import MindError
+
+
+class Conflict(MindError):
+    """The request contradicts what is stored."""
+
+
+class AmbiguousId(Conflict):
+    """More than one memory has an id that begins so."""
+
+    hint = "Give one more letter of the id."
+
+
+class IdTaken(Conflict):
+    """A memory with this id exists already."""
+
+    hint = "Leave the id out to get a fresh one."
+
+
+class DuplicateContent(Conflict):
+    """Another memory already says exactly this."""
+
+    hint = "Keep one of the two: delete this one, or link them with `supersedes`."
+
+
+class DuplicateLink(Conflict):
+    """These two memories are linked so already."""
+
+    hint = "Nothing needs to be done."
+
+
+class SelfLink(Conflict):
+    """A memory cannot be linked to itself."""
+
+    hint = "Give the id of another memory as the target."
+
+
+class SupersedeCycle(Conflict):
+    """The link would make a memory supersede itself by way of others."""
+
+    hint = "Reverse the link, or remove the older `supersedes` link first."
+
+
+class VersionConflict(Conflict):
+    """The memory was changed since it was read."""
+
+    hint = "Read it again and repeat the change on its present version."
+
+
+class NotDeleted(Conflict):
+    """Only a deleted memory can be restored or purged."""
+
+    hint = "Delete it first: a deleted memory can still be restored, a purged one cannot."
+
+
+class AlreadyDeleted(Conflict):
+    """The memory is deleted."""
+
+    hint = "`bearinmind restore ID` brings it back."
+
+
+class NotSensitive(Conflict):
+    """The memory is not sensitive: it holds no secret to get."""
+
+    hint = "`bearinmind get ID` shows it; `bearinmind update ID --sensitive` makes it sensitive."
+
+
+class AlreadyMerged(Conflict):
+    """A concept is taken for another one already."""
+
+    hint = "Undo that first with `bearinmind graph unmerge NAME`."
+
+
+class KeyRetired(Conflict):
+    """The key was rotated away, and nothing more is kept under it."""
+
+    hint = "Repeat the command: it takes the present key."
+
+
+class StoreNotEmpty(Conflict):
+    """A store can only be moved into an empty one."""
+
+    hint = "Name another file or another database; `bearinmind import` adds memories to a store."
+
+
+class StoreChanged(Conflict):
+    """The store was changed since an unfinished move from it began."""
+
+    hint = (
+        "Repeat the command with --restart: it throws away what was moved and begins anew. "
+        "Let nobody write to the store meanwhile."
+    )
+
+
+class UserExists(Conflict):
+    """There is a user of this name already."""
+
+    hint = "Choose another name; `bearinmind user list` shows everybody."
+
+
+class ProposalDecided(Conflict):
+    """The proposal was decided on before."""
+
+    hint = "`bearinmind curate inbox --all` shows what became of it."
+
+
+class CannotUndo(Conflict):
+    """What was done cannot be taken back as it was: it was changed since."""
+
+    hint = "Look at the memory's history, and change it by hand."
+
+
+class WouldLoseFact(Conflict):
+    """This would hide the last retrievable copy of what a memory says."""
+
+    hint = "Leave it, or keep what it says in another memory first."
+
+
+class FeedRestarted(Conflict):
+    """The server has numbered its changes anew."""
+
+    hint = "Pull from the beginning; nothing that was not sent is lost by it."
+
+
+class OtherPeer(Conflict):
+    """These memories are synced with another server already."""
+
+    hint = "Disconnect them first: `bearinmind sync disconnect`."
+
+
+class IdempotencyKeyReused(Conflict):
+    """This idempotency key was used for another request."""
+
+    hint = "Use a new key for every new memory, and the same key only to send it again."
+
+
+class IncomparableResults(Conflict):
+    """The two results did not measure the same queries."""
+
+    hint = "Run both on the same data and the same split."

@@ -1,0 +1,154 @@
+"""What was given cannot be accepted; nothing was changed."""
+
+from __future__ import annotations
+
+from bearinmind.errors.base import MindError
+
+
+class InvalidInput(MindError):
+    """The input cannot be accepted."""
+
+
+class EmptyContent(InvalidInput):
+    """A memory needs content: the text given is empty."""
+
+    hint = "Say what is to be remembered, in a sentence or two."
+
+
+class ContentTooLong(InvalidInput):
+    """The content is longer than a memory may be."""
+
+    hint = (
+        "Split it by meaning into memories that each stand alone, "
+        "or raise the `content_limit` setting."
+    )
+
+
+class InvalidText(InvalidInput):
+    """The text holds characters that cannot be stored."""
+
+    hint = "Send valid Unicode text (UTF-8) without NUL characters or lone surrogates."
+
+
+class UnknownCategory(InvalidInput):
+    """The category is not one of the configured ones."""
+
+
+class InvalidTag(InvalidInput):
+    """A tag cannot be accepted."""
+
+
+class InvalidKeyword(InvalidInput):
+    """A keyword cannot be accepted."""
+
+
+class InvalidImportance(InvalidInput):
+    """Importance is a number from 0 to 1."""
+
+    hint = "Give a number from 0 (trivial) to 1 (vital); 0.5 is the default."
+
+
+class InvalidTime(InvalidInput):
+    """A time cannot be accepted."""
+
+    hint = (
+        "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)."
+    )
+
+
+class InvalidProvenance(InvalidInput):
+    """A provenance field cannot be accepted."""
+
+
+class InvalidId(InvalidInput):
+    """The text is not a memory id or the beginning of one."""
+
+    hint = (
+        "An id is 12 letters and digits, such as k7f29qmxt4hd; any unambiguous beginning will do."
+    )
+
+
+class InvalidQuery(InvalidInput):
+    """The query cannot be accepted."""
+
+
+class InvalidLink(InvalidInput):
+    """The kind of link is not one of the closed set."""
+
+
+class InvalidRecord(InvalidInput):
+    """A record of the import cannot be read."""
+
+
+class InvalidSetting(InvalidInput):
+    """A setting has a value it cannot have."""
+
+    hint = "Correct it where it comes from; docs/reference/settings.md describes every setting."
+
+
+class InvalidData(InvalidInput):
+    """An evaluation set or a result cannot be used as it is."""
+
+    hint = "`bearinmind bench data validate DIR` lists everything that is wrong with a set."
+
+
+class InvalidRetriever(InvalidInput):
+    """There is no such retriever."""
+
+    hint = "Give module:Class, a class with `retrieve(query, k) -> ids`, or the name of a baseline."
+
+
+class TooFewQueries(InvalidInput):
+    """There are too few queries to conclude anything."""
+
+    hint = "Add queries: whatever so few of them show may be chance."
+
+
+class MissingExtra(InvalidInput):
+    """This needs an optional part of Bear in Mind that is not installed."""
+
+    hint = "Install it: pip install 'bearinmind[bench]'."
+
+
+class SecretInClearField(InvalidInput):
+    """What is kept in clear beside the content holds a secret."""
+
+    hint = (
+        "Nothing was stored. Put the secret into the content, which is encrypted, or leave it out."
+    )
+
+
+class InvalidVaultKey(InvalidInput):
+    """What was given as the key of the vault is none."""
+
+    hint = "A key is 32 random bytes in base64; `bearinmind secret key --create` makes one."
+
+
+class InvalidUser(InvalidInput):
+    """The text cannot be the name of a user."""
+
+    hint = "A name is 1 to 64 letters, digits, dots, dashes, underscores or @."
+
+
+class InvalidShare(InvalidInput):
+    """This cannot be shared so."""
+
+    hint = "Share a memory of your own, or a tag, with another user: to read or to write."
+
+
+class InvalidKeyTerms(InvalidInput):
+    """A key cannot have these terms."""
+
+    hint = "`bearinmind key create --help` says what a key may have."
+
+
+class InvalidChange(InvalidInput):
+    """A change from a replica or a server cannot be read, or does not belong there."""
+
+    hint = "Use the same release of Bear in Mind on both sides."
+
+
+class InvalidAgentFile(InvalidInput):
+    """A settings file of an agent is not what it should be."""
+
+    hint = "Mend the file by hand, or move it away, and try again."

@@ -1,0 +1,143 @@
+"""Relations that cannot both hold, and what would settle it. Only read: a person decides."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bearinmind.concepts import ConceptName, Relation
+from bearinmind.types import Link, MemoryId
+
+
+class Past(Protocol):
+    """What is known of the memories behind relations."""
+
+    def superseding(self, ids: Collection[MemoryId]) -> Iterable[Link]:
+        """The `supersedes` links above these memories, as far as their chains go."""
+
+    def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
+        """When each of these memories came to say what it says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """The older relation held until the newer began."""
+
+    number: int
+    valid_to: datetime
+
+    def __str__(self) -> str:
+        return f"end it at {self.valid_to:%Y-%m-%d %H:%M} UTC"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retract:
+    """The older relation cannot have held at all: the newer began first."""
+
+    number: int
+
+    def __str__(self) -> str:
+        return "stop believing it"
+
+
+Proposal = End | Retract
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """Two believed relations of one source where only one can hold at a time."""
+
+    source: ConceptName
+    type: str
+    older: Relation
+    newer: Relation
+    proposal: Proposal
+
+
+def contradictions(
+    relations: Iterable[Relation], functional: Collection[str], past: Past
+) -> list[Contradiction]:
+    """Pairs of relations with the same source and another target whose times overlap.
+
+    Only types of which a source has one target at a time are looked at. Each relation is held
+    against the next newer one, so that settling all of them leaves an unbroken history.
+    """
+    groups: defaultdict[tuple[ConceptName, str], list[Relation]] = defaultdict(list)
+    for relation in relations:
+        if relation.type in functional:
+            groups[relation.source, relation.type].append(relation)
+    disputed = [group for group in groups.values() if len({r.target for r in group}) > 1]
+    age = _Age.of([relation for group in disputed for relation in group], past)
+    found = [each for group in disputed for each in _within(group, age)]
+    return sorted(found, key=lambda each: (each.source, each.type, each.older.number))
+
+
+@dataclass(frozen=True, slots=True)
+class _Age:
+    """Which of some relations is the older."""
+
+    above: Mapping[MemoryId, set[MemoryId]]  #: what superseded a memory
+    written: Mapping[MemoryId, datetime]
+
+    @classmethod
+    def of(cls, relations: Iterable[Relation], past: Past) -> _Age:
+        evidence = {id_ for relation in relations for id_ in relation.evidence}
+        above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
+        for link in past.superseding(evidence) if evidence else ():
+            above[link.target].add(link.source)
+        return cls(above, past.written(evidence) if evidence else {})
+
+    def begins(self, relation: Relation) -> datetime:
+        """From when it held, as far as anybody said; else from when a memory says so."""
+        said = [self.written[id_] for id_ in relation.evidence if id_ in self.written]
+        return relation.valid_from or min([relation.recorded_at, *said])
+
+    def replaced(self, older: Relation, newer: Relation) -> bool:
+        """Whether a memory behind one was superseded by a memory behind the other."""
+        reached: set[MemoryId] = set()
+        frontier = {*older.evidence}
+        while frontier:
+            frontier = {id_ for below in frontier for id_ in self.above.get(below, ())} - reached
+            reached |= frontier
+        return not reached.isdisjoint(newer.evidence)
+
+    def sorted(self, group: Collection[Relation]) -> list[Relation]:
+        """The oldest first: what others superseded, then what began earlier."""
+        replaced = {
+            relation.number: sum(self.replaced(relation, other) for other in group)
+            for relation in group
+        }
+        return sorted(group, key=lambda r: (-replaced[r.number], self.begins(r), r.number))
+
+
+def _within(group: Collection[Relation], age: _Age) -> Iterable[Contradiction]:
+    by_age = age.sorted(group)
+    for place, older in enumerate(by_age):
+        newer = next((r for r in by_age[place + 1 :] if _clash(older, r)), None)
+        if newer is not None:
+            yield Contradiction(
+                source=older.source,
+                type=older.type,
+                older=older,
+                newer=newer,
+                proposal=_proposal(older, age.begins(newer)),
+            )
+
+
+def _clash(one: Relation, other: Relation) -> bool:
+    """Whether both are said to hold at some moment."""
+    return one.target != other.target and _reaches(one, other) and _reaches(other, one)
+
+
+def _reaches(one: Relation, other: Relation) -> bool:
+    """Whether one had not ended before the other began; without a beginning it held always."""
+    return one.valid_to is None or other.valid_from is None or one.valid_to > other.valid_from
+
+
+def _proposal(older: Relation, moment: datetime) -> Proposal:
+    if older.valid_from is not None and older.valid_from >= moment:
+        return Retract(number=older.number)
+    return End(number=older.number, valid_to=moment)

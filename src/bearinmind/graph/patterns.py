@@ -1,0 +1,265 @@
+"""Relations that a text states in so many words: "billing-api runs on db-03".
+
+Precise before complete. Names are marked in each sentence; a wording of `wordings` is looked for;
+its source is the name right before it, or what the sentence speaks of; its target is the name right
+after. Between them stands nothing but articles and such. What is denied, asked, wished, doubted or
+over is not stated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from bearinmind.analysis import FUNCTION_WORDS
+from bearinmind.concepts import ConceptName, Kind, Mention, Statement
+from bearinmind.graph.marking import DESCRIBING, MARK, OPEN, mark
+from bearinmind.graph.wordings import FUNCTIONAL, KIND_OF, Wording, compiled
+
+__all__ = ["FUNCTIONAL", "statements"]
+
+MOST_WORDS = 60  # in a sentence; a longer one is a list or no sentence
+LONGEST_ASIDE = 80  # characters between two commas after a name
+
+_NOUN = rf"(?:{'|'.join(sorted(DESCRIBING))})"
+_ARTICLE = r"(?:the|an?|its|his|her|their|our|my|both|same|new|old)"
+_ADVERB = r"(?:\w+ly|also|now|still|always|later|then|first|today|both|all)"
+# Only with an "and": a comma alone stands in "Norfolk, England" and "Unlike A, B".
+_LIST = rf"{MARK}(?:(?:, {MARK})*,? (?:and|&|as well as) (?:{_ARTICLE} )?{MARK})?"
+_ASIDE = rf"(?:, (?!and\b)(?=[a-z])[^,.;:]{{1,{LONGEST_ASIDE}}},)"
+
+# What stands between a name and what is said of it.
+_SOURCE = re.compile(
+    rf"(?P<names>{_LIST})(?P<label>:)?(?: \([^()]*\))?{_ASIDE}?(?P<set_off>,)?"
+    rf"(?: (?:who|which|that|and|but))?(?: {_ADVERB})* $"
+)
+# "Y is a 2007 film" before "directed by": the sentence speaks of Y, and "is" counts for both.
+_COPULA = re.compile(
+    rf"(?P<names>{_LIST})(?: \([^()]*\))?{_ASIDE}? (?:is|was|are|were) (?:an?|the) "
+    r"(?:(?!(?:to|of|about|with|by|from|for|that|who|whose|which|where|when|after|in|on) )"
+    r"[^ ;:]+ )*$"
+)
+_IN_BRACKETS = re.compile(rf"(?P<names>{_LIST}) \($")
+# What a name that begins a clause may have before it.
+_BEFORE_SOURCE = re.compile(
+    rf"(?:^|[,;:(\u2013\u2014\u2022*>-]|\b(?:{_ARTICLE}|{_NOUN}|and|but|that|because|while|though|"
+    rf"so|since|where|currently|now|service|called))\W*$",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(rf"[^\w{OPEN}]*(?:[A-Z][^,:;]{{0,40}}, )?")
+_ANAPHOR = re.compile(rf"(?P<word>he|she|it|they|the {_NOUN})?(?: {_ADVERB})*", re.IGNORECASE)
+_LEADING = re.compile(
+    rf"(?:{_ARTICLE} )?(?:{_NOUN} )?(?P<names>{MARK})(?!['\u2019])", re.IGNORECASE
+)
+_GOES_ON_ABOUT_IT = re.compile(rf"(?i:he|she|it|they|the {_NOUN})\b|[a-z]|\s*$")
+_TARGET = re.compile(
+    rf"\s+(?:(?:{_ARTICLE}|{_NOUN}|(?:city|town|village|state|county) of|"
+    rf"{MARK} {_NOUN}(?= {MARK}))\s+)*"
+    rf"(?P<names>{_LIST})(?P<after>.*)",
+    re.DOTALL,
+)
+_AFTER_WORDS = FUNCTION_WORDS - {
+    "a",
+    "an",
+    "her",
+    "his",
+    "its",
+    "my",
+    "our",
+    "their",
+    "the",
+    "your",
+}
+_AFTER_TARGET = re.compile(
+    rf"\s*$|\s*[,.;:!)\u2013\u2014]|\s+(?:{_NOUN}\b(?! {MARK})|\w+ly\b|\d|last\b|next\b|today\b|"
+    rf"instead\b|again\b|now\b|via\b|through\b|without\b|until\b|since\b|under\b|behind\b|near\b|"
+    rf"together\b|\(|(?:{'|'.join(sorted(_AFTER_WORDS))})\b)",
+    re.IGNORECASE,
+)
+_AN_ATTRIBUTE = re.compile(
+    rf" {_NOUN}\b"
+)  # "is an American film" does not say that it is an American
+_ELIDED = re.compile(
+    rf"(?: [^,.;:{OPEN}]{{0,40}})?(?:,| and|, and|, but| but|, then)(?: {_ADVERB})* $"
+)
+
+# Not so, not yet, no longer, or not known to be so.
+_DOUBT_BEFORE = re.compile(
+    r"\b(?:if|unless|whether|when|whenever|once|should|would|could|might|may|maybe|perhaps|possibly|"
+    r"probably|supposedly|allegedly|rumou?rs?|think|thinks|thought|believes?|claims?|claimed|says?|"
+    r"said|hopes?|hoped|suspects?|assum\w+|suppose|imagine|plan|plans|planned|propos\w+|wants?|wanted|"
+    r"tried|tries|nearly|almost|never|not|no|nothing|nobody|none|neither|nor|until|before|formerly|"
+    r"previously|let|ensure|check|verify|ask|asked|decide|consider\w*|had|unclear|cannot)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_MONTH_OF_MAY = re.compile(r"\bMay\b")
+_DOUBT_AFTER = re.compile(
+    r"\b(?:if|unless|until|perhaps|maybe|possibly|supposedly|allegedly|not sure|is sure|they said|"
+    r"unconfirmed|in theory)\b|\?"
+)
+_SENTENCE = re.compile(
+    r"\n+|;\s+|(?<=[.!?])[\"'\u201d)]*\s+(?=[\"'(\u201c\u2022*-]*[A-Z\d\ue000])|\s+[\u2022*-]\s+(?=[A-Z\ue000])"
+)
+#: At the beginning of a sentence they ask for something: "use the VPN".
+_COMMANDS = frozenset({"connect", "depend", "live", "report", "reside", "run", "talk", "use"})
+
+
+class _Found(NamedTuple):
+    sources: list[Mention]
+    wording: Wording
+    targets: list[Mention]
+    end: int  #: where its last target ends in the sentence
+
+
+def statements(
+    content: str, subject: Mention | None, mentions: Sequence[Mention]
+) -> list[Statement]:
+    """The relations that a text states between these names.
+
+    Args:
+        content: the text.
+        subject: what it is about: "it" and "the service" mean that.
+        mentions: the names in it.
+    """
+    marked = mark(content, subject, mentions)
+    found: dict[tuple[ConceptName, str, ConceptName], Statement] = {}
+    spoken_of = subject
+    for sentence in _SENTENCE.split(marked.text):
+        reader = _Sentence(sentence, marked.mentions, subject, spoken_of)
+        for source, type_, target in reader.statements():
+            if source.name != target.name:
+                key = (source.name, type_, target.name)
+                found.setdefault(key, Statement(source, type_, target))
+        spoken_of = reader.next_spoken_of()
+    return [*found.values()]
+
+
+class _Sentence:
+    """One sentence, and what it and those before it speak of."""
+
+    def __init__(
+        self,
+        text: str,
+        mentions: Sequence[Mention],
+        subject: Mention | None,
+        spoken_of: Mention | None,
+    ) -> None:
+        self._text = text
+        self._mentions = mentions
+        self._subject = subject
+        self._spoken_of = spoken_of
+
+    def statements(self) -> Iterator[tuple[Mention, str, Mention]]:
+        """Source, type and target of what it states."""
+        if OPEN not in self._text or "?" in self._text or self._text.count(" ") > MOST_WORDS:
+            return
+        last: _Found | None = None
+        for said, wording in self._wordings():
+            targets, end = self._targets(said.end(), wording)
+            if not targets or self._is_doubted(said.end(), end):
+                continue
+            sources = self._sources(said, last)
+            if not sources:
+                continue
+            last = _Found(sources, wording, targets, end)
+            for source in sources:
+                for target in targets:
+                    pair = (target, source) if wording.turned else (source, target)
+                    yield pair[0], wording.type, pair[1]
+
+    def next_spoken_of(self) -> Mention | None:
+        """What "it" means in the sentence after this one."""
+        opening = self._text[_end_of_opening(self._text) :]
+        leading = _LEADING.match(opening)
+        if leading:
+            return self._mentions_of(leading["names"])[0]
+        return self._spoken_of if _GOES_ON_ABOUT_IT.match(opening) else None
+
+    def _wordings(self) -> list[tuple[re.Match[str], Wording]]:
+        """What is said, in its order; of two that begin at one place the longer."""
+        present = _beginnings(self._text)
+        kept: dict[tuple[int, str], tuple[re.Match[str], Wording]] = {}
+        for wording, pattern, beginnings in _tried():
+            if beginnings and not beginnings & present:
+                continue
+            for said in pattern.finditer(self._text):
+                kept.setdefault((said.end(), wording.type), (said, wording))
+        return sorted(kept.values(), key=lambda each: (each[0].end(), -each[0].start()))
+
+    def _targets(self, end: int, wording: Wording) -> tuple[list[Mention], int]:
+        after = _TARGET.match(self._text, end)
+        if after is None or not _AFTER_TARGET.match(after["after"]):
+            return [], end
+        if wording.type == KIND_OF and _AN_ATTRIBUTE.match(after["after"]):
+            return [], end
+        return self._mentions_of(after["names"]), after.end("names")
+
+    def _is_doubted(self, said: int, end: int) -> bool:
+        before = _MONTH_OF_MAY.sub("", self._text[:said])
+        return bool(_DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(self._text, end))
+
+    def _sources(self, said: re.Match[str], last: _Found | None) -> list[Mention]:
+        """Whom a wording is said of."""
+        before = self._text[: said.start()]
+        bare = "be" in said.re.groupindex and said["be"] is None  # "directed by" alone
+        if last and _ELIDED.fullmatch(before, last.end):
+            return last.sources
+        for pattern in (_COPULA, _IN_BRACKETS) if bare else (_SOURCE,):
+            near = pattern.search(before)
+            if near and _BEFORE_SOURCE.search(before[: near.start()]):
+                return self._mentions_of(near["names"])
+        if bare:
+            set_off = _SOURCE.search(before)
+            if (
+                set_off
+                and (set_off["set_off"] or set_off["label"])
+                and _BEFORE_SOURCE.search(before[: set_off.start()])
+            ):
+                return self._mentions_of(set_off["names"])
+        return self._meant(before, said.group().split()[0].lower())
+
+    def _meant(self, before: str, verb: str) -> list[Mention]:
+        """What a pronoun at the beginning, or nothing there at all, stands for."""
+        opening = before[_end_of_opening(before) :].rstrip()
+        anaphor = _ANAPHOR.fullmatch(opening)
+        if anaphor is None:
+            return []
+        word = (anaphor["word"] or "").lower()
+        if not word and verb in _COMMANDS:
+            return []
+        meant = self._subject if word.startswith("the ") else self._spoken_of
+        return [meant] if meant is not None and _may_mean(word, meant.kind) else []
+
+    def _mentions_of(self, names: str) -> list[Mention]:
+        return [self._mentions[int(number)] for number in re.findall(r"\d+", names)]
+
+
+def _end_of_opening(text: str) -> int:
+    """Where a sentence begins after "In 1999," and the like."""
+    opening = _OPENING.match(text)
+    return opening.end() if opening else 0
+
+
+def _may_mean(word: str, kind: Kind) -> bool:
+    if word in {"he", "she"}:
+        return kind in {Kind.NAME, Kind.PERSON}
+    return kind is not Kind.PERSON or word in {"", "they"}
+
+
+def _beginnings(text: str) -> frozenset[str]:
+    return frozenset(word[:3].lower() for word in re.findall(r"[A-Za-z]+", text))
+
+
+def _needed(wording: Wording) -> frozenset[str]:
+    """How the words begin of which a sentence must have one to say this; empty if any may."""
+    spelled = re.sub(r"BE|IS|DATE|WORDS|\\.", " ", wording.said)
+    literal = {*re.findall(r"[A-Za-z]{2,}", spelled)} - FUNCTION_WORDS
+    return frozenset(word[:3].lower() for word in literal)
+
+
+@cache
+def _tried() -> list[tuple[Wording, re.Pattern[str], frozenset[str]]]:
+    """The wordings; compiled when a text is first read, since that takes a while."""
+    return [(wording, pattern, _needed(wording)) for wording, pattern in compiled()]

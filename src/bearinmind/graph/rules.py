@@ -1,0 +1,218 @@
+"""The extractor without a model: names, identifiers, hosts, tags, keywords, subjects.
+
+Precise before complete. A wrong edge floods a ranking with neighbours that nobody asked for; a
+missing one costs one way out of several. What decides is `subjects`: a memory that names a thing
+leads to the memories that are *about* it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from bearinmind.analysis import FUNCTION_WORDS
+from bearinmind.concepts import (
+    LONGEST_NAME,
+    ConceptName,
+    Extraction,
+    Kind,
+    Mention,
+    Role,
+    Word,
+    folded,
+    name_of,
+    words,
+)
+from bearinmind.graph.abbreviations import stated_aliases
+from bearinmind.graph.patterns import statements
+from bearinmind.types import Memory
+
+#: Changes when the rules find something else: what was read before is then read again.
+VERSION = 1
+BATCH = 200
+
+LONGEST_TITLE = 100  # characters; a longer first line is text
+LONGEST_LABEL = 6  # words before a colon; more are half a sentence
+_LABEL = re.compile(r"([^:.\n]{2,60}):\s")
+_BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
+_DATE = re.compile(
+    r"(?:(?:january|february|march|april|may|june|july|august|september|october|november|december"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday|\d+(?:st|nd|rd|th)?)\s?)+"
+)
+_JOINTS = frozenset({"of", "the", "and", "de", "von", "van", "der", "la", "du", "da", "&"})
+_SENTENCE_END = re.compile(r"[.!?:;\n\u2022\"\u201c(]\s*$|^\s*$|\n\s*[-*]\s*$")
+_HOST = re.compile(r"(?:[a-z0-9-]+\.)+[a-z]{2,}|(?:\d{1,3}\.){3}\d{1,3}", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"\d|[._/]|[a-z][A-Z]|-\w*[A-Z\d]|[A-Z]{2,}")
+#: Words that begin a sentence in capitals more often than they are a name. Others are left to how
+#: seldom they are: a word that many memories hold leads nowhere.
+_OPENERS = FUNCTION_WORDS | frozenset(
+    """
+    all although another any anyone anything because before both currently do don't each either
+    every everything few first for here if instead last lesson many may might more most much must
+    neither never new next no nobody none nor not nothing now often old one only originally other
+    please put same second several since someone something sometimes still that then there though
+    three today tomorrow two under unless until use usually very whenever wherever while without
+    yes yesterday yet january february march april may june july august
+    september october november december monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)
+
+
+class Rules:
+    """Satisfies `bearinmind.protocols.Extractor`."""
+
+    leaves_machine = False
+    batch = BATCH
+    key = f"rules-{VERSION}"
+
+    def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
+        """What each of these memories mentions and states, in their order."""
+        return [read(memory) for memory in memories]
+
+    def close(self) -> None:
+        """There is nothing to release."""
+
+
+def read(memory: Memory) -> Extraction:
+    """What a memory mentions and states."""
+    content = memory.content
+    about = [_mention(text, Role.SUBJECT) for text in subjects(content)]
+    named = [_mention(text, Role.NAME) for text in names(content)]
+    tags = [_mention(tag, Role.TAG, Kind.TOPIC) for tag in memory.tags]
+    keywords = [_mention(keyword, Role.KEYWORD, Kind.TOPIC) for keyword in memory.keywords]
+    mentions = _distinct([*about, *named, *tags, *keywords])
+    stated = stated_aliases(content, mentions)
+    # The last but one of several subjects is the title without its bracket.
+    subject = about[min(1, len(about) - 1)] if about else None
+    return Extraction(
+        mentions=tuple(_distinct([*mentions, *stated.mentions])),
+        statements=tuple(statements(content, subject, mentions)),
+        aliases=stated.aliases,
+    )
+
+
+def subjects(content: str) -> list[str]:
+    """What a text is about, as it spells it: its title, its label, or the name it begins with."""
+    title = _title(content)
+    if not title:
+        leading = _leading_name(content)
+        return [leading] if leading else []
+    bare = _BRACKET.sub("", title)
+    place = bare.split(", ")[0]
+    return [*dict.fromkeys(text for text in (title, bare, place) if text)]
+
+
+def names(content: str) -> Iterator[str]:
+    """The proper names and identifiers of a text, as it spells them."""
+    found = words(content)
+    at = 0
+    while at < len(found):
+        if not _begins_name(found[at]):
+            at += 1
+            continue
+        end = _end_of_name(content, found, at)
+        run = found[at:end]
+        if _opens_sentence(content, run[0]) and _is_opener(content, run[0]):
+            run = run[1:]
+        for part in _people(run):
+            while part and folded(part[-1].surface) in _JOINTS:
+                part.pop()
+            if part and len(part) <= LONGEST_NAME:
+                yield content[part[0].start : part[-1].end]
+        at = max(end, at + 1)
+
+
+def _title(content: str) -> str:
+    """The first line, if it is one of its own, or the label before a colon."""
+    head, separator, _ = content.partition("\n")
+    if separator and 0 < len(head) <= LONGEST_TITLE and not head.endswith((".", "!", "?", ":")):
+        return head.strip()
+    label = _LABEL.match(content)
+    if label and len(label[1].split()) <= LONGEST_LABEL:
+        return label[1]
+    return ""
+
+
+def _leading_name(content: str) -> str:
+    """The name that a text begins with: capitals, or one word that should have had one."""
+    found = words(content[: 2 * LONGEST_TITLE])
+    if found and _is_opener(content, found[0]):
+        found = found[1:]
+    if not found:
+        return ""
+    first = found[0]
+    if not _begins_name(first):
+        # "sluice aborts without a key": who writes sentences would have written "Sluice".
+        return first.surface if not content[: first.start].strip() else ""
+    run = found[: _end_of_name(content, found, 0)]
+    while run and folded(run[-1].surface) in _JOINTS:
+        run = run[:-1]
+    return content[run[0].start : run[-1].end] if run else ""
+
+
+def _begins_name(word: Word) -> bool:
+    surface = word.surface
+    return surface[0].isupper() or (len(surface) > 2 and bool(_IDENTIFIER.search(surface)))  # noqa: PLR2004
+
+
+def _end_of_name(content: str, found: Sequence[Word], start: int) -> int:
+    """The place after a run of capitalised words, with the small words between them."""
+    end = start + 1
+    while end < len(found) and _adjoin(content, found[end - 1], found[end]):
+        surface = found[end].surface
+        follows = end + 1 < len(found) and found[end + 1].surface[0].isupper()
+        if not (surface[0].isupper() or surface[0].isdigit()) and not (
+            folded(surface) in _JOINTS and follows
+        ):
+            break
+        end += 1
+    return end
+
+
+def _adjoin(content: str, one: Word, next_one: Word) -> bool:
+    """Whether nothing but a space parts two words, or the stop of an initial: "Edwin L. Marin"."""
+    gap = content[one.end : next_one.start]
+    if len(one.surface) == 1 and one.surface.isupper():
+        gap = gap.removeprefix(".")
+    return gap.isspace() and "\n" not in gap
+
+
+def _people(run: Sequence[Word]) -> list[list[Word]]:
+    """A run in two where "and" joins two names of several words: that is hardly one name."""
+    for place, word in enumerate(run):
+        if word.surface == "and" and place > 1 and len(run) - place > 2:  # noqa: PLR2004
+            return [[*run[:place]], *_people(run[place + 1 :])]
+    return [[*run]]
+
+
+def _is_opener(content: str, word: Word) -> bool:
+    """Whether a word in capitals opens a sentence rather than a name; "I. V. Sasi" is a name."""
+    return folded(word.surface) in _OPENERS and content[word.end : word.end + 1] != "."
+
+
+def _opens_sentence(content: str, word: Word) -> bool:
+    return bool(_SENTENCE_END.search(content[max(0, word.start - 4) : word.start]))
+
+
+def _mention(text: str, role: Role, kind: Kind | None = None) -> Mention:
+    return Mention(name_of(text), role, kind or kind_of(text), text)
+
+
+def kind_of(text: str) -> Kind:
+    """What a name spells by its looks alone."""
+    if " " in text:
+        return Kind.NAME
+    if _HOST.fullmatch(text):
+        return Kind.HOST
+    return Kind.IDENTIFIER if _IDENTIFIER.search(text) else Kind.NAME
+
+
+def _distinct(mentions: Iterable[Mention]) -> list[Mention]:
+    """Each name once in each role; one that is the subject is not also merely named."""
+    about = {mention.name for mention in mentions if mention.role is Role.SUBJECT}
+    kept: dict[tuple[ConceptName, Role], Mention] = {}
+    for mention in mentions:
+        merely = mention.role is Role.NAME and mention.name in about
+        if mention.name and not merely and not _DATE.fullmatch(mention.name):
+            kept.setdefault((mention.name, mention.role), mention)
+    return [*kept.values()]

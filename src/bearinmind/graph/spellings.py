@@ -1,0 +1,346 @@
+"""Whether two names are spellings of one: rules alone, and what each is worth.
+
+`judge` says how sure it is that two labels name one concept. `variants` are the names under which a
+concept with such a label might be known already, so that a store is asked for a handful of names
+however many it has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from bearinmind.analysis import FUNCTION_WORDS, fold
+from bearinmind.concepts import ConceptName, Kind, name_of
+from bearinmind.graph.telling import are_marked_apart, are_numbered_apart
+
+#: What is this sure is applied; what is less sure is proposed to the user.
+CERTAIN = 0.95
+SHORTEST_PLURAL = 4  # letters; `bus` and `bu` are nothing to each other
+LONGEST_INITIALISM = 6  # letters
+SHORTEST_COUNTED = 8  # letters of a word that is written like k8s
+
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PART = re.compile(r"[^\W_]+|\+\+|#")
+_APOSTROPHE = re.compile(r"['\u2019]")
+_AND = re.compile(r"\s*&\s*|\s+and\s+")
+_SPELLED_INITIALS = re.compile(r"\b(?:[A-Z]\. ?){2,}|\b[A-Z]{2,4}\b")
+_BRACKET = re.compile(r"\s*\([^)]*\)\s*$")
+_QUOTED = re.compile(r"\s[\"\u201c][^\"\u201d]+[\"\u201d](?=\s)")
+_IDENTIFIER = re.compile(r"[-_./]|\d|[a-z][A-Z]")
+_CAPITALS = re.compile(r"[A-Z][A-Z0-9]*[a-z]?(?:\.[A-Z])*\.?")
+_MIDDLE_INITIAL = re.compile(r"([^\W\d_]{2,}) [A-Z]\. ([^\W\d_]{2,})")
+_NUMERONYM = re.compile(r"([a-z])(\d{1,2})([a-z])")
+_HONORIFICS = frozenset(
+    {"mr", "mrs", "ms", "miss", "dr", "prof", "professor", "sir", "dame", "rev", "reverend"}
+)
+_COMPANY = frozenset(
+    {"inc", "incorporated", "ltd", "limited", "llc", "gmbh", "corp", "corporation", "plc"}
+)
+#: At the beginning of a name, and in front of another word.
+_SHORTENED = {"st": "saint", "mt": "mount", "ft": "fort", "univ": "university", "ms": "microsoft"}
+#: Written out for letters that `fold` leaves alone, or that have a second spelling.
+_TRANSCRIBED = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
+_PLAIN = str.maketrans({"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae"})
+#: Names that nobody takes for two things.
+_KNOWN_AS = {
+    "postgres": "postgresql",
+    "mongo": "mongodb",
+    "golang": "go",
+    "js": "javascript",
+    "ts": "typescript",
+    "vs code": "visual studio code",
+    "vscode": "visual studio code",
+    "repo": "repository",
+    "repos": "repositories",
+    "docs": "documentation",
+    "config": "configuration",
+    "env var": "environment variable",
+}
+_BRITISH = (
+    ("isations", "izations"),
+    ("isation", "ization"),
+    ("ise", "ize"),
+    ("ised", "ized"),
+    ("ising", "izing"),
+    ("our", "or"),
+    ("ours", "ors"),
+    ("yse", "yze"),
+    ("tre", "ter"),
+)
+
+
+class Verdict(NamedTuple):
+    """How sure it is that two labels name one concept, and why."""
+
+    score: float
+    reason: str
+
+
+class Named(NamedTuple):
+    """A concept by what it is called and what it is."""
+
+    label: str
+    kind: Kind = Kind.NAME
+
+
+def judge(one: Named, other: Named) -> Verdict | None:
+    """Whether two labels name one concept, by rules alone; None when no rule says so."""
+    shortened = _as_numeronym(one.label, other.label)
+    if shortened or are_numbered_apart(one.label, other.label):
+        return shortened
+    same = _as_spelling(one, other)
+    if same or are_marked_apart(one.label, other.label):
+        return same
+    return (
+        _as_known(one.label, other.label)
+        or _as_bare(one, other)
+        or _as_plural(one, other)
+        or _as_initials(one.label, other.label)
+        or _as_middle_name(one.label, other.label)
+    )
+
+
+def variants(label: str) -> set[ConceptName]:
+    """Names under which the concept of this label might be known already; not its own."""
+    found: set[str] = set()
+    for text in {label, *_without_trimmings(label)}:
+        parts = parts_of(text)
+        for spelled in {parts, *_numbered(parts)}:
+            found |= {mark.join(spelled) for mark in (" ", "-", "_", "")}
+        found |= {name_of(text), name_of(_transcribed(text)), "the " + name_of(text)}
+        found |= {name_of(form) for form in _numbers_of_last(text)}
+        found |= {*_synonyms(name_of(text)), " ".join(map(_american, parts))}
+    found |= {*_initials(label), *_without_middle_initial(label), *_numeronyms(label)}
+    found |= {name_of(text) for text in (*_respelled(label), *_as_companies(label))}
+    return {ConceptName(name) for name in found if name} - {name_of(label)}
+
+
+@lru_cache(maxsize=4096)
+def parts_of(label: str) -> tuple[str, ...]:
+    """The words of a label as they sound: camelCase, hyphens and initials make no difference."""
+    told = _APOSTROPHE.sub("", _CAMEL.sub(" ", label.translate(_PLAIN)))
+    parts = [fold(part) for part in _PART.findall(told.replace("&", " and "))]
+    if len(parts) > 1:
+        parts[0] = _SHORTENED.get(parts[0], parts[0])
+    return tuple(_initials_joined(parts))
+
+
+def _initials_joined(parts: list[str]) -> Iterator[str]:
+    """`j r r tolkien` as `jrr tolkien`."""
+    run = ""
+    for part in parts:
+        if len(part) == 1 and part.isalpha():
+            run += part
+            continue
+        if run:
+            yield run
+            run = ""
+        yield part
+    if run:
+        yield run
+
+
+def _as_spelling(one: Named, other: Named) -> Verdict | None:
+    """The same letters, or the same but for how a language writes them."""
+    mine, theirs = parts_of(one.label), parts_of(other.label)
+    if mine == theirs:
+        return Verdict(1.0, "another spelling")
+    if "".join(mine) == "".join(theirs):
+        marked = any(_IDENTIFIER.search(label) for label in (one.label, other.label))
+        return Verdict(0.97 if marked else 0.8, "the same letters, put together otherwise")
+    transcribed = parts_of(_transcribed(one.label)), parts_of(_transcribed(other.label))
+    if transcribed[0] in (theirs, transcribed[1]) or transcribed[1] == mine:
+        return Verdict(0.97, "another transcription")
+    if len(mine) == len(theirs) and all(map(_sound_alike, mine, theirs)):
+        return Verdict(0.97, "British and American spelling")
+    return None
+
+
+def _sound_alike(one: str, other: str) -> bool:
+    return one == other or _american(one) == _american(other)
+
+
+def _american(word: str) -> str:
+    for british, american in _BRITISH:
+        if word.endswith(british) and len(word) > len(british) + 1:
+            return word.removesuffix(british) + american
+    return word
+
+
+def _transcribed(label: str) -> str:
+    return "".join(
+        _TRANSCRIBED.get(letter.lower(), letter) if not letter.isascii() else letter
+        for letter in label
+    )
+
+
+def _respelled(label: str) -> Iterator[str]:
+    """A label with other apostrophes, another "and", its initials with and without dots."""
+    for mark in ("'", "\u2019", ""):
+        yield _APOSTROPHE.sub(mark, label)
+    for joint in ("&", " & ", " and "):
+        yield _AND.sub(joint, label)
+    for end, between in (("", ""), (".", " "), (".", "")):
+        yield _SPELLED_INITIALS.sub(partial(_initials_written, end=end, between=between), label)
+
+
+def _initials_written(found: re.Match[str], *, end: str, between: str) -> str:
+    letters = [letter + end for letter in re.findall(r"[A-Z]", found[0])]
+    return between.join(letters) + (" " if found[0].endswith(" ") else "")
+
+
+def _as_companies(label: str) -> Iterator[str]:
+    lead, _, last = label.rpartition(" ")
+    if lead and fold(last).rstrip(".") in _COMPANY:
+        yield from (f"{lead.rstrip(',')} {form}" for form in _COMPANY)
+
+
+def _numeronyms(label: str) -> Iterator[str]:
+    word = fold(label)
+    if word.isalpha() and len(word) >= SHORTEST_COUNTED:
+        yield f"{word[0]}{len(word) - 2}{word[-1]}"
+
+
+def _as_known(one: str, other: str) -> Verdict | None:
+    mine, theirs = name_of(one), name_of(other)
+    if theirs in _synonyms(mine):
+        return Verdict(0.97, "known by both names")
+    return None
+
+
+def _synonyms(name: str) -> Iterator[str]:
+    for short, long in _KNOWN_AS.items():
+        if name == short:
+            yield long
+        elif name == long:
+            yield short
+        elif name.startswith(f"{short} "):
+            yield long + name.removeprefix(short)
+        elif name.startswith(f"{long} "):
+            yield short + name.removeprefix(long)
+
+
+def _as_bare(one: Named, other: Named) -> Verdict | None:
+    """The same but for an article, a title, the form of a company, or what stands in brackets."""
+    for long, short in ((one, other), (other, one)):
+        for text, certain, reason in _trimmed(long.label):
+            if parts_of(text) == parts_of(short.label):
+                alone = " " not in text.strip() and short.kind is Kind.TOPIC
+                return Verdict(0.96 if certain and not alone else 0.8, reason)
+    mine, theirs = ([*_without_trimmings(each.label)] for each in (one, other))
+    if {parts_of(text) for text in mine} & {parts_of(text) for text in theirs}:
+        return Verdict(0.8, "the same without what stands beside the name")
+    return None
+
+
+def _trimmed(label: str) -> Iterator[tuple[str, bool, str]]:
+    """What is left of a label, whether that is as good as the whole, and what is gone."""
+    words = label.split()
+    if len(words) > 1:
+        first, last = fold(words[0]).rstrip("."), fold(words[-1]).rstrip(".")
+        rest, lead = " ".join(words[1:]), " ".join(words[:-1]).rstrip(",")
+        if first == "the" and not _is_function_word(rest):
+            yield rest, len(words) > 2, "without its article"  # noqa: PLR2004
+        if first in _HONORIFICS:
+            yield rest, len(words) > 2, "without the form of address"  # noqa: PLR2004
+        if last in _COMPANY:
+            yield lead, True, "without the form of the company"
+    if _BRACKET.search(label):
+        yield _BRACKET.sub("", label), False, "without its brackets"
+    if _QUOTED.search(label):
+        yield _QUOTED.sub("", label), False, "without the nickname"
+
+
+def _without_trimmings(label: str) -> Iterator[str]:
+    for text, _, _ in _trimmed(label):
+        yield text
+
+
+def _is_function_word(text: str) -> bool:
+    return fold(text) in FUNCTION_WORDS
+
+
+def _as_plural(one: Named, other: Named) -> Verdict | None:
+    """One thing and several of it. Of a proper name that is another one: Adam, Adams."""
+    mine, theirs = parts_of(one.label), parts_of(other.label)
+    if mine[:-1] != theirs[:-1] or not mine or not theirs:
+        return None
+    if theirs[-1] in _plurals(mine[-1]) or mine[-1] in _plurals(theirs[-1]):
+        common = one.label.islower() + other.label.islower()
+        score = (None, 0.6, 0.96)[common]
+        return Verdict(score, "one and several of it") if score else None
+    return None
+
+
+def _plurals(word: str) -> Iterator[str]:
+    if len(word) < SHORTEST_PLURAL or not word.isalpha() or word.endswith("ss"):
+        return
+    yield word + "s"
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        yield word + "es"
+    if word.endswith("y"):
+        yield word[:-1] + "ies"
+
+
+def _singulars(word: str) -> Iterator[str]:
+    for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
+        if word.endswith(ending) and word in {*_plurals(word.removesuffix(ending) + instead)}:
+            yield word.removesuffix(ending) + instead
+
+
+def _numbers_of_last(text: str) -> Iterator[str]:
+    """A label with its last word in the other number."""
+    lead, _, last = text.rpartition(" ")
+    for form in (*_plurals(last), *_singulars(last)):
+        yield f"{lead} {form}".strip()
+
+
+def _numbered(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    if parts:
+        for form in (*_plurals(parts[-1]), *_singulars(parts[-1])):
+            yield (*parts[:-1], form)
+
+
+def _as_initials(one: str, other: str) -> Verdict | None:
+    """`CI` for Continuous Integration: right more often than not, and no more."""
+    for short, long in ((one, other), (other, one)):
+        letters = fold(short.replace(".", ""))
+        if _CAPITALS.fullmatch(short) and len(letters) > 1 and letters in {*_initials(long)}:
+            return Verdict(0.85, "its initials")
+    return None
+
+
+def _initials(label: str) -> Iterator[str]:
+    words = [fold(part) for part in _PART.findall(_BRACKET.sub("", label))]
+    told = [word for word in words if word not in FUNCTION_WORDS]
+    for spelled in (words, told):
+        if 1 < len(spelled) <= LONGEST_INITIALISM:
+            yield "".join(word[0] for word in spelled)
+
+
+def _as_middle_name(one: str, other: str) -> Verdict | None:
+    """`John F. Kennedy` for John Kennedy, unless that is somebody else."""
+    for long, short in ((one, other), (other, one)):
+        if name_of(short) in {*_without_middle_initial(long)}:
+            return Verdict(0.6, "without the middle initial")
+    return None
+
+
+def _without_middle_initial(label: str) -> Iterator[str]:
+    found = _MIDDLE_INITIAL.fullmatch(label)
+    if found:
+        yield name_of(f"{found[1]} {found[2]}")
+
+
+def _as_numeronym(one: str, other: str) -> Verdict | None:
+    """`k8s` for kubernetes: its first letter, how many follow, and its last one."""
+    for short, long in ((fold(one), fold(other)), (fold(other), fold(one))):
+        found = _NUMERONYM.fullmatch(short)
+        if found is None or not long.isalpha():
+            continue
+        if (long[0], len(long) - 2, long[-1]) == (found[1], int(found[2]), found[3]):
+            return Verdict(0.97, "its first and last letter, and how many stand between")
+    return None

@@ -1,0 +1,41 @@
+"""Memory ids: made by the writer, unique everywhere, short enough to read aloud."""
+
+from __future__ import annotations
+
+import secrets
+
+from bearinmind import errors
+from bearinmind.types import MemoryId
+
+#: Crockford's base 32: digits and letters without i, l, o and u, which are misread or misheard.
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+#: 12 characters are 60 random bits: among ten million memories the odds of any collision are 1 in
+#: 20,000, and the store refuses an id that it already holds.
+LENGTH = 12
+
+_MISREAD = str.maketrans("ilo", "110")
+
+
+def new_id() -> MemoryId:
+    """A fresh random id. Random rather than ordered by time, so that short prefixes tell apart."""
+    bits = secrets.randbits(5 * LENGTH)
+    return MemoryId("".join(ALPHABET[bits >> 5 * place & 31] for place in range(LENGTH)))
+
+
+def normalise(text: str) -> str:
+    """An id, or the beginning of one, as it is stored; forgives case, dashes and misread letters.
+
+    Raises:
+        InvalidId: the text cannot be the beginning of an id.
+    """
+    prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
+    if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
+        raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")
+    return prefix
+
+
+def derived(digest: bytes) -> MemoryId:
+    """The id that follows from a digest of at least eight bytes."""
+    number = int.from_bytes(digest[:8])
+    base = len(ALPHABET)
+    return MemoryId("".join(ALPHABET[number // base**n % base] for n in range(LENGTH)))

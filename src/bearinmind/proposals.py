@@ -1,0 +1,52 @@
+"""The nouns of curation: what might be changed, why, and what became of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from bearinmind.types import MemoryId
+
+#: The reason of a proposal that named a memory which was purged: nothing of what it said is left.
+REDACTED = "what it said is gone with a memory that was purged"
+
+
+class ProposalKind(StrEnum):
+    """What a proposal would do."""
+
+    STORE = "store"  #: keep a new memory, which may take the place of others
+    SUPERSEDE = "supersede"  #: let the first memory be served in place of the others
+    UPDATE = "update"  #: change the first memory as the draft says
+    LINK = "link"  #: link the first memory to the second
+    UNLINK = "unlink"  #: end a link
+    EXPIRE = "expire"  #: end the validity of the first memory
+    REVIEW = "review"  #: nothing by itself: somebody should look
+
+
+class ProposalState(StrEnum):
+    """What became of a proposal."""
+
+    OPEN = "open"
+    APPLIED = "applied"
+    DISMISSED = "dismissed"
+    UNDONE = "undone"  #: it was applied, and taken back
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A change that somebody is to decide on; once decided it is the record of what was done."""
+
+    id: str
+    kind: ProposalKind
+    origin: str  #: what found it: consolidation, contradiction, staleness, hygiene, learning
+    memories: tuple[MemoryId, ...]
+    reason: str  #: in one sentence, for whoever decides
+    evidence: dict[str, Any] = field(default_factory=dict)  #: figures behind the reason
+    change: dict[str, Any] = field(default_factory=dict)  #: a draft, or the fields to change
+    digest: str  #: equal for the same proposal: what was dismissed is not proposed again
+    created_at: datetime
+    state: ProposalState = ProposalState.OPEN
+    decided_at: datetime | None = None
+    undo: dict[str, Any] = field(default_factory=dict)  #: what taking it back needs

@@ -1,0 +1,93 @@
+"""The joints: what the verbs ask of a store, a leg and a model, and nothing more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bearinmind.protocols.accounts import Accounts, User
+from bearinmind.protocols.graph import (
+    Connections,
+    Extractor,
+    Graph,
+    GraphCounts,
+    GraphSearch,
+    ReadSoFar,
+)
+from bearinmind.protocols.inbox import Inbox
+from bearinmind.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
+from bearinmind.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
+from bearinmind.protocols.recall import Following, Fusion, Leg, Readable
+from bearinmind.protocols.search import (
+    DenseAnswer,
+    KnownSpace,
+    LexicalMatch,
+    LexicalSearch,
+    LexicalStatistics,
+    Meanings,
+    Nearby,
+    Spaces,
+    SpaceState,
+)
+from bearinmind.protocols.secrets import AuditEntry, Secrets, Vault
+from bearinmind.protocols.sharing import Shares, Sighting
+from bearinmind.protocols.store import Finding, Store, StoreFacts
+from bearinmind.protocols.syncing import Gone, Received, Settled, SubjectState, Syncing
+from bearinmind.protocols.work import Job, Work, WorkCount, WorkState
+
+if TYPE_CHECKING:  # numpy, which most commands need nothing of
+    from bearinmind.protocols.vectors import Vector, Vectors
+
+__all__ = [
+    "Accounts",
+    "AuditEntry",
+    "Connections",
+    "Current",
+    "DenseAnswer",
+    "Embedder",
+    "Extractor",
+    "Finding",
+    "Following",
+    "Fusion",
+    "Gone",
+    "Graph",
+    "GraphCounts",
+    "GraphSearch",
+    "History",
+    "Inbox",
+    "Job",
+    "KnownSpace",
+    "Leg",
+    "LexicalMatch",
+    "LexicalSearch",
+    "LexicalStatistics",
+    "Links",
+    "Meanings",
+    "Memories",
+    "Nearby",
+    "Page",
+    "Passage",
+    "ReadSoFar",
+    "Readable",
+    "Received",
+    "Reranker",
+    "Sealed",
+    "Secrets",
+    "Settled",
+    "Shares",
+    "Sighting",
+    "SpaceState",
+    "Spaces",
+    "Statistics",
+    "Store",
+    "StoreFacts",
+    "SubjectState",
+    "Syncing",
+    "Unavailable",
+    "User",
+    "Vault",
+    "Vector",
+    "Vectors",
+    "Work",
+    "WorkCount",
+    "WorkState",
+]

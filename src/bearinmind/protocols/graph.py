@@ -1,0 +1,202 @@
+"""What keeps the concept graph, and what reads concepts out of memories."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from bearinmind.concepts import (
+    Concept,
+    ConceptName,
+    Extraction,
+    Mention,
+    Mentioned,
+    Merge,
+    Relation,
+    Role,
+    Statement,
+)
+from bearinmind.protocols.work import Job
+from bearinmind.types import Filter, Memory, MemoryId, Scope
+
+
+class Extractor(Protocol):
+    """Reads concepts and relations out of memories. Opening it is cheap: a model loads when needed.
+
+    Raises `ExtractorFailure` when it cannot; `permanent` says that trying again is of no use.
+    """
+
+    @property
+    def key(self) -> str:
+        """Its identity with everything that changes what it finds; at most 64 characters."""
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+
+    @property
+    def batch(self) -> int:
+        """How many memories it takes at a time."""
+
+    def __call__(self, memories: Sequence[Memory]) -> Sequence[Extraction]:
+        """What each of these memories mentions and states, in their order."""
+
+    def close(self) -> None:
+        """Release the model or the connections."""
+
+
+class GraphCounts(NamedTuple):
+    """What a scope's graph holds."""
+
+    concepts: int
+    mentions: int
+    relations: int  #: that are believed now
+    merges: int  #: that hold
+    waiting: int  #: present versions that are not read yet
+
+
+class ReadSoFar(NamedTuple):
+    """How far the memories of a scope are read."""
+
+    has_concepts: bool
+    waiting: int  #: present versions that are to be read, among the jobs that were looked at
+
+
+class Connections(Protocol):
+    """Finds memories by the concepts that they mention.
+
+    Whatever a filter does not admit as a memory is not seen here either. Names are taken and given
+    after merges: an alias means its concept.
+    """
+
+    def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
+        """Those of these names that are concepts, by the name that was asked for."""
+
+    def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
+        """What these memories mention, as far as the filter admits them."""
+
+    def mentioning(
+        self,
+        filter: Filter,
+        names: Collection[ConceptName],
+        limit: int,
+        role: Role | None = None,
+    ) -> list[Mentioned]:
+        """The admitted memories that mention these concepts, at most so many each, newest first."""
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs of the queue.
+
+        Cheap, however large both are: a recall asks it every time. What was given up is not to be
+        read any more.
+        """
+
+
+class GraphSearch(Connections, Protocol):
+    """Reads the graph."""
+
+    def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
+        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+
+    def relations(
+        self,
+        filter: Filter,
+        names: Collection[ConceptName],
+        limit: int,
+    ) -> list[Relation]:
+        """Relations that begin or end at these concepts, believed at the filter's moment.
+
+        Believed means recorded and not retracted at `as_of`, or now. Whether one held at a moment
+        is for the caller to judge by its valid-from and valid-to. With evidence, at least one of
+        the memories must be admitted, and only those that are are named; an imported relation
+        without evidence is admitted by its scope. The heaviest first, at most `limit` in all.
+        """
+
+    def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
+        """Every mention by an admitted memory."""
+
+    def all_relations(self, filter: Filter) -> Iterator[Relation]:
+        """Every relation that is believed at the filter's moment."""
+
+    def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
+        """The merges that hold, oldest first; with `undone` those that were undone too."""
+
+    def graph_counts(self, scope: Scope) -> GraphCounts:
+        """What a scope's graph holds."""
+
+
+class Graph(GraphSearch, Protocol):
+    """Keeps the graph beside the memories.
+
+    A version of a memory that is neither deleted nor sensitive is to be read by the extractor in
+    use: keeping it queues an `extract` job whose target is the extractor's key, in the same
+    transaction. A version that says the same as the one before takes its mentions over.
+    """
+
+    def use_extractor(self, key: str, *, again: bool = False) -> int:
+        """Make sure that every version is read by this extractor; how many are to be read.
+
+        Those that another extractor read keep what it found until this one has read them; with
+        `again` so do those that this one read. With an empty key nothing more is read, and what
+        was found stays.
+        """
+
+    def extractor(self) -> str:
+        """The key of the extractor in use; empty when there is none."""
+
+    def finish_extraction(
+        self, jobs: Sequence[Job], found: Sequence[Extraction], at: datetime
+    ) -> None:
+        """Keep what was read and remove the jobs, in one transaction.
+
+        It replaces what was read in the same version before. A relation that is stated again
+        gains evidence; one that has lost all of its evidence is retracted at that moment.
+        Statements begin to be believed at the moment the version was written.
+        """
+
+    def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
+        """Those of these names that are concepts of which some memory is the subject."""
+
+    def add_mentions(
+        self,
+        scope: Scope,
+        found: Mapping[MemoryId, Sequence[Mention]],
+        *,
+        given: bool = False,
+    ) -> int:
+        """Add mentions to present versions of memories; how many were new.
+
+        For a name that became a concept after these memories were read; reading them anew ends
+        it, unless it was `given` by somebody.
+        """
+
+    def add_statements(
+        self,
+        scope: Scope,
+        statements: Sequence[tuple[Statement, Sequence[MemoryId]]],
+        at: datetime,
+        origin: str,
+    ) -> int:
+        """Keep relations from elsewhere with their evidence; how many were new."""
+
+    def retract(self, scope: Scope, number: int, at: datetime) -> bool:
+        """Stop believing a relation; False when there is none that is believed."""
+
+    def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
+        """Record at a moment that a relation held only until another one.
+
+        What was believed before stays readable as of then: the relation is retracted, and kept anew
+        with its end.
+        """
+
+    def merge(self, scope: Scope, merge: Merge) -> None:
+        """Take two concepts for one.
+
+        Raises:
+            NotFound: one of them is no concept.
+            Conflict: the alias is merged already, or the other way round.
+        """
+
+    def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
+        """Take them for two again; False when they are not merged."""

@@ -1,0 +1,189 @@
+"""What keeps memories, their versions and their links."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from bearinmind.types import Filter, Link, Memory, MemoryId, Outcome, Scope, UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A stretch of a list, after a given place in it."""
+
+    limit: int
+    after: tuple[datetime, MemoryId] | None = None
+    newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What a sensitive memory says from one version on, encrypted and bound to where it belongs."""
+
+    owner: UserId
+    id: MemoryId
+    version: int
+    key_id: str  #: which key opens it
+    nonce: bytes
+    ciphertext: bytes
+    fingerprint: bytes  #: the same for the same text of an owner; tells nothing without the key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """A memory as it travels between stores: every version, the present one last."""
+
+    versions: tuple[Memory, ...]
+    sealed: tuple[Sealed, ...] = ()  #: what its sensitive versions say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """What a scope holds."""
+
+    live: int
+    superseded: int
+    expired: int
+    deleted: int
+    earlier_versions: int
+    links: int
+    categories: Mapping[str, int]  #: of what is live
+    tags: Mapping[str, int]  #: the most used of what is live
+    oldest: datetime | None
+    newest: datetime | None
+    # Of others' memories; a store that counts what a scope holds leaves them out.
+    shared: int = 0  #: live ones that the scope's user can see
+    sharers: int = 0  #: how many users these belong to
+
+    @property
+    def held(self) -> int:
+        """How many memories the scope holds, in whatever state."""
+        return self.live + self.superseded + self.expired + self.deleted
+
+
+class MemoryReads(Protocol):
+    """Reads memories whose ids are known."""
+
+    def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
+        """The version of a memory that was the present one at a moment, deleted or not."""
+
+    def get_many(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> dict[MemoryId, Memory]:
+        """The same for many."""
+
+
+class Memories(MemoryReads, Protocol):
+    """Keeps memories and all their versions. Every write is one durable transaction."""
+
+    def put(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+    ) -> Outcome:
+        """Keep a new memory with its links, unless a live one has the same content.
+
+        Raises:
+            KeyRetired: it is sealed under a key that this store no longer takes.
+        """
+
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
+        """Keep many in one transaction; None where that id is stored already, in any state.
+
+        A memory that says the same as one of its siblings is kept all the same: where they come
+        from, both were.
+        """
+
+    def replace(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+        concealed: Sequence[Memory] = (),
+    ) -> None:
+        """Make `memory` the present version of its id, and keep these links with it.
+
+        The version before it must be the present one. `concealed` are earlier versions that become
+        sensitive: their text is overwritten, in the index too, and their vectors are removed.
+
+        Raises:
+            KeyRetired: something is sealed under a key that this store no longer takes.
+            VersionConflict: another version has become the present one meanwhile.
+            DuplicateContent: another live memory says the same, and the version before did not.
+        """
+
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
+        """Remove these memories, their versions and their links for good.
+
+        False when traces of the text may remain for a while: see `scrub`.
+        """
+
+    def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids that begin so, in order."""
+
+    def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
+        """Every version of a memory, oldest first."""
+
+    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+        """The oldest other memory with the same content that is neither deleted nor superseded.
+
+        Of a sensitive one nobody can say.
+        """
+
+    def browse(self, filter: Filter, page: Page) -> list[Memory]:
+        """The memories that a filter admits, by creation time and then id.
+
+        They are all of the filter's scope: own ones, or with a reader those that this one sees.
+        """
+
+    def count(self, filter: Filter) -> int:
+        """How many memories a filter admits."""
+
+    def statistics(self, scope: Scope, now: datetime) -> Statistics:
+        """Counts of what a scope holds."""
+
+
+class LinkReads(Protocol):
+    """Reads the links between memories."""
+
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present: most have none, and recall asks first."""
+
+    def links(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The links that begin or end at these memories, oldest first."""
+
+    def superseding(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The supersedes links above these memories, as far as their chains go.
+
+        A deleted memory supersedes nothing.
+        """
+
+
+class Links(LinkReads, Protocol):
+    """Keeps the links between memories."""
+
+    def add_link(self, scope: Scope, link: Link) -> None:
+        """Keep a link.
+
+        Raises:
+            DuplicateLink: the same link is there already.
+            SupersedeCycle: the target already supersedes the source, directly or not.
+        """
+
+    def remove_link(self, scope: Scope, link: Link) -> bool:
+        """Close a link at `link.removed_at`; False when there is none to close."""
+
+    def all_links(self, scope: Scope) -> Iterator[Link]:
+        """Every link ever made in a scope, removed ones too."""

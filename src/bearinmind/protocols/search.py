@@ -1,0 +1,147 @@
+"""What finds memories by their words and by their meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from bearinmind.protocols.models import Unavailable
+from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols.vectors import Vector
+
+
+class LexicalMatch(NamedTuple):
+    """A memory that holds terms of the query, with the `analysis.Entry` needed to rank it."""
+
+    id: MemoryId
+    content: str
+    terms: str
+    keywords: str
+    tags: str
+    category: str
+    function: str
+    length: int
+    load: Callable[[], Memory]  #: the memory itself, made only when it is needed
+
+
+class LexicalStatistics(NamedTuple):
+    """What the index knows about its terms."""
+
+    total: int  #: indexed versions of memories
+    average_length: float
+    frequency: Mapping[str, int]  #: term -> in how many of them it occurs
+
+
+class LexicalSearch(Protocol):
+    """Finds memories by the terms of `bearinmind.analysis`."""
+
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are among the scope's own memories, past versions counted."""
+
+    def lexical_matches(
+        self,
+        filter: Filter,
+        terms: Sequence[str],
+        *,
+        every: bool,
+        limit: int,
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+
+        Where any will do, a store may go by the rarest terms alone when those match at least as
+        many memories as are wanted.
+        """
+
+
+class SpaceState(StrEnum):
+    """What a vector space is for."""
+
+    ACTIVE = "active"  #: answers semantic recall; at most one
+    FILLING = "filling"  #: being embedded, to become the active one; at most one
+    RETIRED = "retired"  #: its vectors are kept until they are dropped
+
+
+class KnownSpace(NamedTuple):
+    """A vector space of a store, and how far it is filled."""
+
+    space: Space
+    state: SpaceState
+    embedded: int  #: versions of memories that have their vector
+    waiting: int  #: jobs to do, those that are being done included
+    dead: int  #: jobs that were given up
+
+
+class Nearby(NamedTuple):
+    """A memory and how alike its meaning is to the query's."""
+
+    id: MemoryId
+    cosine: float
+
+
+class DenseAnswer(NamedTuple):
+    """The nearest memories, and what the whole scope looks like from the query."""
+
+    nearest: list[Nearby]  #: best first; equal ones by id
+    searched: int  #: vectors that the filter admits; where an index is searched, about so many
+    mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
+    deviation: float  #: likewise, the standard deviation
+    population: int  #: how many vectors the scope has; where an index is searched, about so many
+    how: str = ""  #: the way that was taken, and why, as the trace says it
+
+
+class Meanings(Protocol):
+    """Finds memories by their meaning."""
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine.
+
+        Like the other legs' searches it admits superseded and expired memories: recall judges
+        those itself.
+        """
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+
+
+class Spaces(Meanings, Protocol):
+    """Keeps vectors, each in the space that it belongs to.
+
+    A version of a memory that is neither deleted nor sensitive belongs into the active space and
+    into the one that is being filled: keeping it queues an `embed` job for each, in the same
+    transaction. A version with the same embedded text as the one before takes its vector over.
+    """
+
+    def meaning_off(self) -> Unavailable | None:
+        """Why vectors can be neither kept nor searched here, and what to do; None when they can.
+
+        Until they can, jobs to embed wait.
+        """
+
+    def spaces(self) -> list[KnownSpace]:
+        """Every space, the active one first, then the one being filled."""
+
+    def use_space(self, space: Space) -> SpaceState:
+        """Make sure that memories are embedded into a space.
+
+        The first space of a store becomes the active one. Another one is filled, with a job for
+        every version that belongs there, and one that was being filled before is dropped. A
+        space that is active or being filled already stays what it is; when the active one is asked
+        for again while another is being filled, that other one is dropped.
+        """
+
+    def activate_filled(self) -> bool:
+        """Make the space being filled the active one if no job is left for it; retire the other."""
+
+    def drop_retired(self) -> int:
+        """Remove the vectors of retired spaces; how many there were."""
+
+    def index_spaces(self) -> int:
+        """Build the indexes that would make somebody's recalls faster; how many were built.
+
+        It may take long. Others read and write meanwhile.
+        """

@@ -1,0 +1,79 @@
+"""The durable queue of background work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from bearinmind.types import Memory, Space, UserId
+
+if TYPE_CHECKING:
+    from bearinmind.protocols.vectors import Vectors
+
+
+class Job(NamedTuple):
+    """A piece of background work on one version of a memory."""
+
+    number: int
+    kind: str  #: such as "embed"
+    target: str  #: for "embed" the key of the space, for "extract" that of the extractor
+    owner: UserId
+    memory: Memory  #: the version that the work is about
+    attempts: int  #: how often it was tried before
+
+
+class WorkState(StrEnum):
+    """Where a job stands."""
+
+    WAITING = "waiting"
+    RUNNING = "running"  #: claimed, and the claim still holds
+    DEAD = "dead"  #: given up after too many attempts
+
+
+class WorkCount(NamedTuple):
+    """How many jobs of a kind are in a state."""
+
+    kind: str
+    target: str
+    state: WorkState
+    jobs: int
+    last_error: str | None
+
+
+class Work(Protocol):
+    """The durable queue: what is in it survives any crash, and is done at least once.
+
+    Whole store, not one scope: a worker works for every user. Only it may be given this.
+    """
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due, or whose claim has run out, until a moment.
+
+        Those for the active space come before those for the one that is being filled.
+        A job whose memory was deleted for good meanwhile is gone, not claimed.
+        """
+
+    def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
+        """Keep the vectors and remove the jobs, in one transaction; how many were new.
+
+        A vector is kept once, whoever else did the same job meanwhile.
+        """
+
+    def give_back(
+        self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
+    ) -> None:
+        """Put claimed jobs back for another attempt at a later time, or give them up.
+
+        Without an error they were not tried, and it counts as no attempt.
+        """
+
+    def revive(self, kind: str) -> int:
+        """Make the dead jobs of a kind wait again; how many there were."""
+
+    def work_counts(self, now: datetime) -> list[WorkCount]:
+        """What is in the queue."""
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""

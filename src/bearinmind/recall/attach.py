@@ -1,0 +1,108 @@
+"""What links add to a hit: the memories that resolved it, and one-line pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bearinmind.protocols import Readable
+from bearinmind.recall.supersession import heads
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
+
+MOST_ATTACHED = 3  # resolutions of one hit
+LINE_LENGTH = 80  # characters of a pointer
+
+_POINTING = frozenset({LinkKind.PART_OF, LinkKind.SEE_ALSO})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachments:
+    """What links add to one hit."""
+
+    attached: tuple[Memory, ...] = ()
+    pointers: tuple[Pointer, ...] = ()
+
+
+NONE = Attachments()
+
+
+def attachments(
+    store: Readable,
+    filter: Filter,
+    ids: Sequence[MemoryId],
+    budget_bytes: int | None,
+) -> dict[MemoryId, Attachments]:
+    """What the links of these hits add to them, as far as the budget allows."""
+    links = store.links(filter.scope, ids, filter.as_of) if ids else []
+    if not links:
+        return {}
+    others = _others(store, filter, links)
+    result: dict[MemoryId, Attachments] = {}
+    for id_ in ids:
+        attached: list[Memory] = []
+        for memory in _resolutions(id_, links, others):
+            size = len(memory.content.encode())
+            if memory.id in ids or (budget_bytes is not None and size > budget_bytes):
+                continue
+            budget_bytes = None if budget_bytes is None else budget_bytes - size
+            attached.append(memory)
+        result[id_] = Attachments(
+            attached=tuple(attached), pointers=tuple(_pointers(id_, links, others))
+        )
+    return result
+
+
+def _others(
+    store: Readable,
+    filter: Filter,
+    links: Sequence[Link],
+) -> Mapping[MemoryId, Memory]:
+    """The linked memories by the id that the link names: the newest of their chains."""
+    ids = [*dict.fromkeys(id_ for link in links for id_ in (link.source, link.target))]
+    served = heads(store.superseding(filter.scope, ids, filter.as_of))
+    wanted = [*dict.fromkeys(served.get(id_, id_) for id_ in ids)]
+    memories = store.get_many(filter.scope, wanted, filter.as_of)
+    return {
+        id_: memory
+        for id_ in ids
+        if (memory := memories.get(served.get(id_, id_))) and memory.deleted_at is None
+    }
+
+
+def _resolutions(
+    id_: MemoryId, links: Sequence[Link], others: Mapping[MemoryId, Memory]
+) -> list[Memory]:
+    """The newest resolutions of a memory."""
+    targets = [
+        link.target
+        for link in reversed(links)
+        if link.kind is LinkKind.RESOLVED_BY and link.source == id_ and link.target in others
+    ]
+    distinct = {others[target].id: others[target] for target in targets}
+    return [*distinct.values()][:MOST_ATTACHED]
+
+
+def _pointers(
+    id_: MemoryId, links: Sequence[Link], others: Mapping[MemoryId, Memory]
+) -> list[Pointer]:
+    """One line for each part-of and see-also link, whichever way it points."""
+    pointers = []
+    for link in links:
+        outgoing = link.source == id_
+        other = link.target if outgoing else link.source
+        if link.kind in _POINTING and id_ in (link.source, link.target) and other in others:
+            memory = others[other]
+            if memory.id == id_:  # it points to what it superseded, and so to itself
+                continue
+            pointers.append(
+                Pointer(
+                    id=memory.id, kind=link.kind, outgoing=outgoing, line=one_line(memory.content)
+                )
+            )
+    return pointers
+
+
+def one_line(content: str, length: int = LINE_LENGTH) -> str:
+    """The beginning of a text, on one line."""
+    text = " ".join(content.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "\u2026"

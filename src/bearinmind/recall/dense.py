@@ -1,0 +1,165 @@
+"""The dense leg: memories whose meaning is near the query's, and how far they stand out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import repeat
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from bearinmind.errors import MindError
+from bearinmind.protocols import Current, DenseAnswer, Meanings, Nearby, Unavailable
+from bearinmind.trace import LegReport
+from bearinmind.types import Candidate, MemoryId, Query, Ranking, Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector
+
+#: The leg looks this many times deeper than the pool: what another leg found is seldom among the
+#: nearest, and its meaning counts all the same (docs/adr/0015).
+DEPTH = 4
+#: A memory this many deviations above the mean of all is as good as certain.
+CERTAIN = 6.0
+#: The deviation of few memories tells little: it is mixed with a usual one, which counts as this
+#: many memories.
+_USUAL_DEVIATION = 0.04
+_USUAL_COUNT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class DenseLeg:
+    """Exact or approximate nearest neighbours by cosine, judged by how far they stand out.
+
+    A cosine means nothing by itself: one encoder's 0.8 is another's 0.3. What tells is how many
+    deviations a memory lies above the mean of all memories, as the query sees them.
+    """
+
+    search: Meanings = field(repr=False)
+    active: Callable[[], Current | Unavailable] = field(repr=False)
+    _known: dict[tuple[str, str], Vector | MindError] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+        return "dense"
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The nearest memories; none, with the reason, when there is no semantic recall.
+
+        Raises:
+            MindError: the query cannot be embedded.
+        """
+        began = perf_counter()
+        active = self.active()
+        if isinstance(active, Unavailable):
+            return _nothing(active, began)
+        if not query.text.strip():
+            return _nothing(Unavailable("the query is empty", expected=True), began)
+        space, vector = active.space, self._embedded(active, query.text)
+        embedded = perf_counter()
+        answer = self.search.nearest(query.filter, space, vector, DEPTH * query.pool)
+        report = LegReport(
+            leg=self.name,
+            found=len(answer.nearest),
+            milliseconds=(perf_counter() - began) * 1e3,
+            detail={
+                "model": space.model,
+                "space": space.key,
+                "searched": answer.searched,
+                "how": answer.how,
+                "mean": answer.mean,
+                "deviation": answer.deviation,
+                "embedding_ms": (embedded - began) * 1e3,
+            },
+            partial=_unembedded(active.waiting),
+            floor=answer.mean,
+        )
+        ranking = Ranking(
+            leg=self.name,
+            candidates=tuple(candidates(answer)),
+            floor=answer.mean,
+            judge=lambda ids: self._judged(query, space, vector, answer, ids),
+            among=answer.population,
+        )
+        return ranking, report
+
+    def repeated(self) -> DenseLeg:
+        """The same for recalls that are tried again and again: it embeds a text once."""
+        return replace(self, _known={})
+
+    def _judged(
+        self,
+        query: Query,
+        space: Space,
+        vector: Vector,
+        answer: DenseAnswer,
+        ids: Sequence[MemoryId],
+    ) -> dict[MemoryId, Candidate]:
+        """What these memories' nearness is worth, beside that of the nearest."""
+        cosines = self.search.cosines(query.filter, space, vector, ids)
+        others = [Nearby(id_, cosine) for id_, cosine in cosines.items()]
+        return {each.id: each for each in candidates(answer._replace(nearest=others))}
+
+    def _embedded(self, active: Current, text: str) -> Vector:
+        """The vector of a query."""
+        if self._known is None:
+            return active.embedder.embed_query(text)
+        asked = (active.space.key, text)
+        if asked not in self._known:
+            try:
+                self._known[asked] = active.embedder.embed_query(text)
+            except MindError as exc:
+                self._known[asked] = exc  # what takes ten seconds to fail does so once
+        known = self._known[asked]
+        if isinstance(known, MindError):
+            raise known
+        return known
+
+
+def candidates(answer: DenseAnswer) -> list[Candidate]:
+    """The nearest memories with what their nearness is worth, best first."""
+    count = answer.population
+    # Of few memories the best cannot stand out by many deviations of their own.
+    variance = count * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
+    scale = CERTAIN * (variance / (count + _USUAL_COUNT)) ** 0.5
+    ids = [near.id for near in answer.nearest]
+    cosines = [near.cosine for near in answer.nearest]
+    above = [(cosine - answer.mean) / scale for cosine in cosines]
+    evidence = [*map(max, repeat(0.0), above)]
+    confidence = [*map(min, repeat(1.0), evidence)]
+    return [*map(Candidate, ids, cosines, confidence, evidence)]
+
+
+def most_confidence(memories: int) -> float:
+    """The most confidence that a memory can have among so many of a scope.
+
+    One of few is never far from their mean: no value lies more than the root of n - 1 deviations
+    above the mean of n (Samuelson 1968).
+    """
+    if memories < 1:
+        return 0.0
+    deviations = math.sqrt((memories - 1) * (memories + _USUAL_COUNT) / memories)
+    return min(1.0, deviations / CERTAIN)
+
+
+def _unembedded(waiting: int) -> str | None:
+    """Which memories the leg cannot find yet."""
+    if not waiting:
+        return None
+    counted = "1 memory is" if waiting == 1 else f"{waiting:,} memories are"
+    return f"{counted} not embedded yet"
+
+
+def _nothing(off: Unavailable, began: float) -> tuple[Ranking, LegReport]:
+    report = LegReport(
+        leg="dense",
+        found=0,
+        milliseconds=(perf_counter() - began) * 1e3,
+        detail={"off": off.reason} if off.expected else {},
+        error=None if off.expected else off.reason,
+    )
+    return Ranking(leg="dense", candidates=()), report

@@ -1,0 +1,189 @@
+"""Structural lock-outs: what cannot reach an answer with these settings, whatever is asked.
+
+An earlier system weighted one leg at 0.35 in rank fusion: its best score, 0.35/61, lay below the
+worst of the others, 1/110, so the leg could never matter and nobody noticed. With a decay of seven
+days a perfect find of last week lost to the worst of today. Here the real fusion is probed, with
+made-up rankings that are as kind to what is probed as they can be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from bearinmind.protocols import Following, Fusion, Leg
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.dense import DenseLeg, most_confidence
+from bearinmind.recall.pipeline import Recall
+from bearinmind.types import Candidate, MemoryId, Ranking
+
+#: A memory that cannot be found after a year is not what anybody keeps memories for.
+YEAR = 365.0
+
+_PROBE = MemoryId("")  # equal scores break on the id: it comes first
+#: How the scores of others may fall off with their rank, the kindest first.
+_SHAPES: tuple[Callable[[int], float], ...] = (lambda rank: 0.5**rank, lambda rank: 1 / rank)
+
+
+def warnings(recall: Recall, limit: int, embedded: int) -> dict[str, str]:
+    """By leg or setting: what it locks out of every answer of `limit` memories.
+
+    `embedded` is how many memories the dense leg has to choose from.
+    """
+    fusion, legs, following = recall.fusion, recall.legs, recall.following
+    return {
+        **locked_out(fusion, legs, limit, following),
+        **adjusted_out(fusion, legs, limit, recall.adjustments, following),
+        **never_sure(recall.selection.least_confidence, legs, embedded),
+    }
+
+
+def locked_out(
+    fusion: Fusion, legs: Sequence[Leg], limit: int, following: Sequence[Following] = ()
+) -> dict[str, str]:
+    """By leg: why the surest memory that it alone finds cannot be among the first `limit`."""
+    silent = _silent(legs, following)
+    return {
+        each.leg: (
+            f"the {each.leg} leg is locked out: the best memory that it alone finds "
+            f"cannot reach the first {limit} beside the other legs ({fusion!r})"
+        )
+        for each in silent
+        if len(silent) > 1
+        and not any(_reaches(fusion, each, silent, limit, shape) for shape in _SHAPES)
+    }
+
+
+def adjusted_out(
+    fusion: Fusion,
+    legs: Sequence[Leg],
+    limit: int,
+    adjustments: Adjustments,
+    following: Sequence[Following] = (),
+) -> dict[str, str]:
+    """By setting: which memories it pushes out of every answer, however well they fit."""
+    least = _least_share(fusion, _silent(legs, following), limit)
+    return dict(
+        [
+            *_faded(adjustments, least, limit),
+            *_mistrusted(adjustments, least, limit),
+            *_unimportant(adjustments, least, limit),
+        ]
+    )
+
+
+def never_sure(floor: float, legs: Sequence[Leg], embedded: int) -> dict[str, str]:
+    """Whether the floor of confidence is above what the dense leg alone can ever have."""
+    most = most_confidence(embedded)
+    if not any(isinstance(leg, DenseLeg) for leg in legs) or not embedded or floor <= most:
+        return {}
+    return {
+        "least_confidence": (
+            f"least_confidence = {floor:g} locks out what the dense leg alone finds: among "
+            f"{embedded:,} embedded memories none can have more than {_rounded_up(most):g}, "
+            "unless a filter is given"
+        )
+    }
+
+
+def _faded(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
+    """Categories whose memories are lost with age."""
+    for category, tau in adjustments.decay_days.items():
+        name, days = f"decay_days.{category}", tau * math.log(1 / least)
+        if days < YEAR:
+            enough = math.ceil(YEAR / math.log(1 / least))
+            told = (
+                f"{name} = {tau:g} locks out by age: after {days:.0f} days the best possible "
+                f"memory of {category} ranks below the weakest of {limit} new ones; "
+                f"a decay of {enough} days or more keeps it for a year"
+            )
+            yield name, told
+
+
+def _mistrusted(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
+    """Trust classes whose memories are always lost."""
+    highest = max(1.0, *adjustments.trust.values(), 1.0)
+    for trust, factor in adjustments.trust.items():
+        if factor / highest < least:
+            name, enough = f"trust_factors.{trust}", _rounded_up(least * highest)
+            told = (
+                f"{name} = {factor:g} locks out: the best possible {trust} memory ranks below the "
+                f"weakest of {limit} others; {enough:g} or more lets it in"
+            )
+            yield name, told
+
+
+def _unimportant(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
+    """Memories without importance that are always lost."""
+    if 1 - adjustments.importance < least:
+        most = math.floor((1 - least) * 100) / 100
+        told = (
+            f"importance_weight = {adjustments.importance:g} locks out: the best possible memory "
+            f"of importance 0 ranks below the weakest of {limit} important ones; "
+            f"{most:g} or less lets it in"
+        )
+        yield "importance_weight", told
+
+
+def _rounded_up(number: float) -> float:
+    return math.ceil(number * 100) / 100
+
+
+def _silent(legs: Sequence[Leg], following: Sequence[Following]) -> list[Ranking]:
+    """What the legs answer when they find nothing."""
+    return [
+        *(Ranking(leg=leg.name, candidates=()) for leg in legs),
+        *(Ranking(leg=leg.name, candidates=(), follows=True) for leg in following),
+    ]
+
+
+def _reaches(
+    fusion: Fusion,
+    probed: Ranking,
+    silent: Sequence[Ranking],
+    limit: int,
+    shape: Callable[[int], float],
+) -> bool:
+    """Whether the one find of a leg is admitted when every other leg fills an answer."""
+    rankings = [
+        replace(
+            each,
+            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0),)
+            if each is probed
+            else _others(each.leg, limit, shape),
+        )
+        for each in silent
+    ]
+    return _PROBE in [fused.id for fused in fusion(rankings)[:limit]]
+
+
+def _least_share(fusion: Fusion, silent: Sequence[Ranking], limit: int) -> float:
+    """What must be left of the best possible score so that it reaches the first `limit`.
+
+    The best possible memory is the first of every leg, and beyond doubt. The others are each found
+    by one leg alone, and weak, but enough to fill the answer.
+    """
+    return min(_share(fusion, silent, limit, shape) for shape in _SHAPES)
+
+
+def _share(
+    fusion: Fusion, silent: Sequence[Ranking], limit: int, shape: Callable[[int], float]
+) -> float:
+    rankings = [
+        replace(
+            each,
+            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0), *_others(each.leg, limit, shape)),
+        )
+        for each in silent
+    ]
+    best, *others = fusion(rankings)
+    return others[limit - 1].score / best.score
+
+
+def _others(leg: str, limit: int, shape: Callable[[int], float]) -> tuple[Candidate, ...]:
+    """The finds of a leg that no other leg has, weaker with each rank."""
+    return tuple(
+        Candidate(MemoryId(f"{leg}-{rank:06}"), shape(rank), shape(rank), shape(rank))
+        for rank in range(1, limit + 1)
+    )

@@ -1,0 +1,282 @@
+"""The read path: parse, legs, fuse, hydrate, adjust, rerank, select, attach links. Never writes."""
+
+from __future__ import annotations
+
+import logging
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import NamedTuple
+
+from bearinmind.errors import MindError
+from bearinmind.protocols import Following, Fusion, Leg, Readable
+from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.attach import NONE, attachments
+from bearinmind.recall.parse import parse
+from bearinmind.recall.rerank import Rerank
+from bearinmind.recall.select import Selection, present
+from bearinmind.recall.standing import Reading, Standing
+from bearinmind.recall.supersession import heads
+from bearinmind.recall.support import support
+from bearinmind.trace import (
+    Answer,
+    BelowLimit,
+    Dropped,
+    Judged,
+    LegReport,
+    OnDemand,
+    RerankReport,
+    Trace,
+)
+from bearinmind.types import Fused, Hit, Memory, MemoryId, Query, Ranking, Step
+
+logger = logging.getLogger(__name__)
+
+_CONTENDERS = 3  # times as many as are asked for may usually still come first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """Finds the memories most relevant to a query, and says how."""
+
+    store: Readable
+    legs: tuple[Leg, ...]
+    fusion: Fusion
+    adjustments: Adjustments
+    selection: Selection
+    executor: Executor = field(repr=False)
+    rerank: Rerank | None = None
+    following: tuple[Following, ...] = ()  #: legs that go on from what the others found
+
+    def __call__(self, query: Query) -> Answer:
+        """The memories that matter, best first, with the trace of how they were found."""
+        query = parse(query)
+        watch = _Stopwatch()
+        answers = self._ask(query)
+        watch.lap("legs")
+        rankings = [ranking for ranking, _ in answers]
+        for leg in self.following:
+            answers.append(follow(leg, query, rankings, self.fusion.scores(rankings)))
+            rankings = [ranking for ranking, _ in answers]
+            watch.lap(leg.name)
+        fused = self.fusion(rankings)
+        watch.lap("fuse")
+        linked = self.store.has_links(query.filter.scope)
+        choice = self._choose(query, rankings, fused, linked=linked)
+        watch.lap("choose")
+        if choice.rerank:
+            watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
+        dropped, considered, limit = choice.dropped, choice.considered, query.limit
+        paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
+        among = max(ranking.among for ranking in rankings)
+        hits = self._hits(query, choice, paths, among, linked=linked)
+        watch.lap("links")
+        return Answer(
+            query=query,
+            hits=tuple(hits),
+            trace=Trace(
+                legs=tuple(report for _, report in answers),
+                fusion=repr(self.fusion),
+                adjustments=repr(self.adjustments),
+                selection=repr(self.selection),
+                fused=OnDemand(lambda: fused),
+                judged=tuple(choice.judged),
+                dropped=OnDemand(lambda: [*dropped, *_below(limit, fused[considered:])]),
+                milliseconds=watch.stages,
+                rerank=choice.rerank,
+                paths=paths,
+            ),
+        )
+
+    def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
+        """Every leg's answer; side by side when there is more than one."""
+        *others, own = self.legs  # this thread would only wait otherwise
+        asked = [self.executor.submit(run, leg, query) for leg in others]
+        answer = run(own, query)
+        return [*(each.result() for each in asked), answer]
+
+    def _choose(
+        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
+    ) -> _Choice:
+        """Adjust and select among those candidates that may still come first.
+
+        Nobody below them can, whatever is known about it; so it is not even read. Only when one of
+        them is dropped, which makes room, are the others considered too.
+        """
+        superseded = self._superseded(query, rankings) if linked and fused else {}
+        reading = Reading(self.store, query.filter, rankings)
+        if superseded or self.rerank:  # a chain, or a reranker, may carry anybody up
+            return self._choose_among(query, fused, superseded, reading)
+        depth = self._contenders(query, fused, reading)
+        choice = self._choose_among(query, fused[:depth], superseded, reading)
+        if depth == len(fused):
+            return choice
+        if any(not isinstance(dropped.reason, BelowLimit) for dropped in choice.dropped):
+            return self._choose_among(query, fused, superseded, reading)
+        return choice
+
+    def _contenders(self, query: Query, fused: Sequence[Fused], reading: Reading) -> int:
+        """How many of the best candidates can be among the first `limit` once adjusted.
+
+        The last of those will have at least the lowest score of any `limit` candidates; nobody
+        whose score stays below that, adjusted as favourably as can be, is one of them.
+        """
+        first = fused[: query.limit]
+        if len(first) == len(fused):
+            return len(fused)
+        next_ones = fused[query.limit : _CONTENDERS * query.limit]
+        memories = reading.get([x.id for x in first], likely=[x.id for x in next_ones])
+        lowest = min(
+            candidate.score * self._adjusted(query, memories.get(candidate.id))
+            for candidate in first
+        )
+        least = lowest / self.adjustments.most(query)
+        return bisect_right(fused, -least, lo=query.limit, key=lambda candidate: -candidate.score)
+
+    def _adjusted(self, query: Query, memory: Memory | None) -> float:
+        """The product of a memory's factors; nothing is left of one that is gone."""
+        if memory is None:
+            return 0.0
+        return math.prod(self.adjustments(query, memory, query.filter.now).values())
+
+    def _superseded(self, query: Query, rankings: Sequence[Ranking]) -> Mapping[MemoryId, MemoryId]:
+        """The newest memory of the chain of each superseded candidate."""
+        ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
+        return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
+
+    def _choose_among(
+        self,
+        query: Query,
+        fused: Sequence[Fused],
+        superseded: Mapping[MemoryId, MemoryId],
+        reading: Reading,
+    ) -> _Choice:
+        standing = Standing(query.filter, fused, superseded, reading)
+        judged, report = self._judge(query, standing), None
+        if self.rerank:
+            judged, report = self.rerank(query, judged, standing.memories)
+        chosen, dropped = self.selection(query, judged, standing.memories)
+        every = [*standing.dropped, *dropped]
+        return _Choice(judged, chosen, every, len(fused), standing, report)
+
+    def _judge(self, query: Query, standing: Standing) -> list[Judged]:
+        """The candidates that may be served, adjusted, best first."""
+        adjust, memories, now = self.adjustments, standing.memories, query.filter.now
+        judged = []
+        for id_, fused, placings in standing.kept:
+            factors = adjust(query, memories[id_], now)
+            score = fused * math.prod(factors.values())
+            judged.append(Judged(id_, score, fused, placings, factors))
+        judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
+        return judged
+
+    def _hits(
+        self,
+        query: Query,
+        choice: _Choice,
+        paths: Mapping[MemoryId, tuple[Step, ...]],
+        among: int,
+        *,
+        linked: bool,
+    ) -> list[Hit]:
+        memories, replaced = choice.standing.memories, choice.standing.replaced
+        chosen = present(choice.chosen, memories, query.sort_by)
+        left = query.budget_bytes
+        if left is not None:
+            left -= sum(len(memories[candidate.id].content.encode()) for candidate in chosen)
+        ids = [candidate.id for candidate in chosen]
+        extra = attachments(self.store, query.filter, ids, left) if linked else {}
+        hits = []
+        for rank, candidate in enumerate(chosen, start=1):
+            added = extra.get(candidate.id, NONE)
+            served_for = replaced.get(candidate.id, ())
+            hits.append(
+                Hit(
+                    memory=memories[candidate.id],
+                    rank=rank,
+                    score=candidate.score,
+                    placings=candidate.placings,
+                    factors=candidate.factors,
+                    reranked=candidate.reranked,
+                    replaces=served_for,
+                    attached=added.attached,
+                    pointers=added.pointers,
+                    path=self._path(candidate, served_for, paths),
+                    support=support(candidate.placings, among),
+                )
+            )
+        return hits
+
+    def _path(
+        self,
+        candidate: Judged,
+        served_for: Sequence[MemoryId],
+        paths: Mapping[MemoryId, tuple[Step, ...]],
+    ) -> tuple[Step, ...]:
+        """How a following leg came to a memory, or to the one that it is served in place of."""
+        if not any(leg.name in candidate.placings for leg in self.following):
+            return ()
+        return next((paths[id_] for id_ in (candidate.id, *served_for) if id_ in paths), ())
+
+
+class _Choice(NamedTuple):
+    """What was chosen among the candidates, and why not the others."""
+
+    judged: list[Judged]
+    chosen: list[Judged]
+    dropped: list[Dropped]
+    considered: int  #: so many of the best candidates; the others are below the limit
+    standing: Standing
+    rerank: RerankReport | None = None
+
+
+def _below(limit: int, others: Sequence[Fused]) -> list[Dropped]:
+    """Candidates that nobody had to consider."""
+    reason = BelowLimit(limit=limit)
+    return [Dropped(candidate.id, reason) for candidate in others]
+
+
+def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
+    """A leg's answer, or an empty one that says why: a failing leg costs its leg, no more."""
+    return _attempt(leg.name, lambda: leg(query))
+
+
+def follow(
+    leg: Following, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
+) -> tuple[Ranking, LegReport]:
+    """The same for a leg that goes on from what the others found."""
+    return _attempt(leg.name, lambda: leg(query, rankings, scores))
+
+
+def _attempt(name: str, ask: Callable[[], tuple[Ranking, LegReport]]) -> tuple[Ranking, LegReport]:
+    began = perf_counter()
+    try:
+        return ask()
+    except Exception as exc:
+        known = isinstance(exc, MindError)
+        logger.warning("leg failed", exc_info=not known, extra={"action": "leg", "leg": name})
+        error = f"{exc.code}: {exc.message}" if isinstance(exc, MindError) else type(exc).__name__
+        elapsed = (perf_counter() - began) * 1e3
+        report = LegReport(leg=name, found=0, milliseconds=elapsed, error=error)
+        return Ranking(leg=name, candidates=()), report
+
+
+class _Stopwatch:
+    """Milliseconds by stage."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = perf_counter()
+        self.stages[stage] = (now - self._last) * 1e3
+        self._last = now
+
+    def carve(self, stage: str, milliseconds: float, *, out_of: str) -> None:
+        """Show a part of a stage as one of its own."""
+        self.stages[out_of] -= milliseconds
+        self.stages[stage] = milliseconds

@@ -1,0 +1,192 @@
+"""What becomes of states that are received together, whatever keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from bearinmind.changes import (
+    ConflictState,
+    LinkState,
+    Refused,
+    ShareState,
+    Stale,
+    Subject,
+    SubjectKind,
+    Taken,
+    Verdict,
+    conflict_subject,
+    is_same_version,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
+from bearinmind.errors import InvalidChange, MindError
+from bearinmind.protocols import Gone, History, Received
+from bearinmind.types import UserId
+
+Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged memory its digests
+
+
+class _Receipt(NamedTuple):
+    """What became of one received state."""
+
+    subject: Subject
+    is_stale: bool = False
+    error: MindError | None = None
+
+
+class Receipts:
+    """Says which of the received states are taken, and what is to be numbered for it.
+
+    Whether a thing changed meanwhile goes by the numbers from before all of them: what one of them
+    brings about, such as a purge that ends links, does not make the others stale.
+    """
+
+    def __init__(self, numbers: Mapping[Subject, int]) -> None:
+        self._before = numbers
+        self._receipts: list[_Receipt] = []
+        self._pending: dict[Subject, bool] = {}  # of what was taken: whether it has a new number
+        self._noted: dict[Subject, tuple[str, ...] | None] = {}  # None: settled
+
+    def is_stale(self, received: Received) -> bool:
+        """Whether a thing has another number than whoever sent its state knew."""
+        if self._pending.get(received.subject):
+            return True  # it was taken a moment ago, and nobody knows its new number yet
+        before = self._before.get(received.subject, 0)
+        return received.expected != (0 if received.subject in self._pending else before)
+
+    def stale(self, received: Received) -> None:
+        """It is not taken: its thing has another number."""
+        self._receipts.append(_Receipt(received.subject, is_stale=True))
+
+    def refuse(self, received: Received, error: MindError) -> None:
+        """It is not taken, and will not be as it is."""
+        self._receipts.append(_Receipt(received.subject, error=error))
+
+    def take(
+        self, received: Received, gone: Sequence[str] = (), besides: Sequence[Subject] = ()
+    ) -> None:
+        """It is taken; `besides` changed with it, as links do that a purged memory had."""
+        self._receipts.append(_Receipt(received.subject))
+        self._pending[received.subject] = not received.settled
+        self._note(received.subject, None if received.settled else tuple(gone))
+        for subject in besides:
+            self._note(subject, ())
+
+    def _note(self, subject: Subject, gone: tuple[str, ...] | None) -> None:
+        self._noted.pop(subject, None)  # its place is that of its last change
+        self._noted[subject] = gone
+
+    @property
+    def noted(self) -> Noted:
+        """What is to get the next numbers."""
+        return {subject: gone for subject, gone in self._noted.items() if gone is not None}
+
+    @property
+    def settled(self) -> list[Subject]:
+        """What is to have no number any more."""
+        return [subject for subject, gone in self._noted.items() if gone is None]
+
+    def verdicts(self, given: Mapping[Subject, int]) -> list[Verdict]:
+        """A verdict for each, once the next numbers were given."""
+        after = {**self._before, **dict.fromkeys(self.settled, 0), **given}
+        return [_verdict(receipt, after.get(receipt.subject, 0)) for receipt in self._receipts]
+
+
+def _verdict(receipt: _Receipt, number: int) -> Verdict:
+    if receipt.error is not None:
+        return Refused(receipt.error)
+    return Stale(number) if receipt.is_stale else Taken(number)
+
+
+def versions_kept(present: History, received: History) -> int:
+    """How many versions stay as they are when a history takes the place of another.
+
+    Those that both begin with, the last of them only if it ends at the same moment in both.
+    """
+    common = _common(present, received)
+    if common == len(present.versions):
+        return common
+    after = received.versions[common : common + 1]
+    ends_alike = bool(after) and after[0].updated_at == present.versions[common].updated_at
+    return common if ends_alike else max(common - 1, 0)
+
+
+def last_kept(history: History, kept: int) -> int:
+    """The number of the last version of those that stay; 0 when none does."""
+    return history.versions[kept - 1].version if kept else 0
+
+
+def _common(present: History, received: History) -> int:
+    """How many versions both begin with, their sealed records included."""
+    sealed, arrived = ({x.version: x for x in each.sealed} for each in (present, received))
+    count = 0
+    for old, new in zip(present.versions, received.versions, strict=False):
+        if old.version != new.version or not is_same_version(old, new):
+            break
+        if sealed.get(old.version) != arrived.get(new.version):
+            break
+        count += 1
+    return count
+
+
+def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
+    """Why a state cannot be that of its subject, if it cannot."""
+    kind, state = received.subject.kind, received.state
+    if not received.subject.is_sound:
+        flaw: str | None = "cannot have that name"
+    elif kind is SubjectKind.MEMORY and isinstance(state, History):
+        flaw = _flaw_of_history(owner, received.subject, state)
+    elif kind is SubjectKind.MEMORY and isinstance(state, Gone):
+        flaw = None
+    elif kind is SubjectKind.LINK and isinstance(state, LinkState):
+        flaw = _flaw_of_links(received.subject, state)
+    elif kind is SubjectKind.SHARE and isinstance(state, ShareState):
+        flaw = _flaw_of_share(owner, received.subject, state)
+    elif kind is SubjectKind.CONFLICT and isinstance(state, ConflictState):
+        flaw = _flaw_of_conflict(received.subject, state)
+    else:
+        flaw = f"is given a {type(state).__name__}"
+    return InvalidChange(f"the {kind} {received.subject.name} {flaw}") if flaw else None
+
+
+def _flaw_of_history(owner: UserId, subject: Subject, state: History) -> str | None:
+    numbers = [memory.version for memory in state.versions]
+    if not numbers or numbers[0] < 1 or numbers != sorted({*numbers}):
+        return f"has versions numbered {numbers[:20]}, which do not rise from 1 or more"
+    ids = {x.id for x in state.versions} | {x.id for x in state.sealed}
+    if {*map(memory_subject, ids)} != {subject}:
+        return "is given versions of another memory"
+    sealed = [record.version for record in state.sealed]
+    if len({*sealed}) < len(sealed) or not {*sealed} <= {*numbers}:
+        return f"has sealed records for its versions {sealed[:20]}, and not each has one of these"
+    if any(record.owner != owner for record in state.sealed):
+        return f"is sealed for somebody else than {owner!r}"
+    return None
+
+
+def _flaw_of_links(subject: Subject, state: LinkState) -> str | None:
+    if any(link_subject(x.source, x.kind, x.target) != subject for x in state.links):
+        return "is given links between other memories"
+    if len({link.removed_at for link in state.links}) < len(state.links):
+        return "is there twice at the same time"
+    source, _, target = subject.parts
+    return "links a memory to itself" if source == target else None
+
+
+def _flaw_of_share(owner: UserId, subject: Subject, state: ShareState) -> str | None:
+    share = state.share
+    if share is None:
+        return None
+    if share_subject(share.reader, share.memory, share.tag) != subject:
+        return "is given another share"
+    if share.reader == owner:
+        return f"shares with {owner!r}, whose memories these are"
+    return "is given a share that has ended" if share.ended_at else None
+
+
+def _flaw_of_conflict(subject: Subject, state: ConflictState) -> str | None:
+    if state.conflict is None:
+        return "is not said to be one"
+    return None if conflict_subject(state.conflict) == subject else "is given another conflict"

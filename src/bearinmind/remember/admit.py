@@ -1,0 +1,214 @@
+"""Admission: a draft becomes canonical, or is rejected with what, which limit and what to do."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bearinmind import errors
+from bearinmind.types import Draft, Provenance, UserId
+
+#: The base set of the specification; more can be configured.
+BASE_CATEGORIES = ("facts", "preferences", "projects", "people", "decisions")
+
+CONTENT_LIMIT = 1_400  # characters: five memories fit an injection of 8,000 bytes
+TAG_LIMIT = 64  # characters
+TAGS_LIMIT = 32
+KEYWORD_LIMIT = 64  # characters
+KEYWORDS_LIMIT = 64
+PROVENANCE_LIMIT = 300  # characters: a long path or address
+USER_LIMIT = 64  # characters
+EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # a day's room for time zones at either end
+LATEST = datetime(9999, 12, 30, tzinfo=UTC)
+CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
+
+_IRREGULAR = {"person": "people", "persons": "people"}
+# Every control character but tab and line ends, and halves of characters that lost the other half.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+# Names that can be told apart and put into a path: none looks like another, none is "..".
+_USER = re.compile(f"(?=.*[A-Za-z0-9])[A-Za-z0-9._@-]{{1,{USER_LIMIT}}}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What may be configured about admission."""
+
+    content_limit: int = CONTENT_LIMIT
+    categories: tuple[str, ...] = BASE_CATEGORIES
+
+
+def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
+    """The canonical form of a draft.
+
+    Raises:
+        InvalidInput: one of its kinds, for the first thing that is wrong.
+    """
+    created_at = check_time(draft.created_at, "created_at")
+    if created_at is not None and created_at > now + CLOCK_SKEW:
+        raise errors.InvalidTime(f"created_at {created_at.isoformat()} lies in the future")
+    valid_from = check_time(draft.valid_from, "valid_from")
+    valid_to = check_time(draft.valid_to, "valid_to")
+    if valid_from is not None and valid_to is not None and valid_from >= valid_to:
+        raise errors.InvalidTime(
+            f"valid_to {valid_to.isoformat()} is not after valid_from {valid_from.isoformat()}"
+        )
+    return Draft(
+        content=check_content(draft.content, rules.content_limit),
+        category=check_category(draft.category, rules.categories),
+        tags=check_tags(draft.tags),
+        keywords=check_keywords(draft.keywords),
+        importance=check_importance(draft.importance),
+        sensitive=draft.sensitive,
+        created_at=created_at,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        provenance=check_provenance(draft.provenance),
+    )
+
+
+def check_text(text: str, what: str) -> str:
+    """Text in Unicode's composed form, with one kind of line end and no surrounding space."""
+    forbidden = _FORBIDDEN.search(text)
+    if forbidden:
+        kind = "lone surrogate" if forbidden.group() >= "\ud800" else "control character"
+        raise errors.InvalidText(
+            f"{what} has the {kind} U+{ord(forbidden.group()):04X} at position {forbidden.start()}"
+        )
+    return unicodedata.normalize("NFC", text.replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def check_content(content: str, limit: int) -> str:
+    """The content of a memory: some text, not too much."""
+    text = check_text(content, "the content")
+    if not text:
+        raise errors.EmptyContent
+    if len(text) > limit:
+        raise errors.ContentTooLong(
+            f"the content has {len(text):,} characters; a memory has at most {limit:,}"
+        )
+    return text
+
+
+def check_category(category: str, categories: Iterable[str]) -> str:
+    """The configured category that is meant; singular, plural and case are the same."""
+    known = {_category_key(name): name for name in categories}
+    found = known.get(_category_key(category))
+    if found is None:
+        raise errors.UnknownCategory(
+            f"{category!r} is not a category",
+            hint=f"Use one of {', '.join(known.values())}, or add it to the `categories` setting.",
+        )
+    return found
+
+
+def _category_key(category: str) -> str:
+    key = "-".join(category.casefold().split())
+    key = _IRREGULAR.get(key, key)
+    if key.endswith("ies"):
+        return key[:-3] + "y"
+    return key.removesuffix("s")
+
+
+def check_tags(tags: Iterable[str]) -> tuple[str, ...]:
+    """Lower-case tags without spaces, each once, in the order given."""
+    seen = dict.fromkeys(check_tag(tag) for tag in tags)
+    if len(seen) > TAGS_LIMIT:
+        raise errors.InvalidTag(
+            f"{len(seen)} tags were given; a memory has at most {TAGS_LIMIT}",
+            hint="Keep the tags that you would filter by; put other words into keywords.",
+        )
+    return tuple(seen)
+
+
+def check_tag(tag: str) -> str:
+    """One tag in canonical form."""
+    text = "-".join(check_text(tag, "a tag").casefold().split())
+    if not text or "," in text:
+        raise errors.InvalidTag(
+            f"{tag!r} is not a tag", hint="A tag is a word without commas, such as `billing`."
+        )
+    if len(text) > TAG_LIMIT:
+        raise errors.InvalidTag(
+            f"the tag {text[:20]!r}... has {len(text):,} characters; a tag has at most {TAG_LIMIT}",
+            hint="Shorten the tag; what needs more words belongs into the content.",
+        )
+    return text
+
+
+def check_keywords(keywords: Iterable[str]) -> tuple[str, ...]:
+    """Other words under which a memory should be found, each once."""
+    seen = dict.fromkeys(" ".join(check_text(word, "a keyword").split()) for word in keywords)
+    seen.pop("", None)
+    if len(seen) > KEYWORDS_LIMIT:
+        raise errors.InvalidKeyword(
+            f"{len(seen)} keywords were given; a memory has at most {KEYWORDS_LIMIT}",
+            hint="Keep the words that a question would use and the content does not.",
+        )
+    for word in seen:
+        if len(word) > KEYWORD_LIMIT:
+            raise errors.InvalidKeyword(
+                f"the keyword {word[:20]!r}... has {len(word):,} characters; "
+                f"a keyword has at most {KEYWORD_LIMIT}",
+                hint="Give words or short phrases, separated by commas.",
+            )
+    return tuple(seen)
+
+
+def check_importance(importance: float) -> float:
+    """A number from 0 to 1."""
+    if isinstance(importance, bool) or not isinstance(importance, int | float):
+        raise errors.InvalidImportance(f"{importance!r} is not a number")
+    if not math.isfinite(importance) or not 0 <= importance <= 1:
+        raise errors.InvalidImportance(f"importance {importance!r} is not between 0 and 1")
+    return float(importance)
+
+
+def check_time(time: datetime | None, what: str) -> datetime | None:
+    """A moment in UTC, if one is given."""
+    return None if time is None else check_moment(time, what)
+
+
+def check_moment(time: datetime, what: str) -> datetime:
+    """A moment in UTC; without a zone it is taken to be in UTC already."""
+    aware = time if time.tzinfo else time.replace(tzinfo=UTC)
+    try:
+        moment = aware.astimezone(UTC)
+    except OverflowError:
+        moment = None
+    if moment is None or not EARLIEST <= moment <= LATEST:
+        raise errors.InvalidTime(f"{what} {time.isoformat()} is outside the years 1 to 9999")
+    return moment
+
+
+def check_provenance(provenance: Provenance) -> Provenance:
+    """Provenance with blanks left out."""
+    return Provenance(
+        agent=check_origin(provenance.agent, "agent"),
+        session=check_origin(provenance.session, "session"),
+        project=check_origin(provenance.project, "project"),
+        source=check_origin(provenance.source, "source"),
+        trust=provenance.trust,
+    )
+
+
+def check_origin(value: str | None, what: str) -> str | None:
+    """One field of provenance; None when it is blank."""
+    text = check_text(value, what) if value is not None else ""
+    if len(text) > PROVENANCE_LIMIT:
+        raise errors.InvalidProvenance(
+            f"{what} has {len(text):,} characters; it may have {PROVENANCE_LIMIT}",
+            hint="Give a name, a path or an address, not the thing itself.",
+        )
+    return text or None
+
+
+def check_user(name: str) -> UserId:
+    """The name of a user; case counts."""
+    if not _USER.fullmatch(name):
+        shown = repr(name) if len(name) <= USER_LIMIT else f"{name[:20]!r}..."
+        raise errors.InvalidUser(f"{shown} cannot be the name of a user")
+    return UserId(name)

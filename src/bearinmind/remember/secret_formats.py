@@ -1,0 +1,224 @@
+"""Secrets that their own shape gives away, wherever they stand.
+
+Each rule has the texts that must occur for its pattern to be tried: looking for a few letters costs
+a hundredth of what a pattern does, and most memories hold none of them. The shapes are those that
+the services document for their own keys and tokens.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bearinmind.remember.secret_kinds import Kind, Spot
+from bearinmind.remember.secret_values import is_stand_in, looks_random
+
+_TAIL = r"[A-Za-z0-9_-]"
+_NAMED = r"(?<![\w:/@.-])[A-Za-z_][\w.-]*:"  # somebody, before their password
+_MARK = re.compile(r"[_.-]")
+_LONG_RUN = 12  # letters and digits: no word of an identifier is as long and holds a digit
+
+
+def _always(value: str) -> bool:
+    return bool(value)
+
+
+class _Rule(NamedTuple):
+    kind: Kind
+    signs: tuple[str, ...]  #: one of these must be in the text
+    pattern: re.Pattern[str]  #: its last group, if it has one, is the secret
+    agrees: Callable[[str], bool] = _always  #: what else must hold for the secret
+
+
+def _prefixed(kind: Kind, least: int, *prefixes: str, tail: str = _TAIL) -> _Rule:
+    """Tokens that begin with one of these and go on for at least so many characters."""
+    either = "|".join(re.escape(prefix) for prefix in prefixes)
+    pattern = re.compile(rf"(?<![A-Za-z0-9_])(?:{either}){tail}{{{least},}}")
+    return _Rule(kind, prefixes, pattern, _is_token)
+
+
+def _is_token(value: str) -> bool:
+    """Whether a run is random rather than words with marks between them."""
+    if not any(map(str.isdigit, value)) or value.endswith("EXAMPLE"):
+        return False
+    return _mixed(value) or any(len(run) >= _LONG_RUN for run in _MARK.split(value))
+
+
+def _mixed(value: str) -> bool:
+    """Whether a run has digits and letters of both cases, as random ones of this length do."""
+    return all(any(map(test, value)) for test in (str.isdigit, str.islower, str.isupper))
+
+
+def _is_basic(value: str) -> bool:
+    """Whether a text is a name and a password as basic authentication writes them."""
+    try:
+        decoded = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except binascii.Error:
+        return False
+    return b":" in decoded and decoded.isascii()
+
+
+def _is_password(value: str) -> bool:
+    return not is_stand_in(value)
+
+
+def _is_bearer(value: str) -> bool:
+    return looks_random(value, said_outright=False)
+
+
+_RULES: tuple[_Rule, ...] = (
+    _Rule(
+        Kind.PRIVATE_KEY,
+        ("PRIVATE KEY",),
+        re.compile(
+            r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+            r"[\s\S]{0,200}?[A-Za-z0-9+/]{24}[\s\S]*?(?:-----END [A-Z0-9 ]+-----|$)"
+        ),
+    ),
+    _Rule(
+        Kind.PRIVATE_KEY,
+        ("PuTTY-User-Key-File",),
+        re.compile(r"PuTTY-User-Key-File-\d:[\s\S]*Private-Lines:[\s\S]*"),
+    ),
+    _prefixed(Kind.PRIVATE_KEY, 50, "AGE-SECRET-KEY-1"),
+    _Rule(
+        Kind.AWS_KEY,
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        re.compile(r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+        lambda value: not value.endswith("EXAMPLE"),
+    ),
+    _Rule(
+        Kind.AWS_KEY,
+        ("aws", "AWS"),
+        re.compile(r"(?i:aws)[^\n]{0,60}?(?<![A-Za-z0-9/+=])([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+        lambda value: _mixed(value) and not value.endswith("EXAMPLEKEY"),
+    ),
+    _prefixed(Kind.GOOGLE_KEY, 30, "AIza"),
+    _prefixed(Kind.GOOGLE_KEY, 20, "GOCSPX-"),
+    _prefixed(Kind.GOOGLE_KEY, 20, "ya29."),
+    _Rule(
+        Kind.GOOGLE_KEY,
+        ("private_key_id",),
+        re.compile(r'"private_key_id"\s*:\s*"([0-9a-f]{40})"'),
+    ),
+    _Rule(
+        Kind.AZURE_KEY,
+        ("AccountKey=", "SharedAccessKey="),
+        re.compile(r"\b(?:AccountKey|SharedAccessKey)=([A-Za-z0-9+/]{40,}={0,2})"),
+    ),
+    _Rule(Kind.AZURE_KEY, ("sig=",), re.compile(r"[?&]sig=([A-Za-z0-9%+/=_-]{30,})")),
+    _Rule(Kind.AZURE_KEY, ("8Q~",), re.compile(r"(?<![\w~.-])[\w~.-]{3}8Q~[\w~.-]{31,37}")),
+    _prefixed(Kind.GITHUB_TOKEN, 30, "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _prefixed(
+        Kind.GITLAB_TOKEN,
+        18,
+        *("glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "glimt-"),
+    ),
+    _prefixed(Kind.SLACK_TOKEN, 16, "xoxb-", "xoxp-", "xoxa-", "xoxo-", "xoxr-", "xoxs-", "xoxe-"),
+    _prefixed(Kind.SLACK_TOKEN, 16, "xapp-", "xoxe.xoxp-"),
+    _Rule(
+        Kind.SLACK_TOKEN,
+        ("hooks.slack.com",),
+        re.compile(r"hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/_-]{20,}"),
+    ),
+    _prefixed(Kind.STRIPE_KEY, 16, "sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_"),
+    _prefixed(Kind.PACKAGE_TOKEN, 30, "npm_", "pypi-", "rubygems_"),
+    _prefixed(Kind.PACKAGE_TOKEN, 24, "dckr_pat_"),
+    _prefixed(Kind.MODEL_KEY, 20, "sk-ant-", "sk-proj-", "sk-svcacct-", "sk-or-v1-", "sk-admin-"),
+    _prefixed(Kind.MODEL_KEY, 32, "sk-", tail="[A-Za-z0-9]"),
+    _prefixed(Kind.MODEL_KEY, 28, "hf_", "gsk_", "r8_", "xai-", "pplx-", "nvapi-", "lsv2_pt_"),
+    _prefixed(Kind.MODEL_KEY, 40, "pa-"),
+    _Rule(
+        Kind.JSON_WEB_TOKEN,
+        ("eyJ",),
+        re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{10,})?"),
+    ),
+    _prefixed(
+        Kind.ACCESS_TOKEN,
+        20,
+        *("hvs.", "hvb.", "dop_v1_", "doo_v1_", "dapi", "shpat_", "shpss_", "shpca_", "shppa_"),
+        *("lin_api_", "ntn_", "figd_", "sbp_", "glsa_", "glc_", "NRAK-", "sntrys_", "HRKU-"),
+        *("ATATT3", "dp.pt.", "dp.st.", "pscale_tkn_", "tfp_", "sq0csp-", "sq0atp-"),
+        *("PMAK-", "tvly-", "secret_"),
+    ),
+    # Our own: `bearinmind.accounts.keys`.
+    _Rule(
+        Kind.ACCESS_TOKEN,
+        ("rcl_",),
+        re.compile(r"(?<![A-Za-z0-9])rcl_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
+    ),
+    _Rule(
+        Kind.ACCESS_TOKEN,
+        ("SG.",),
+        re.compile(r"\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"),
+    ),
+    _Rule(Kind.ACCESS_TOKEN, (":AA",), re.compile(r"\b\d{8,10}:AA[A-Za-z0-9_-]{33}")),
+    _Rule(Kind.ACCESS_TOKEN, (".atlasv1.",), re.compile(r"\b\w{14}\.atlasv1\.[\w-]{40,}")),
+    _Rule(
+        Kind.CONNECTION,
+        ("://",),
+        re.compile(r"\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s:/@\"'<>]*:([^\s/\"'<>]{2,}?)@[^\s@]"),
+        _is_password,
+    ),
+    # The same without a scheme. A port tells a host from an address for mail; without one the
+    # password must look like one.
+    _Rule(
+        Kind.CONNECTION,
+        ("@",),
+        re.compile(_NAMED + r"([^\s:/@\"'<>]{3,})@(?!sha\d)[A-Za-z0-9][\w.-]*:\d{2,5}\b"),
+        _is_password,
+    ),
+    _Rule(
+        Kind.CONNECTION,
+        ("@",),
+        re.compile(_NAMED + r"([^\s:/@\"'<>]{8,})@(?!sha\d)[A-Za-z0-9]"),
+        lambda value: looks_random(value, said_outright=True),
+    ),
+    _Rule(
+        Kind.AUTHORIZATION,
+        ("Bearer", "bearer", "BEARER"),
+        re.compile(r"\b(?i:bearer)\s+([A-Za-z0-9._~+/=-]{16,})"),
+        _is_bearer,
+    ),
+    _Rule(
+        Kind.AUTHORIZATION,
+        ("Basic", "basic", "BASIC"),
+        re.compile(r"\b(?i:basic)\s+([A-Za-z0-9+/]{8,}={0,2})"),
+        _is_basic,
+    ),
+    _Rule(
+        Kind.AUTHORIZATION,
+        ("uthorization", "UTHORIZATION"),
+        re.compile(
+            r"(?i:(?:proxy-)?authorization)[\"']?\s*[:=]\s*[\"']?[A-Za-z]+\s+([^\s\"']{8,})"
+        ),
+        lambda value: looks_random(value, said_outright=True) or _is_basic(value),
+    ),
+    _Rule(
+        Kind.CREDENTIALS,
+        ("-u", "--user"),
+        re.compile(r"(?<!\S)(?:-u|--user)[ =]?[\"']?[^\s:\"'/]+:([^\s\"']{3,})"),
+        lambda value: _is_password(value) and not value.isdigit(),
+    ),
+    _Rule(
+        Kind.PASSWORD,
+        ("sshpass", "mysql", "mariadb", "PGPASSWORD"),
+        re.compile(
+            r"(?:sshpass\s+-p\s*|(?:mysql|mariadb)(?:dump|admin)?\b[^\n|;]{0,120}?\s-p)[\"']?([^\s\"'-][^\s\"']{2,})"
+        ),
+        _is_password,
+    ),
+)
+
+
+def read(text: str) -> Iterator[Spot]:
+    """The secrets that show by their shape."""
+    for rule in _RULES:
+        if any(sign in text for sign in rule.signs):
+            for match in rule.pattern.finditer(text):
+                group = match.re.groups
+                if rule.agrees(match[group]):
+                    yield Spot(rule.kind, *match.span(group))

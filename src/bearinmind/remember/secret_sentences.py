@@ -1,0 +1,275 @@
+"""Secrets that a text tells: "the wifi password is ...", `PASSWORD=...`, "login: admin / ...".
+
+A word for a secret is found first; then what joins it to a value, and whether the value can be the
+secret or only goes on with the sentence. Words for passwords take almost any value. Words for keys
+and tokens are used for many harmless things, so theirs must look as if a machine had made it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bearinmind.remember.secret_kinds import Kind, Spot
+from bearinmind.remember.secret_values import (
+    is_phrase,
+    is_random_run,
+    looks_like_password,
+    looks_random,
+)
+
+_REACH = 48  # characters behind a word in which a random run counts as its value
+_LEAD = 24  # characters before a word that say what kind of key or code it is
+
+
+#: Gives the secret of a text behind the span of a word for it.
+_Reader = Callable[[str, int, int], Spot | None]
+
+
+class _Word(NamedTuple):
+    """A word for a secret."""
+
+    sign: str  #: letters that are looked for first, which is cheap
+    whole: re.Pattern[str]  #: the word, from these letters on
+    before: re.Pattern[str] | None  #: what must stand before them
+    read: _Reader
+
+
+class _Told(NamedTuple):
+    """A value, where it stands, and whether the text says outright that it is the secret."""
+
+    value: str
+    start: int
+    quoted: bool
+    ends: bool  #: whether the clause ends with it
+
+    def spot(self, kind: Kind) -> Spot:
+        return Spot(kind, self.start, self.start + len(self.value))
+
+
+# ---- what joins a word to its value ------------------------------------------------------------
+
+# Where it holds ("for the NAS"), and then how it is told ("is", "=").
+# Every stretch is bounded, so that no text takes long.
+_TOLD = re.compile(
+    r"""
+    ["'`\])]{0,3}
+    (?: \s{1,3} (?:for|to|of|on|at|in|from|behind|f\u00fcr|von|pour|para|del?) \s{1,3} (?=\S)
+        [^.:;=\n?!]{1,60}? (?: \.\w [^.:;=\n?!]{0,40}? ){0,3}
+      | \s{0,3} \( [^)\n]{1,40} \)
+      | \s{1,3} (?:here|there|today|again)
+    )?
+    \s{0,3}
+    (?: :=|=>|==?(?!=)|:(?!:)|->|\u2192|\uff1a
+      | \b (?: is|was|are|ist|lautet|est|es|\u00e8|\u00e9|\u00e4r
+             | (?:was\s)?(?:changed|set|reset)\sto|becomes|equals ) \b
+        (?: \s{1,3} (?:now|currently|still|just|simply|always|temporarily|set\sto|changed\sto
+                      |called|as\sfollows|the\sfollowing) \b )?
+        \s{0,3} :?
+      | [\u662f\u306f]
+    )
+    \s{0,3}
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_OPEN, _CLOSE = "\"'`\u201c\u2018\u00ab\u300c", "\"'`\u201d\u2019\u00bb\u300d"
+_QUOTED = re.compile(rf"[{_OPEN}]([^{_OPEN}{_CLOSE}\n]{{3,200}})[{_CLOSE}]")
+_BARE = re.compile(rf"[^\s,;<>(){_OPEN}{_CLOSE}]+")
+_GAP = re.compile(r"\s{1,3}")
+_LINE = re.compile(r"[^\n.;,]+")
+_ENDS = re.compile(
+    r"[\"'`)\]]{0,3}\s{0,3}(?:$|[\n.,;!?)(]|(?:and|but|for|on|und|et|y)\b|[-\u2013\u2014])"
+)
+
+
+def _told(text: str, position: int) -> _Told | None:
+    """The value that is told behind a word, if one is."""
+    joint = _TOLD.match(text, position)
+    return _value(text, joint.end()) if joint else None
+
+
+def _value(text: str, position: int) -> _Told | None:
+    quoted = _QUOTED.match(text, position)
+    if quoted:
+        return _Told(quoted[1], quoted.start(1), quoted=True, ends=True)
+    bare = _BARE.match(text, position)
+    if bare is None or text.startswith("(", bare.end()):  # a call is no value
+        return None
+    value = bare[0].rstrip(".:!?")
+    end = position + len(value)
+    return _Told(value, position, quoted=False, ends=bool(_ENDS.match(text, end)))
+
+
+# ---- what each word is followed by -------------------------------------------------------------
+
+_NAMED = re.compile(
+    r"\b(?:login|user(?:name)?|account)\b[\"'`]?\s{0,3}(?:is|[:=])?\s{0,3}[\"'`]?\S{1,64}[\"'`]?"
+    r"\s{0,3}(?:,|and|with|/)?\s{0,3}(?:the\s{1,3})?$",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"[\dA-Za-z]{4,}(?:-[\dA-Za-z]{3,})+|\d{6,}")
+_PIN = re.compile(r"[\"'`]?(\d{4,8})(?![\d.,:/-]*\d)")
+_OWN = re.compile(r"\b(?:card|sim|bank|debit|credit|visa|phone|my|his|her|their)\W+(?:\w+\W+)?$")
+_RUN = re.compile(r"[A-Za-z0-9+/_=~.-]{20,}")
+_PAIR = re.compile(
+    r"[\"'`)]{0,3}(?:\s{1,3}(?:for|to|of|on)\s{1,3}[^.:;=\n?!]{1,40}?)?"
+    r"\s{0,3}(?:(?:is|are|were|:|=)\s{0,3}){1,2}"
+    r"[\"'`]?[\w.@+-]{2,64}[\"'`]?\s{0,3}[/:|]\s{0,3}"
+    r"[\"'`]?([^\s\"'`,;]{4,})"
+)
+# Keys and tokens that are public, or no secrets at all.
+_HARMLESS = re.compile(
+    r"(?:public|primary|foreign|partition|cache|sort|shard|idempotency|dedup\w*|composite|unique"
+    r"|natural|hot|short\s?cut|project|issue|publishable|site|host|csrf|xsrf|page|next|continuation"
+    r"|cursor|max|special|stop|pad|mask|cls|sep|eos|bos|input|output|prompt|completion|total|num\w*"
+    r"|count|of|per)[\])]?[ _-]*$"
+)
+
+
+def _password(text: str, start: int, end: int) -> Spot | None:
+    told = _told(text, end)
+    if told is None:
+        return _password_untold(text, start, end)
+    if told.quoted and is_phrase(told.value):
+        return told.spot(Kind.PASSWORD)
+    fits = looks_like_password(told.value, said_outright=told.ends)
+    return told.spot(Kind.PASSWORD) if fits else None
+
+
+def _password_untold(text: str, start: int, end: int) -> Spot | None:
+    """A value that follows the word at once: in quotes, behind a user's name, or random."""
+    gap = _GAP.match(text, end)
+    told = _value(text, gap.end()) if gap else None
+    if told is None:
+        return None
+    if _NAMED.search(text, max(0, start - 100), start):
+        fits = looks_like_password(told.value, said_outright=told.ends)
+    else:
+        fits = looks_like_password(told.value, said_outright=False) and (
+            told.quoted or looks_random(told.value, said_outright=True)
+        )
+    return told.spot(Kind.PASSWORD) if fits else None
+
+
+def _passphrase(text: str, start: int, end: int) -> Spot | None:
+    told = _told(text, end)
+    if told and not told.quoted:
+        line = _LINE.match(text, told.start)
+        if line and is_phrase(line[0].strip()):
+            return Spot(Kind.PASSPHRASE, *line.span())
+    spot = _password(text, start, end)
+    return spot._replace(kind=Kind.PASSPHRASE) if spot else None
+
+
+def _codes(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as all readers
+    told = _told(text, end)
+    return told.spot(Kind.PASSWORD) if told and _CODE.match(told.value) else None
+
+
+def _pin(text: str, start: int, end: int) -> Spot | None:
+    joint = _TOLD.match(text, end)
+    if joint is None and not _OWN.search(text.lower(), max(0, start - 40), start):
+        return None
+    digits = _PIN.match(text, joint.end() if joint else end + 1)
+    if digits is None or "post" in text[end : digits.start()].lower():  # India's postal codes
+        return None
+    return Spot(Kind.PIN, *digits.span(1))
+
+
+def _key(text: str, start: int, end: int) -> Spot | None:
+    return _made(text, start, end, Kind.API_KEY)
+
+
+def _token(text: str, start: int, end: int) -> Spot | None:
+    return _made(text, start, end, Kind.ACCESS_TOKEN)
+
+
+def _made(text: str, start: int, end: int, kind: Kind) -> Spot | None:
+    """A value that a machine made, told behind the word or standing close to it."""
+    before = text[max(0, start - _LEAD) : start].lower()
+    if _HARMLESS.search(before):
+        return None
+    told = _told(text, end)
+    lone = kind is Kind.ACCESS_TOKEN and not before.rstrip(" _-")[-1:].isalpha()
+    if told and looks_random(told.value, said_outright=not lone):
+        return told.spot(kind)
+    line_end = text.find("\n", end)
+    reach = min(end + _REACH, len(text) if line_end < 0 else line_end)
+    run = _RUN.search(text, end, reach + _REACH)
+    if run and run.start() <= reach and is_random_run(run[0].rstrip(".")):
+        return Spot(kind, *run.span())
+    return None
+
+
+def _login(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as all readers
+    pair = _PAIR.match(text, end)
+    value = pair[1].rstrip(".!?") if pair else ""
+    if pair and looks_like_password(value, said_outright=not value.isalpha()):
+        return Spot(Kind.CREDENTIALS, pair.start(1), pair.start(1) + len(value))
+    return None
+
+
+# ---- the words ---------------------------------------------------------------------------------
+
+_ALONE = re.compile(r"(?:^|[^a-z])$")
+_KINDS_OF_KEYS = re.compile(
+    r"(?:api|app|application|secret|access|account|auth|encryption|signing|service|subscription"
+    r"|storage|shared|master|integration|license|deploy|admin|webhook|hmac|jwt|session|rest"
+    r"|wpa[23]?|wi-?fi|network)[ _-]?$"
+)
+_KINDS_OF_CODES = re.compile(r"(?:recovery|backup|unlock|security|one[ -]time|2fa|mfa)[ _-]$")
+_KINDS_OF_PHRASES = re.compile(r"(?:recovery|seed)[ _-]?$")
+
+
+def _word(
+    pattern: str,
+    read: Callable[[str, int, int], Spot | None],
+    before: re.Pattern[str] | None = None,
+) -> _Word:
+    """A word by its pattern, whose first letters up to the first mark are its sign."""
+    sign = re.split(r"[(\[\\?]", pattern, maxsplit=1)[0]
+    return _Word(sign, re.compile(pattern), before, read)
+
+
+_WORDS = (
+    _word(r"pass(?:[ _-]?(?:word|wd|code|wort)s?)(?![ -]?(?:manager|policy|reset))", _password),
+    _word(r"pass(?=[\"']?\s*[:=])", _password, _ALONE),
+    _word(r"pass[ _-]?phrase", _passphrase),
+    _word(r"phrase", _passphrase, _KINDS_OF_PHRASES),
+    _word(r"pwd(?![a-z])", _password, _ALONE),
+    _word(r"pw(?![a-z])", _password, _ALONE),
+    _word(r"pin(?:[ _-]?(?:code|number))?(?![a-z])", _pin, _ALONE),
+    _word(r"code(?:s)?(?![a-z])", _codes, _KINDS_OF_CODES),
+    _word(r"key(?:s|_base)?(?![a-z])", _key, _KINDS_OF_KEYS),
+    _word(r"token(?:s)?(?![a-z])", _token),
+    _word(r"secret(?![a-z]|[ _-]?key)", _token),
+    _word(r"credential(?:s)?(?![a-z])", _login),
+    _word(r"creds(?![a-z])", _login, _ALONE),
+    _word(r"login(?![a-z])", _login, _ALONE),
+    _word(r"kennwort", _password),
+    _word(r"mot de passe", _password),
+    _word(r"contrase(?:n|\u00f1)a", _password),
+    _word(r"senha(?![a-z])", _password, _ALONE),
+    _word(r"wachtwoord", _password),
+    _word(r"senord(?:et)?", _password, re.compile(r"[l\u00d6\u00f6]$")),
+    _word(r"salasana", _password),
+    _word(r"has\u0142o", _password, _ALONE),
+    _word("\u0430\u0440\u043e\u043b\u044c", _password),
+    _word("\u5bc6(?:\u7801|\u78bc)", _password),
+    _word("\u30d1\u30b9\u30ef\u30fc\u30c9", _password),
+)
+
+
+def read(text: str) -> Iterator[Spot]:
+    """The secrets that the text tells."""
+    lowered = text.encode(errors="replace").lower().decode()  # of ASCII alone: no letter moves
+    for sign, whole, before, reader in _WORDS:
+        place = lowered.find(sign)
+        while place >= 0:
+            word = whole.match(lowered, place)
+            if word and (before is None or before.search(lowered, max(0, place - _LEAD), place)):
+                spot = reader(text, *word.span())
+                if spot:
+                    yield spot
+            place = lowered.find(sign, place + len(sign))

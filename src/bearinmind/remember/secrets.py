@@ -1,0 +1,111 @@
+"""Finds what must not be kept in clear: keys, tokens, passwords, connection strings.
+
+Three readers look at a text: for formats that give a secret away by their own shape, for sentences
+and assignments that say that something is one, and for what the rules of a maintained library know
+beyond that. They say where a secret is and of which kind, never what it is.
+
+Their patterns take 25 ms to compile, so they are loaded for the first text that could hold a secret
+at all: most texts and most queries hold neither a word for one nor anything like a token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bearinmind import errors
+from bearinmind.remember.secret_kinds import Kind, Spot
+from bearinmind.types import Draft
+
+__all__ = [
+    "Kind",
+    "Spot",
+    "find",
+    "kinds_of",
+    "masked",
+    "refuse_in_clear",
+    "refuse_in_clear_fields",
+]
+
+_SHORTEST_TOKEN = 16  # characters without a space
+# No text without one of these, and without anything as long as a token, holds a secret.
+_SIGNS = (
+    *("pass", "pw", "pin", "phrase", "code", "key", "token", "secret", "cred", "login", "://", "@"),
+    *("authorization", "bearer", "basic", " -u", "--user", "mysql", "mariadb"),
+    *("kennwort", "contrase", "senha", "wachtwoord", "senord", "salasana", "has\u0142o"),
+    *("\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9"),
+)
+
+
+def find(text: str) -> list[Spot]:
+    """Every secret of a text, in order; of those that overlap, the first and longest."""
+    if not _is_possible(text):
+        return []
+    from bearinmind.remember import (  # noqa: PLC0415  loaded when there may be something to find
+        secret_formats,
+        secret_library,
+        secret_sentences,
+    )
+
+    found = [*secret_formats.read(text), *secret_sentences.read(text), *secret_library.read(text)]
+    return [*_apart(sorted(found, key=lambda spot: (spot.start, -spot.end)))]
+
+
+def kinds_of(spots: Iterable[Spot]) -> tuple[Kind, ...]:
+    """What kinds there are, each once, in the order of the text."""
+    return tuple(dict.fromkeys(spot.kind for spot in spots))
+
+
+def masked(text: str) -> str:
+    """The text with the kind of each secret in its place."""
+    parts: list[str] = []
+    end = 0
+    for spot in find(text):
+        parts += [text[end : spot.start], f"[{spot.kind}]"]
+        end = spot.end
+    return "".join([*parts, text[end:]]) if parts else text
+
+
+def refuse_in_clear_fields(draft: Draft) -> None:
+    """Make sure that what is kept in clear beside the content holds no secret.
+
+    Raises:
+        SecretInClearField: with the name of the field and the kind of the secret.
+    """
+    origin = draft.provenance
+    fields: dict[str, Iterable[str | None]] = {
+        "the category": (draft.category,),
+        "a tag": draft.tags,
+        "a keyword": draft.keywords,
+        "agent": (origin.agent,),
+        "session": (origin.session,),
+        "project": (origin.project,),
+        "source": (origin.source,),
+    }
+    for name, texts in fields.items():
+        for text in texts:
+            refuse_in_clear(name, text or "")
+
+
+def refuse_in_clear(name: str, text: str) -> None:
+    """Make sure that something which is kept in clear under this name holds no secret.
+
+    Raises:
+        SecretInClearField: with the name and the kind of the secret.
+    """
+    for spot in find(text):
+        raise errors.SecretInClearField(f"{name} holds what looks like: {spot.kind}")
+
+
+def _is_possible(text: str) -> bool:
+    lowered = text.lower()
+    return any(sign in lowered for sign in _SIGNS) or any(
+        len(word) >= _SHORTEST_TOKEN for word in text.split()
+    )
+
+
+def _apart(spots: Iterable[Spot]) -> Iterator[Spot]:
+    end = 0
+    for spot in spots:
+        if spot.start >= end:
+            yield spot
+            end = spot.end

@@ -1,0 +1,160 @@
+"""From the keyword arguments of a verb to the nouns: defaults filled in, words made canonical."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypedDict
+
+from bearinmind.config import Settings
+from bearinmind.errors import InvalidProvenance, InvalidQuery
+from bearinmind.remember.admit import (
+    check_category,
+    check_origin,
+    check_tags,
+    check_time,
+    check_user,
+)
+from bearinmind.types import (
+    Draft,
+    Filter,
+    Provenance,
+    Query,
+    Scope,
+    SortBy,
+    State,
+    Trust,
+    UserId,
+    Whose,
+    choose,
+)
+
+
+class DraftFields(TypedDict, total=False):
+    """What may be said about a memory besides its content."""
+
+    category: str
+    tags: Iterable[str]
+    keywords: Iterable[str]
+    importance: float
+    sensitive: bool
+    created_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    agent: str | None
+    session: str | None
+    project: str | None
+    source: str | None
+    trust: str
+
+
+class FilterFields(TypedDict, total=False):
+    """Which memories are meant."""
+
+    categories: Iterable[str]  #: any of these
+    tags: Iterable[str]  #: all of these
+    created_from: datetime | None
+    created_to: datetime | None
+    session: str | None
+    project: str | None
+    agent: str | None
+    as_of: datetime | None
+    states: Iterable[str]
+
+
+class ListFields(FilterFields, total=False):
+    """Which memories are listed."""
+
+    owner: str | None  #: `me`, `others`, or the name of one who shares; else all that can be seen
+
+
+class QueryFields(FilterFields, total=False):
+    """How a question is put."""
+
+    expanded: Iterable[str]
+    focus: Iterable[str]
+    limit: int
+    pool: int
+    sort_by: str
+    budget_bytes: int | None
+
+
+def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
+    """What a caller wants remembered."""
+    return Draft(
+        content=content,
+        category=fields.get("category", settings.categories[0]),
+        tags=tuple(fields.get("tags", ())),
+        keywords=tuple(fields.get("keywords", ())),
+        importance=fields.get("importance", 0.5),
+        sensitive=fields.get("sensitive", False),
+        created_at=fields.get("created_at"),
+        valid_from=fields.get("valid_from"),
+        valid_to=fields.get("valid_to"),
+        provenance=Provenance(
+            agent=fields.get("agent"),
+            session=fields.get("session"),
+            project=fields.get("project"),
+            source=fields.get("source"),
+            trust=choose(Trust, fields.get("trust", Trust.AGENT), InvalidProvenance),
+        ),
+    )
+
+
+def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datetime) -> Filter:
+    """Which memories a caller means."""
+    if not fields:  # as most recalls are asked
+        return Filter(scope=scope, now=now)
+    as_of = check_time(fields.get("as_of"), "as_of")
+    created_from = check_time(fields.get("created_from"), "the beginning")
+    created_to = check_time(fields.get("created_to"), "the end")
+    if created_from and created_to and created_from >= created_to:
+        raise InvalidQuery(
+            f"the time range ends ({created_to.isoformat()}) "
+            f"before it begins ({created_from.isoformat()})",
+            hint="Swap the two times.",
+        )
+    states = [*fields.get("states", ())] or [State.LIVE]
+    return Filter(
+        scope=scope,
+        now=as_of or now,
+        as_of=as_of,
+        categories=frozenset(
+            check_category(name, settings.categories) for name in fields.get("categories", ())
+        ),
+        tags=frozenset(check_tags(fields.get("tags", ()))),
+        created_from=created_from,
+        created_to=created_to,
+        session=check_origin(fields.get("session"), "session"),
+        project=check_origin(fields.get("project"), "project"),
+        agent=check_origin(fields.get("agent"), "agent"),
+        states=frozenset(choose(State, state, InvalidQuery) for state in states),
+    )
+
+
+def owner(fields: ListFields) -> Whose | UserId | None:
+    """Whose memories a caller means; None for all that can be seen.
+
+    A word comes before a name. Whether somebody has the name is not told.
+
+    Raises:
+        InvalidUser: it is neither a word nor can it be a name.
+    """
+    said = fields.get("owner")
+    if said is None:
+        return None
+    return Whose(said) if said in {*Whose} else check_user(said)
+
+
+def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) -> Query:
+    """What a caller asks."""
+    return Query(
+        text=text,
+        filter=filter,
+        expanded=tuple(fields.get("expanded", ())),
+        focus=check_tags(fields.get("focus", ())),
+        limit=fields.get("limit", settings.limit),
+        pool=fields.get("pool", settings.pool),
+        sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
+        budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
+    )

@@ -1,0 +1,104 @@
+"""From the name of a store to the store: the one place where stores are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from bearinmind.errors import FileMissing, MissingExtra
+from bearinmind.protocols import Store
+from bearinmind.store_name import EmbeddedStore, StoreFile, StoreName, StoreServer
+
+if TYPE_CHECKING:
+    from bearinmind.store.postgres.embedded import EmbeddedServer
+    from bearinmind.store.postgres.store import PostgresStore
+
+_DRIVER = ("psycopg", "psycopg_pool")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How a store is used; what concerns connections says nothing to a file."""
+
+    busy_timeout: float = 60.0  #: seconds to wait for other writers
+    connections: int = 16
+    replica: StoreServer | None = None
+    replica_staleness: float = 5.0  #: seconds
+
+
+def open_store(name: StoreName, access: Access | None = None, *, create: bool = True) -> Store:
+    """The store of that name. With `create` it is made if there is none.
+
+    A database that others look after is there already: it gets its tables in any case.
+
+    Raises:
+        FileMissing: there is none, and none is to be made.
+        MissingExtra: it is on Postgres, and the driver is not installed.
+        StoreFailure: it cannot be opened.
+    """
+    access = access or Access()
+    if isinstance(name, StoreFile):
+        from bearinmind.store.sqlite import SqliteStore  # noqa: PLC0415  only the kind that is used
+
+        return SqliteStore(name.path, busy_timeout=access.busy_timeout, create=create)
+    return open_database(url_of(name, create=create), access)
+
+
+def open_database(url: str, access: Access | None = None) -> PostgresStore:
+    """The store in a database, by its URL.
+
+    Raises:
+        MissingExtra: the driver is not installed.
+        StoreFailure: it cannot be opened.
+    """
+    access = access or Access()
+    require_driver()
+    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
+
+    store = PostgresStore(url, busy_timeout=access.busy_timeout, connections=access.connections)
+    if access.replica is not None:
+        store.follow(access.replica.address, staleness=access.replica_staleness)
+    return store
+
+
+def url_of(name: StoreServer | EmbeddedStore, *, create: bool = True) -> str:
+    """How to connect to a database; an embedded server is started, and installed with `create`.
+
+    Raises:
+        FileMissing: nothing is installed there, and nothing is to be.
+        MissingExtra: the programs of the embedded server are not installed.
+        StoreFailure: it cannot be started.
+    """
+    if isinstance(name, StoreServer):
+        return name.address
+    server = server_of(name)
+    if not create and server.status().version is None:
+        raise FileMissing(
+            f"there is no store at {str(name)!r}",
+            hint="Check --store; the first `bearinmind store` makes one.",
+        )
+    return server.ensure()
+
+
+def server_of(name: EmbeddedStore) -> EmbeddedServer:
+    """The embedded server of that name; nothing is started."""
+    from bearinmind.store.postgres.embedded import (  # noqa: PLC0415  as above
+        EmbeddedServer,
+        default_folder,
+    )
+
+    return EmbeddedServer(name.folder or default_folder())
+
+
+def require_driver() -> None:
+    """Make sure that Postgres can be spoken to.
+
+    Raises:
+        MissingExtra: the driver is not installed.
+    """
+    if not all(map(find_spec, _DRIVER)):
+        raise MissingExtra(
+            "a store on Postgres needs the driver psycopg, which is not installed",
+            hint="Install it: pip install 'bearinmind[postgres]'.",
+        )

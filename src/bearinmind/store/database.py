@@ -1,0 +1,158 @@
+"""What the shared logic of the stores asks of a database.
+
+Statements are asked for by name: each dialect has them all in its .sql files, under the same names
+and with the same parameters. A list among the parameters is a list to the statement too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from bearinmind.analysis import Entry
+from bearinmind.statements import SHARED
+from bearinmind.types import Memory, Scope, Space, UserId
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vectors
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, Any]
+NOTHING: Parameters = {}
+
+
+def form_of(statement: str, parameters: Parameters) -> str:
+    """The name of the form of a statement that serves these parameters.
+
+    With a reader among them it is the one that shows nothing but what is shared with the reader; a
+    statement without such a form is not found, and so cannot be run for a reader by mistake.
+    """
+    return statement + SHARED if "reader" in parameters else statement
+
+
+class Transaction(Protocol):
+    """A write transaction: all of it happens, durably, or nothing."""
+
+    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement."""
+
+    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
+        """The first row of a statement, if there is any."""
+
+    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        """All rows of a statement for each of these parameters, in their order."""
+
+    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
+        """Run a statement that writes; how many rows it changed."""
+
+    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
+        """The same for each of these parameters; how many rows were changed in all."""
+
+    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
+        """Add rows that are known to be new, by the fastest way there is; all alike in names."""
+
+    def numbers(self, owner: UserId, count: int) -> Sequence[int | None]:
+        """So many numbers that an owner has used for nothing yet, rising.
+
+        None where the database numbers rows itself.
+        """
+
+
+class Version(NamedTuple):
+    """A version of a memory, and the row that it has."""
+
+    row: int
+    memory: Memory
+    past: bool = False  #: it is not the present one
+
+
+class Steps(NamedTuple):
+    """The statements by which a dialect does what others do by more or by fewer, in their order."""
+
+    keep_vector: tuple[str, ...]  #: keep the vector of a job; the first counts those that are new
+    copy_vector: tuple[str, ...]  #: give a version the vector of another one
+    drop_space: tuple[str, ...]
+    closed: tuple[str, ...]  #: after a version was ended
+    indexed: tuple[str, ...]  #: after so many versions with so many terms came into the index
+    forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
+
+
+class Database(Protocol):
+    """A database of one dialect."""
+
+    @property
+    def steps(self) -> Steps:
+        """What takes other statements here than in other dialects."""
+
+    def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement that changes nothing."""
+
+    def writing(self, *owners: UserId, alone: bool = False) -> AbstractContextManager[Transaction]:
+        """A write transaction. Whoever else writes for one of these owners waits for its end.
+
+        With `alone` everybody who writes for any owner does.
+        """
+
+    def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
+        """The parameters of `insert_indexed` that say what a version is found by."""
+
+    def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
+        """For each of so many vectors of a space the parameters that `keep_vector` keeps it by.
+
+        Raises:
+            EmbedderFailure: they are not what a vector of the space must be.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A write transaction of one owner, who is among the parameters of every statement."""
+
+    transaction: Transaction
+    owner: UserId
+
+    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement."""
+        return self.transaction.rows(statement, self._placed(parameters))
+
+    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
+        """The first row of a statement, if there is any."""
+        return self.transaction.row(statement, self._placed(parameters))
+
+    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        """All rows of a statement for each of these parameters, in their order."""
+        return self.transaction.rows_of_each(statement, [*map(self._placed, each)])
+
+    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
+        """Run a statement that writes; how many rows it changed."""
+        return self.transaction.change(statement, self._placed(parameters))
+
+    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
+        """The same for each of these parameters; how many rows were changed in all."""
+        return self.transaction.change_each(statement, [*map(self._placed, each)])
+
+    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
+        """Add rows that are known to be new, by the fastest way there is."""
+        self.transaction.insert(statement, [*map(self._placed, each)])
+
+    def numbers(self, count: int) -> Sequence[int | None]:
+        """So many numbers that the owner has used for nothing yet."""
+        return self.transaction.numbers(self.owner, count)
+
+    def _placed(self, parameters: Parameters) -> Parameters:
+        return {**parameters, "owner": self.owner}
+
+
+class OnDatabase:
+    """What every part of a store stands on."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def _writing(self, scope: Scope) -> Iterator[Owned]:
+        """A write transaction of a scope."""
+        with self._database.writing(scope.user) as transaction:
+            yield Owned(transaction, scope.user)

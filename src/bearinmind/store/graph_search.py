@@ -1,0 +1,276 @@
+"""Reads the concept graph of a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from bearinmind.concepts import (
+    Concept,
+    ConceptName,
+    Kind,
+    Mentioned,
+    Merge,
+    Relation,
+    Role,
+    name_of,
+)
+from bearinmind.protocols import GraphCounts, ReadSoFar
+from bearinmind.store import rows, seen_concepts
+from bearinmind.store.database import OnDatabase, Parameters
+from bearinmind.types import Filter, MemoryId, Scope
+
+#: What a role counts in `mentions.roles`; the strongest is the lowest.
+ROLE_BITS = {Role.SUBJECT: 1, Role.NAME: 2, Role.TAG: 4, Role.KEYWORD: 8}
+_STRONGEST = [
+    next((role for role, bit in ROLE_BITS.items() if roles & bit), Role.KEYWORD)
+    for roles in range(16)
+]
+_PAGE = 500  # versions or relations that are read at once
+
+
+#: Its row, id, the roles in which it mentions a concept, and the number of that.
+_Version = tuple[int, MemoryId, int, int]
+
+
+class _Standing(NamedTuple):
+    """A concept that is merged into no other, and what stands for it."""
+
+    number: int
+    name: ConceptName
+    memories: int
+    subjects: int
+    members: tuple[int, ...] = ()  #: the numbers of the concepts that are merged into it
+    aliases: tuple[ConceptName, ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Under which it is mentioned."""
+        return (self.number, *self.members)
+
+    def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
+        """It, mentioned by a memory."""
+        return Mentioned(id, self.name, role, self.memories, self.subjects)
+
+    def concept(self, label: str, kind: str) -> Concept:
+        """It as it is shown."""
+        return Concept(
+            name=self.name,
+            label=label,
+            kind=Kind(kind),
+            memories=self.memories,
+            subjects=self.subjects,
+            aliases=self.aliases,
+        )
+
+
+class GraphSearchInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.GraphSearch`.
+
+    The counts of a concept are the sums over its names: a memory that mentions it by two of them
+    counts twice. A memory mentions a concept in one role, the strongest that it has.
+    """
+
+    def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
+        """Those of these names that are concepts, by the name that was asked for."""
+        found = self._database.read("concepts_named", _asked(scope, names))
+        return {ConceptName(asked): concept for asked, concept in _shown(found)}
+
+    def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
+        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+        part = None if containing is None else name_of(containing) or containing
+        parameters = {"owner": scope.user, "limit": limit, "containing": part}
+        found = self._database.read("hubs", parameters)
+        return [concept for _, concept in _shown(found)]
+
+    def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
+        """What these memories mention, as far as the filter admits them."""
+        wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
+        found = [*_mentioned(self._database.read("mentions_in", wanted))]
+        return seen_concepts.recounted(self._database, filter, found)
+
+    def mentioning(
+        self,
+        filter: Filter,
+        names: Collection[ConceptName],
+        limit: int,
+        role: Role | None = None,
+    ) -> list[Mentioned]:
+        """The admitted memories that mention these concepts, at most so many each, newest first.
+
+        The newest is the one whose present version was written last.
+        """
+        if filter.reader is not None:
+            names = seen_concepts.named(self._database, filter, names)
+        parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
+        asked = parameters | _asked(filter.scope, names) | {"limit": limit}
+        found = self._database.read("mentioning_named", asked)
+        standing = _standing(found, 0)
+        own: set[_Version] = {row[5:] for row in found if row[6] is not None}
+        by_number: dict[int, list[_Version]] = {}
+        for version in own | self._further(parameters, standing.values(), limit, role):
+            by_number.setdefault(version[3], []).append(version)
+        mentioned: list[Mentioned] = []
+        for concept in standing.values():
+            versions = _newest(by_number, concept)[:limit]
+            name, memories, subjects = concept.name, concept.memories, concept.subjects
+            mentioned += [
+                Mentioned(id_, name, role or _STRONGEST[roles], memories, subjects)
+                for _, id_, roles, _ in versions
+            ]
+        return seen_concepts.recounted(self._database, filter, mentioned)
+
+    def _further(
+        self, parameters: Parameters, concepts: Collection[_Standing], limit: int, role: Role | None
+    ) -> set[_Version]:
+        """Who mentions what is merged into these concepts, and the newest who mention common ones.
+
+        To ask for all at once takes a third of the time that it takes to ask for each; but only
+        then does a limit spare the reading of what is beyond it.
+        """
+        found: list[_Version] = []
+        if rare := [n for each in concepts if each.memories <= limit for n in each.members]:
+            found += self._database.read("mentioning_these", {**parameters, "concepts": rare})
+        newest = "about_newest" if role is Role.SUBJECT else "mentioning_newest"
+        for number in (n for each in concepts if each.memories > limit for n in each.numbers):
+            asked = {**parameters, "concept": number, "limit": limit}
+            found += self._database.read(newest, asked)
+        return {*found}
+
+    def relations(
+        self, filter: Filter, names: Collection[ConceptName], limit: int
+    ) -> list[Relation]:
+        """Relations that begin or end at these concepts, believed at the filter's moment."""
+        found = self._database.read("concepts_named", _asked(filter.scope, names))
+        standing = _standing(found, 1)
+        numbers = [n for concept in standing.values() for n in concept.numbers]
+        asked = {"concepts": numbers, "limit": limit}
+        return self._related(
+            filter, self._database.read("relations_at", rows.from_filter(filter) | asked)
+        )
+
+    def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
+        """Every mention by an admitted memory."""
+        parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
+        while page := self._database.read("mentions_after", parameters):
+            yield from seen_concepts.recounted(self._database, filter, [*_mentioned(page)])
+            parameters["after"] = page[-1][0]
+
+    def all_relations(self, filter: Filter) -> Iterator[Relation]:
+        """Every relation that is believed at the filter's moment."""
+        parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
+        while page := self._database.read("relations_after", parameters):
+            yield from self._related(filter, page)
+            parameters["after"] = page[-1][0]
+
+    def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
+        """The merges that hold, oldest first; with `undone` those that were undone too."""
+        found = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
+        return [_to_merge(row) for row in found]
+
+    def graph_counts(self, scope: Scope) -> GraphCounts:
+        """What a scope's graph holds."""
+        return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
+
+    def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
+        """Whether there is a graph, and what is to be read by the next so many jobs."""
+        [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
+        return ReadSoFar(bool(known), waiting)
+
+    # ---- from rows to values -------------------------------------------------------------------
+
+    def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
+        """Rows of the `relation` fragment, with the evidence that the filter admits."""
+        wanted = {"relations": [row[0] for row in found]}
+        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in found}
+        for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
+            evidence[number].append(id_)
+        return [_to_relation(row, evidence[row[0]]) for row in found]
+
+
+def _standing(found: Iterable[Sequence[Any]], first: int) -> dict[int, _Standing]:
+    """Concepts by number, each counted with what stands for it.
+
+    Their rows have the `concept` fragment from some column on, most of them the same as another.
+    """
+    standing: dict[int, _Standing] = {}
+    for row in found:
+        if row[first] not in standing:
+            number, name, memories, subjects, merged = row[first : first + 5]
+            members = json.loads(merged) if isinstance(merged, str) else merged or ()
+            numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
+            total = (memories + sum(held), subjects + sum(about))
+            standing[number] = _Standing(number, name, *total, numbers, tuple(sorted(names)))
+    return standing
+
+
+def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+    """Rows of a name, a `concept`, its label and its kind."""
+    standing = _standing(found, 1)
+    for asked, number, *_, label, kind in found:
+        yield asked, standing[number].concept(label, kind)
+
+
+def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+    """Rows of a version, its id, roles and a `concept`, those of a version together.
+
+    The strongest mentions come first, equally strong ones by name.
+    """
+    standing = _standing(found, 3)
+    for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
+        roles: dict[int, int] = {}
+        for _, _, bits, number, *_ in group:
+            roles[number] = roles.get(number, 0) | bits
+        said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
+        said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
+        for role, concept in said:
+            yield concept.mentioned(id_, role)
+
+
+def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list[_Version]:
+    """The versions that mention a concept by any of its names, each once, the newest first."""
+    found = by_number.get(concept.number, [])
+    if concept.members:
+        roles: dict[int, _Version] = {}
+        for number in concept.numbers:
+            for row, id_, bits, _ in by_number.get(number, ()):
+                known = roles[row][2] if row in roles else 0
+                roles[row] = (row, id_, bits | known, concept.number)
+        found = [*roles.values()]
+    return sorted(found, reverse=True)
+
+
+def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
+    return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
+
+
+def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:
+    number, source, type_, target, weight, valid_from, valid_to, recorded, retracted, origin = row
+    return Relation(
+        number=number,
+        source=ConceptName(source),
+        type=type_,
+        target=ConceptName(target),
+        weight=weight,
+        valid_from=rows.to_optional_time(valid_from),
+        valid_to=rows.to_optional_time(valid_to),
+        recorded_at=rows.to_time(recorded),
+        retracted_at=rows.to_end(retracted),
+        origin=origin,
+        evidence=tuple(evidence),
+    )
+
+
+def _to_merge(row: Sequence[Any]) -> Merge:
+    alias, into, reason, score, merged_at, undone_at = row
+    return Merge(
+        alias=ConceptName(alias),
+        into=ConceptName(into),
+        reason=reason,
+        score=score,
+        merged_at=rows.to_time(merged_at),
+        undone_at=rows.to_end(undone_at),
+    )

@@ -1,0 +1,220 @@
+"""The memories of a store: every version of them, with all that belongs to it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from bearinmind import analysis, errors
+from bearinmind.filters import says_more
+from bearinmind.protocols import History, Page, Sealed, Statistics
+from bearinmind.store import feeds, indexing, linking, rows, secrets, sharing, versions
+from bearinmind.store.arriving import Arrivals
+from bearinmind.store.database import OnDatabase, Owned
+from bearinmind.types import (
+    AlreadyKnown,
+    Filter,
+    Link,
+    Memory,
+    MemoryId,
+    Outcome,
+    Scope,
+    State,
+    Stored,
+)
+
+
+class MemoriesInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Memories`."""
+
+    # ---- writing -------------------------------------------------------------------------------
+
+    def put(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+    ) -> Outcome:
+        """Keep a new memory with its links, unless a live one has the same content."""
+        with self._writing(scope) as transaction:
+            known_by = secrets.content_hash(transaction, memory, sealed)
+            known = _known(transaction, memory, known_by)
+            if known is not None:
+                return AlreadyKnown(memory=known)
+            if transaction.row("present_version", {"id": memory.id}):
+                raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
+            versions.insert(self._database, transaction, memory, known_by)
+            secrets.keep(transaction, sealed)
+            for link in links:
+                linking.insert(transaction, link)
+            feeds.note_written(transaction, [memory.id], links)
+        return Stored(memory=memory)
+
+    def put_many(
+        self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> list[Outcome | None]:
+        """Keep many in one transaction; None where that id is stored already, in any state."""
+        with self._writing(scope) as transaction:
+            arrivals = Arrivals(self._database, transaction, siblings)
+            outcomes = arrivals.admit(histories)
+            arrivals.keep()
+            feeds.note_written(transaction, arrivals.kept)
+        return outcomes
+
+    def replace(
+        self,
+        scope: Scope,
+        memory: Memory,
+        links: Sequence[Link] = (),
+        sealed: Sequence[Sealed] = (),
+        concealed: Sequence[Memory] = (),
+    ) -> None:
+        """Make `memory` the present version of its id, and keep these links with it."""
+        with self._writing(scope) as transaction:
+            following = _following(transaction, memory, sealed)
+            if following.known is not None:
+                raise errors.DuplicateContent(
+                    f"memory {following.known.id} already says exactly this"
+                )
+            versions.close(self._database, transaction, following.present, memory.updated_at)
+            secrets.conceal(self._database, transaction, concealed, sealed)
+            versions.insert(self._database, transaction, memory, following.known_by)
+            secrets.keep(transaction, sealed)
+            for link in links:
+                linking.insert(transaction, link)
+            feeds.note_written(transaction, [memory.id], links)
+
+    def replace_shared(self, filter: Filter, memory: Memory) -> None:
+        """Make `memory` the present version of its id, as the reader, who has the right to write.
+
+        That the owner has a memory which says the same is told only where the reader sees it.
+        """
+        with self._writing(filter.scope) as transaction:
+            sharing.require_write(transaction, filter, memory)
+            following = _following(transaction, memory)
+            known = following.known
+            if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
+                raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
+            versions.close(self._database, transaction, following.present, memory.updated_at)
+            versions.insert(self._database, transaction, memory, following.known_by)
+            feeds.note_written(transaction, [memory.id])
+
+    def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
+        """Remove these memories, their versions and their links for good."""
+        with self._writing(scope) as transaction:
+            gone = feeds.about_to_go(transaction, ids)
+            versions.purge(transaction, ids)
+            indexing.forgotten(self._database, transaction)
+            feeds.note(transaction, gone)
+        return self.scrub()
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind; False when traces may remain."""
+        raise NotImplementedError
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
+        """The version of a memory that was the present one at a moment, deleted or not."""
+        return self.get_many(scope, [id], as_of).get(id)
+
+    def get_many(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> dict[MemoryId, Memory]:
+        """The same for many."""
+        asked = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
+        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", asked)}
+
+    def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids that begin so, in order."""
+        asked = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
+        return [row[0] for row in self._database.read("resolve", asked)]
+
+    def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
+        """Every version of a memory, oldest first."""
+        found = self._database.read("versions", {"owner": scope.user, "id": id})
+        return [*map(rows.to_memory, found)]
+
+    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+        """The oldest other memory with the same content that is neither deleted nor superseded."""
+        if memory.sensitive:
+            return None
+        said = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
+        found = self._database.read("known", said | {"owner": scope.user})
+        return rows.to_memory(found[0]) if found else None
+
+    def browse(self, filter: Filter, page: Page) -> list[Memory]:
+        """The memories that a filter admits, by creation time and then id."""
+        beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
+        time, after_id = page.after or (None, MemoryId(""))
+        parameters = rows.from_filter_and_states(filter) | {
+            "limit": page.limit,
+            "after_time": beginning if time is None else rows.from_time(time),
+            "after_id": after_id,
+        }
+        statement = "list_newest" if page.newest_first else "list_oldest"
+        return [*map(rows.to_memory, self._database.read(statement, parameters))]
+
+    def count(self, filter: Filter) -> int:
+        """How many memories a filter admits."""
+        [[found]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
+        return int(found)
+
+    def statistics(self, scope: Scope, now: datetime) -> Statistics:
+        """Counts of what a scope holds."""
+        read = self._database.read
+        parameters = {
+            "owner": scope.user,
+            "now": rows.from_time(now),
+            "moment": rows.moment(None),
+            "limit": 20,
+        }
+        states = {state: row for state, *row in read("count_states", parameters)}
+        counts = {state: states.get(state, (0,))[0] for state in State}
+        held = [row for state, row in states.items() if state != State.DELETED]
+        return Statistics(
+            live=counts[State.LIVE],
+            superseded=counts[State.SUPERSEDED],
+            expired=counts[State.EXPIRED],
+            deleted=counts[State.DELETED],
+            earlier_versions=read("count_earlier", parameters)[0][0],
+            links=read("count_links", parameters)[0][0],
+            categories=dict(read("count_categories", parameters)),
+            tags=dict(read("count_tags", parameters)),
+            oldest=rows.to_time(min(row[1] for row in held)) if held else None,
+            newest=rows.to_time(max(row[2] for row in held)) if held else None,
+        )
+
+
+# What follows runs inside a transaction of the caller.
+
+
+class _Following(NamedTuple):
+    """What a version follows, and what is known of what it says."""
+
+    present: Memory
+    known_by: bytes
+    known: Memory | None  #: another live memory that says the same, if the version before did not
+
+
+def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:
+    """The present version of a memory, which the new one must follow."""
+    found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
+    present = rows.to_memory(found) if found else None
+    before = present.version if present else None
+    if present is None or before != memory.version - 1:
+        raise errors.VersionConflict(
+            f"version {memory.version} of {memory.id} cannot follow version {before}"
+        )
+    known_by = secrets.content_hash(transaction, memory, sealed)
+    says_other = says_more(present, memory) or bool(sealed)
+    known = _known(transaction, memory, known_by) if says_other else None
+    return _Following(present, known_by, known)
+
+
+def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:
+    """The live memory with the same content, other than itself."""
+    row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
+    return rows.to_memory(row) if row else None

@@ -1,0 +1,160 @@
+"""What a store consists of: its tables, each behind those that it refers to."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from bearinmind.store.database import Parameters, Row
+
+#: A key before every other one; numbers begin at 1.
+_FIRST: Parameters = {
+    **dict.fromkeys(("owner", "id", "source", "kind", "target", "key_id", "name"), ""),
+    **dict.fromkeys(("row", "number", "version", "removed_at", "concept", "relation", "space"), 0),
+    "day": -1,
+}
+
+
+class Table(NamedTuple):
+    """One table: `give_` and `take_` its name are its statements, with these columns."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...] = ()  #: it is read in the order of these, or of some of them
+    numbered: tuple[str, ...] = ()  #: hold numbers that its owner gave
+    derived: bool = False  #: by the store itself, from others: not moved, but compared
+
+    @property
+    def beginning(self) -> Parameters:
+        """The key before the first row."""
+        return {name: _FIRST[name] for name in self.key}
+
+    def key_of(self, row: Row) -> Parameters:
+        """The key of a row."""
+        named = self.named(row)
+        return {name: named[name] for name in self.key}
+
+    def named(self, row: Row) -> dict[str, Any]:
+        """A row by its columns."""
+        return dict(zip(self.columns, row, strict=True))
+
+
+def _table(name: str, columns: str, key: str, numbered: str = "") -> Table:
+    return Table(name, tuple(columns.split()), tuple(key.split()), tuple(numbered.split()))
+
+
+MEMORIES = _table(
+    "memories",
+    "owner row id version content content_hash category tags keywords importance sensitive"
+    " created_at updated_at replaced_at deleted_at valid_from valid_to"
+    " agent session project source trust",
+    key="owner row",
+    numbered="row",
+)
+INDEXED = _table(
+    "indexed",
+    "owner row content keywords tags category function length",
+    key="owner row",
+    numbered="row",
+)
+VECTORS = _table("vectors", "owner space row vector", key="owner space row", numbered="row")
+STANDING = _table(
+    "standing", "owner number stands_for", key="owner number", numbered="number stands_for"
+)
+
+#: Every table. A concept may stand for one that comes after it, so all of them come first.
+TABLES = (
+    MEMORIES,
+    INDEXED,
+    _table(
+        "links",
+        "owner source kind target removed_at created_at",
+        key="owner source kind target removed_at",
+    ),
+    _table(
+        "secrets",
+        "owner id version key_id nonce ciphertext fingerprint",
+        key="owner id version",
+    ),
+    _table("retired_keys", "key_id retired_at", key="key_id"),
+    _table(
+        "audit",
+        "owner number at action id version agent key detail",
+        key="owner number",
+        numbered="number",
+    ),
+    _table("spaces", "number key description state embedded", key="number"),
+    VECTORS,
+    _table(
+        "work",
+        "owner number kind target row state due turn attempts error",
+        key="owner number",
+        numbered="row",  # jobs themselves are numbered by the store
+    ),
+    _table("extractors", "number key in_use", key="number"),
+    _table("readings", "owner row extractor", key="owner row", numbered="row"),
+    _table(
+        "concepts",
+        "owner number name label kind memories subjects",
+        key="owner number",
+        numbered="number",
+    ),
+    STANDING,
+    _table(
+        "mentions",
+        "owner concept row roles given",
+        key="owner concept row",
+        numbered="concept row",
+    ),
+    _table(
+        "relations",
+        "owner number source type target weight valid_from valid_to recorded_at retracted_at"
+        " decided founded origin",
+        key="owner number",
+        numbered="number source target",
+    ),
+    _table(
+        "evidence",
+        "owner relation row since until given",
+        key="owner relation row",
+        numbered="relation row",
+    ),
+    _table(
+        "merges",
+        "owner number alias concept reason score merged_at undone_at",
+        key="owner number",
+        numbered="number alias concept",
+    ),
+    _table(
+        "shares",
+        "owner number reader memory tag can_write created_at ended_at",
+        key="owner number",  # its own: nothing else of an owner refers to it
+    ),
+    _table("users", "name created_at disabled_at", key="name"),
+    _table(
+        "keys",
+        "id user_name access hash label created_at expires_at revoked_at per_minute per_day",
+        key="id",
+    ),
+    _table("uses", "key_id day writes", key="key_id day"),
+    _table("feeds", "owner epoch head", key="owner"),
+    _table("changes", "owner kind name number gone refused", key="owner kind name"),
+    _table(
+        "peers",
+        "owner url user_name epoch cursor pulled_at pushed_at pull_error push_error"
+        " shared_at shared_error",
+        key="owner",
+    ),
+    _table("peer_numbers", "owner kind name number", key="owner kind name"),
+    _table(
+        "conflicts",
+        "owner number kind subject_kind subject_name served other detail at resolved_at",
+        key="owner number",
+    ),
+    _table(
+        "proposals",
+        "owner id kind origin memories reason evidence change digest created_at"
+        " state decided_at undo",
+        key="owner id",
+    ),
+    Table("index_facts", ("versions", "terms"), derived=True),
+)

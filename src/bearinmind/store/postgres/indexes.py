@@ -1,0 +1,180 @@
+"""The HNSW indexes of vector spaces: which there are, which are due, and building them.
+
+An index is built while others read and write. A build that was killed leaves an index behind that
+nothing uses: it is dropped, and built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from psycopg import Connection, sql
+from psycopg import errors as said
+
+from bearinmind.store.postgres.costs import COSTS, MOST_DIMENSIONS, Costs
+from bearinmind.store.postgres.failures import translated
+from bearinmind.store.postgres.statements import SQL
+
+if TYPE_CHECKING:
+    from bearinmind.store.postgres.pool import Pool
+
+_PREFIX = "vectors_of_space_"
+_HALF_BYTES = 2
+_LINK_BYTES = 512  # of an index for each vector beside its numbers, with m = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceIndex:
+    """A vector space, and whether it has an index."""
+
+    space: int  #: its number
+    dimensions: int
+    vectors: int  #: of all owners
+    most: int  #: of the owner who has most
+    complete: (
+        bool | None
+    )  #: None when there is none; False while it is built, or after a killed build
+    bytes: int
+
+    @property
+    def possible(self) -> bool:
+        """Whether pgvector can index vectors of so many dimensions."""
+        return self.dimensions <= MOST_DIMENSIONS
+
+
+class Progress(NamedTuple):
+    """How far an index build is."""
+
+    space: int
+    phase: str  #: as Postgres calls it
+    done: int
+    total: int  #: vectors, or pages while those are counted; 0 when neither is known
+
+
+class VectorIndexes:
+    """Keeps the indexes that make large owners' recalls faster, and no others."""
+
+    def __init__(self, pool: Pool, costs: Costs = COSTS) -> None:
+        self._pool = pool
+        self._costs = costs
+
+    def known(self) -> list[SpaceIndex]:
+        """Every space, with its index."""
+        indexes = self._indexes()
+        return [
+            SpaceIndex(
+                space=space,
+                dimensions=dimensions,
+                vectors=vectors,
+                most=most,
+                complete=complete,
+                bytes=size,
+            )
+            for space, dimensions, vectors, most in self._pool.read("spaces_to_index")
+            for complete, size in [indexes.get(f"{_PREFIX}{space}", (None, 0))]
+        ]
+
+    def _indexes(self) -> dict[str, tuple[bool, int]]:
+        """The indexes that there are, by name: whether each is complete, and its bytes."""
+        found = self._pool.read("indexes_of_spaces")
+        return {name: (complete, size) for name, complete, size in found}
+
+    def due(self) -> list[SpaceIndex]:
+        """The spaces of which some owner would be answered faster by an index that is not there."""
+        return [
+            each
+            for each in self.known()
+            if not each.complete
+            and self._costs.is_worth_an_index(each.most, each.vectors, each.dimensions)
+        ]
+
+    def build(self, index: SpaceIndex) -> bool:
+        """Build the index of a space; False when somebody else is building one just now."""
+        with translated(self._pool.place), self._alone() as free:
+            # The server goes on with what was begun by a process that was killed.
+            if not free or self.progress():
+                return False
+            with self._pool.connections.alone() as connection:
+                _prepare(connection, index)
+                _build_with_helpers(connection, index)
+        return True
+
+    @contextmanager
+    def _alone(self) -> Iterator[bool]:
+        """Whether nobody else builds, nor can begin to as long as this goes on.
+
+        By a transaction, which ends with its process, and which a bouncer leaves to one backend.
+        """
+        with self._pool.connections.alone() as connection, connection.transaction():
+            unlimited = {"name": "idle_in_transaction_session_timeout", "value": "0"}
+            connection.execute(SQL["set_for_transaction"], unlimited)
+            yield connection.execute(SQL["try_to_build"]).fetchone() == (True,)
+
+    def build_due(self) -> list[SpaceIndex]:
+        """Drop the indexes of spaces that are gone, and build those that are due; these."""
+        self.drop_stray()
+        return [each for each in self.due() if self.build(each)]
+
+    def drop_stray(self) -> int:
+        """Drop the indexes of spaces that are gone; how many there were."""
+        indexes = self._indexes()  # first: a space that comes meanwhile has none
+        spaces = {f"{_PREFIX}{each.space}" for each in self.known()}
+        stray = [name for name in indexes if name not in spaces]
+        for name in stray:
+            with translated(self._pool.place), self._pool.connections.alone() as connection:
+                _run(connection, "drop_index", index=sql.Identifier(name))
+        return len(stray)
+
+    def progress(self) -> Progress | None:
+        """How far the build is that goes on just now."""
+        for name, phase, done, total, pages, all_pages in self._pool.read("building"):
+            space = int((name or "0").removeprefix(_PREFIX))
+            return Progress(space, phase, done or pages, total or all_pages)
+        return None
+
+
+def _prepare(connection: Connection[Any], index: SpaceIndex) -> None:
+    """Let a build take its time, and as much memory as it needs and the server can spare.
+
+    Not behind a bouncer, where a setting would stay with whoever comes next.
+    """
+    [backend, allowed, shared] = connection.execute(SQL["building_memory"]).fetchone() or [0, 0, 0]
+    if backend == connection.info.backend_pid:
+        needed = index.vectors * (index.dimensions * _HALF_BYTES + _LINK_BYTES)
+        memory = max(allowed, min(needed, shared))
+        _set(connection, maintenance_work_mem=f"{memory // 1024}kB")
+        _set(connection, statement_timeout="0", lock_timeout="0")
+
+
+def _build_with_helpers(connection: Connection[Any], index: SpaceIndex) -> None:
+    try:
+        _build(connection, index)
+    except (said.DiskFull, said.OutOfMemory):
+        # Helpers share the index by /dev/shm, which containers have little of.
+        _set(connection, max_parallel_maintenance_workers="0")
+        _build(connection, index)
+
+
+def _build(connection: Connection[Any], index: SpaceIndex) -> None:
+    name = sql.Identifier(f"{_PREFIX}{index.space}")
+    _run(connection, "drop_index", index=name)
+    _run(
+        connection,
+        "build_index",
+        index=name,
+        space=sql.Literal(index.space),
+        dimensions=sql.Literal(index.dimensions),
+    )
+
+
+def _set(connection: Connection[Any], **settings: str) -> None:
+    for name, value in settings.items():
+        connection.execute(SQL["set_for_session"], {"name": name, "value": value})
+
+
+def _run(connection: Connection[Any], statement: str, **names: sql.Composable) -> None:
+    """Run a statement that takes no parameters, only names and numbers in their places."""
+    connection.execute(sql.SQL(SQL[statement]).format(**names))

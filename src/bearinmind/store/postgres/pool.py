@@ -1,0 +1,301 @@
+"""A Postgres database: reading it, and writing it in transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from itertools import count
+from typing import TYPE_CHECKING, Any, LiteralString
+
+import psycopg
+from psycopg import Connection
+
+from bearinmind import errors
+from bearinmind.analysis import Entry
+from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
+from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.distributed_settings import hold_everywhere
+from bearinmind.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
+from bearinmind.store.postgres.lexicon import mark
+from bearinmind.store.postgres.prepared import StoreConnection
+from bearinmind.store.postgres.statements import SQL, copying
+from bearinmind.types import Space, UserId
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vectors
+    from bearinmind.store.postgres.replica import Replica
+
+_COPY_FROM = 20  # rows; fewer are inserted faster one by one
+_ATTEMPTS = 3  # at beginning a transaction; each is on another connection
+_NUMBERS = 16  # an owner's numbers that a transaction takes at once; most need fewer
+
+
+class Pool:
+    """Satisfies `bearinmind.store.database.Database`."""
+
+    steps = Steps(
+        keep_vector=("keep_vector",),
+        copy_vector=("copy_vector",),
+        drop_space=("drop_space", "drop_vectors", "drop_counts"),
+        closed=("delay_jobs",),
+        indexed=("count_indexed",),
+        forgotten=(),
+    )
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = 16,
+        busy_timeout: float = 60.0,
+        patience: float = 60.0,
+        absence: float = 30.0,
+    ) -> None:
+        self.connections = Connections(url, most=connections, patience=patience)
+        self._limits = {"waiting": _milliseconds(busy_timeout), "absent": _milliseconds(absence)}
+        self._replica: Replica | None = None
+        self._reads_replica = False
+        self.is_spread = False  #: over other machines, on which settings have to hold too
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self.connections.place
+
+    def close(self) -> None:
+        """Close every connection."""
+        if self._replica is not None:
+            self._replica.close()
+        self.connections.close()
+
+    def followed_by(self, replica: Replica) -> Pool:
+        """The same database, read from a replica that knows of every write through this one."""
+        self._replica = replica
+        other = copy(self)
+        other._reads_replica = True  # noqa: SLF001  (its own kind)
+        return other
+
+    # ---- reading -------------------------------------------------------------------------------
+
+    def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement that changes nothing."""
+        form = form_of(statement, parameters)
+        return self._reading(lambda connection: connection.reads.rows(form, parameters))
+
+    def read_with(
+        self, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
+    ) -> list[Row]:
+        """The same, with settings that hold for this statement alone; in one round trip."""
+        text = SQL[form_of(statement, parameters)]
+
+        def read(connection: StoreConnection) -> list[Row]:
+            with connection.pipeline(), connection.transaction():
+                if self.is_spread:
+                    hold_everywhere(connection, settings)
+                else:
+                    named = {"names": [*settings], "values": [*settings.values()]}
+                    connection.execute(SQL["set_all_for_transaction"], named)
+                cursor = connection.execute(text, parameters, binary=True)
+            return cursor.fetchall()
+
+        return self._reading(read)
+
+    def _reading(self, read: Callable[[StoreConnection], list[Row]]) -> list[Row]:
+        """Read, and once more when the connection was lost: nothing has happened then."""
+        if self._replica is not None and self._reads_replica:
+            answer = self._replica.answer(read)
+            if answer is not None:
+                return answer
+        with translated(self.place):
+            try:
+                with self.connections.connection() as connection:
+                    return read(connection)
+            except psycopg.Error as exc:
+                if not is_lost(exc):
+                    raise
+                with self.connections.connection() as connection:
+                    return read(connection)
+
+    # ---- writing -------------------------------------------------------------------------------
+
+    @contextmanager
+    def writing(self, *owners: UserId, alone: bool = False) -> Iterator[PostgresTransaction]:
+        """A write transaction. Whoever else writes for one of these owners waits for its end."""
+        try:
+            with (
+                translated(self.place, UNCHANGED),
+                self._begun(sorted({*owners}), alone=alone) as transaction,
+            ):
+                yield transaction
+                lost = transaction.commit()
+        finally:  # even when it failed: perhaps it happened
+            if self._replica is not None:
+                self._replica.wrote()
+        if lost is not None and not (kept := self._is_kept(transaction.version)):
+            raise translate(lost, self.place, UNKNOWN if kept is None else UNCHANGED) from lost
+
+    @contextmanager
+    def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
+        """Begin, on another connection when one is lost: nothing has happened until then."""
+        for attempt in count(1):
+            with self.connections.connection() as connection:
+                transaction = PostgresTransaction(connection, is_spread=self.is_spread)
+                try:
+                    transaction.begin(owners, self._limits, alone=alone)
+                except psycopg.Error as exc:
+                    transaction.abandon(exc)
+                    if attempt == _ATTEMPTS or not is_lost(exc):
+                        raise
+                    continue
+                try:
+                    yield transaction
+                except BaseException as exc:
+                    transaction.abandon(exc)
+                    raise
+                return
+
+    def _is_kept(self, version: Parameters | None) -> bool | None:
+        """Whether a version of a memory is there, durably; None when that cannot be told."""
+        if version is None:
+            return None
+        try:
+            # The turn comes when the other transaction has ended, and what comes after it in the
+            # log is not durable before it.
+            with self.writing(version["owner"]) as transaction:
+                return transaction.row("kept_version", version) is not None
+        except errors.StoreFailure:
+            return None
+
+    def alone(self, statement: LiteralString, parameters: Parameters = NOTHING) -> list[Row]:
+        """Run one statement outside of any transaction, on a connection of its own."""
+        with translated(self.place), self.connections.alone() as connection:
+            return _fetch(connection, statement, parameters)
+
+    # ---- parameters ----------------------------------------------------------------------------
+
+    def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
+        """The parameters of `insert_indexed` that say what a version is found by."""
+        return entry._asdict() | {"mark": mark(owner)}
+
+    def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
+        """For each of so many vectors of a space itself, in half precision."""
+        from bearinmind.store.halves import halves_of  # noqa: PLC0415 (numpy is slow to import)
+        from bearinmind.store.postgres.halfvec import written  # noqa: PLC0415 (likewise)
+
+        halves = halves_of(vectors, count, space.dimensions)
+        return [{"vector": written(half)} for half in halves]
+
+
+class PostgresTransaction:
+    """Satisfies `bearinmind.store.database.Transaction`."""
+
+    def __init__(self, connection: Connection[Any], *, is_spread: bool = False) -> None:
+        self.version: Parameters | None = None  #: of a memory, the last one that was added
+        self._connection = connection
+        self._is_spread = is_spread
+        self._numbers: dict[UserId, range] = {}
+
+    def begin(self, owners: Sequence[UserId], limits: Parameters, *, alone: bool) -> None:
+        """Begin, and wait for the turn of these owners, always in the same order."""
+        lock = "keep_others_out" if alone else "keep_loners_out"
+        with self._connection.pipeline():
+            self._connection.execute("BEGIN")
+            self._connection.execute(SQL["limit_transaction"], limits)
+            if self._is_spread:
+                hold_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
+            if owners or alone:
+                self._connection.execute(SQL[lock])
+            turns = [
+                self._connection.execute(SQL["take_turn"], {"owner": owner, "count": _NUMBERS})
+                for owner in owners
+            ]
+        for owner, turn in zip(owners, turns, strict=True):
+            [[last]] = turn.fetchall()
+            self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
+
+    def commit(self) -> psycopg.Error | None:
+        """Make it all happen, durably; the error when the answer is lost: it may have happened."""
+        try:
+            self._connection.execute("COMMIT")
+        except psycopg.Error as exc:
+            if not is_lost(exc):
+                raise
+            self._connection.close()
+            return exc
+        return None
+
+    def abandon(self, reason: BaseException) -> None:
+        """Make nothing of it happen; a connection that is lost has seen to that."""
+        if is_lost(reason):
+            self._connection.close()
+            return
+        try:
+            self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self._connection.close()
+
+    def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
+        """All rows of a statement."""
+        self._note(statement, parameters)
+        return _fetch(self._connection, SQL[form_of(statement, parameters)], parameters)
+
+    def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
+        """The first row of a statement, if there is any."""
+        return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
+
+    def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
+        """All rows of a statement for each of these parameters, in their order."""
+        with self._connection.pipeline():
+            cursors = [self._connection.execute(SQL[statement], given) for given in each]
+        return [cursor.fetchall() for cursor in cursors]
+
+    def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
+        """Run a statement that writes; how many rows it changed."""
+        return self._connection.execute(SQL[form_of(statement, parameters)], parameters).rowcount
+
+    def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
+        """The same for each of these parameters; how many rows were changed in all."""
+        if not each:
+            return 0
+        with self._connection.cursor() as cursor:
+            cursor.executemany(SQL[statement], each)
+            return cursor.rowcount
+
+    def insert(self, statement: str, each: Sequence[Parameters]) -> None:
+        """Add rows that are known to be new; many of them by COPY."""
+        self._note(statement, *each[-1:])
+        if len(each) < _COPY_FROM:
+            self.change_each(statement, each)
+            return
+        copy = copying(statement)
+        with self._connection.cursor() as cursor, cursor.copy(copy.statement) as into:
+            for parameters in each:
+                into.write_row([parameters[name] for name in copy.parameters])
+
+    def numbers(self, owner: UserId, count: int) -> Sequence[int]:
+        """So many numbers that an owner has used for nothing yet, rising."""
+        left = self._numbers[owner]
+        if len(left) < count:
+            [[last]] = self.rows("take_turn", {"owner": owner, "count": count})
+            left = range(last - count + 1, last + 1)
+        self._numbers[owner] = left[count:]
+        return left[:count]
+
+    def _note(self, statement: str, *each: Parameters) -> None:
+        """Remember a version that is added, as what shows whether the transaction happened."""
+        if statement == "insert_memory" and each:
+            self.version = each[-1]
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{max(1, round(seconds * 1e3))}ms"  # none would mean for ever
+
+
+def _fetch(
+    connection: Connection[Any], statement: LiteralString, parameters: Parameters
+) -> list[Row]:
+    # Numbers, and vectors above all, are read several times faster in their binary form.
+    cursor = connection.execute(statement, parameters or None, binary=True)
+    # Not `cursor.description`, which makes an object of every column.
+    return cursor.fetchall() if cursor.pgresult and cursor.pgresult.nfields else []

@@ -1,0 +1,261 @@
+"""A standby that answers recalls as long as it is known to be recent enough.
+
+A standby cannot tell by itself how old its answers are: an idle primary and one that is lost look
+the same to it. So the primary is asked, now and then, where its log ends. A standby that shows so
+much of the log has everything that was acknowledged before that question.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from math import inf
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
+
+import psycopg
+from psycopg import Connection
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg_pool import PoolTimeout
+
+from bearinmind.errors import InvalidSetting, StoreUnavailable
+from bearinmind.statements import statements_of
+from bearinmind.store import queries
+from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.failures import is_lost
+from bearinmind.store.postgres.prepared import StoreConnection
+
+logger = logging.getLogger(__name__)
+
+_STATEMENTS = statements_of(queries.read("postgres", "replica.sql"))
+_WAIT = 1.0  # seconds for a connection; a recall has not more to lose before it asks the primary
+_TRY_AGAIN = 5.0  # seconds without a try after one in vain, so that not every recall waits
+_LOOK_AGAIN = 0.05  # seconds without a look at a standby that is behind; most catch up in less
+_REMEMBERED = 128  # positions of the primary; at one for each look, more than any staleness needs
+
+
+Answer = TypeVar("Answer")
+
+#: What the URL of a standby is taken to say: one that follows, any of several, and no long wait.
+_UNLESS_SAID = {
+    "target_session_attrs": "prefer-standby",
+    "load_balance_hosts": "random",
+    "connect_timeout": "2",
+}
+
+
+class Source(StrEnum):
+    """Where a read goes, and if to the primary, why."""
+
+    REPLICA = "replica"
+    BEHIND = "primary: the replica is behind"
+    OWN_WRITES = "primary: the replica has not seen our last write yet"
+    UNREACHABLE = "primary: the replica does not answer"
+    BUSY = "primary: every connection to the replica is in use"
+    NO_STANDBY = "primary: the replica is none"
+
+
+#: What is so for a moment, again and again, and nobody needs to be told.
+_PASSING = {Source.OWN_WRITES, Source.BUSY}
+
+
+class Reading(NamedTuple):
+    """What a read is done with."""
+
+    connection: StoreConnection | None  #: to the standby; None when the primary must be read
+    source: Source
+
+
+class Position(NamedTuple):
+    """A place in the log of a cluster."""
+
+    timeline: int  #: it changes with every fail-over
+    bytes: int
+
+    def has(self, other: Position) -> bool:
+        """Whether who is here has everything up to there."""
+        return self.timeline == other.timeline and self.bytes >= other.bytes
+
+
+class Sample(NamedTuple):
+    """Where the log of the primary ended, and when it was asked."""
+
+    asked_at: float
+    position: Position
+
+
+def known_as_of(shown: Position, samples: Iterable[Sample]) -> float:
+    """The last moment of which who shows this is known to have everything."""
+    return max((each.asked_at for each in samples if shown.has(each.position)), default=-inf)
+
+
+def source_of(as_of: float, *, now: float, wrote_at: float, staleness: float) -> Source:
+    """Where to read when the standby is known to have everything as of a moment."""
+    if as_of < now - staleness:
+        return Source.BEHIND
+    return Source.OWN_WRITES if as_of < wrote_at else Source.REPLICA
+
+
+class Replica:
+    """Reads from a standby that lags by at most `staleness` seconds and has all of our own writes.
+
+    What it cannot answer, the primary has to. It never fails: the primary will say what is wrong.
+
+    Raises:
+        InvalidSetting: `url` is no URL of a Postgres server.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        primary: Connections,
+        *,
+        staleness: float,
+        connections: int = 16,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._standby = Connections(_standby_url(url), most=connections, patience=_WAIT)
+        self._primary = primary
+        self._staleness = staleness
+        self._clock = clock
+        self._samples: deque[Sample] = deque(maxlen=_REMEMBERED)
+        self._asking = threading.Lock()
+        # By connection, not by URL: one URL may name several standbys.
+        self._known: WeakKeyDictionary[Connection[Any], float] = WeakKeyDictionary()
+        self._wrote_at = -inf
+        self._silent_until = -inf  # the primary
+        self._left = (-inf, Source.REPLICA)  # until when the standby is not asked, and why
+        self._source = self._told = Source.REPLICA
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return self._standby.place
+
+    @property
+    def source(self) -> Source:
+        """Where the last read went, and why."""
+        return self._source
+
+    def close(self) -> None:
+        """Close every connection to the standby."""
+        self._standby.close()
+
+    def wrote(self) -> None:
+        """Say that a write of this process was just acknowledged: reads will have it."""
+        self._wrote_at = self._clock()
+
+    def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
+        """What the standby answers; None when the primary has to be asked."""
+        try:
+            with self.connection_for_reading() as reading:
+                return None if reading.connection is None else read(reading.connection)
+        except psycopg.Error as exc:  # it died, or a row was needed that the replay had to remove
+            if is_lost(exc):
+                self._tell(self._leave(Source.UNREACHABLE, _TRY_AGAIN).source)
+            return None
+
+    @contextmanager
+    def connection_for_reading(self) -> Iterator[Reading]:
+        """A connection to the standby, or none and the reason why the primary must be read."""
+        reading = self._reading()
+        self._tell(reading.source)
+        try:
+            yield reading
+        finally:
+            if reading.connection is not None:
+                self._standby.pool.putconn(reading.connection)
+
+    def _reading(self) -> Reading:
+        left_until, why = self._left
+        if self._clock() < left_until:
+            return Reading(None, why)
+        try:
+            pool = self._standby.pool
+            connection = pool.getconn(timeout=_WAIT)
+        except StoreUnavailable as exc:
+            logger.info("%s", exc, extra={"action": "replica"})
+            return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
+        except PoolTimeout:
+            if pool.get_stats()["pool_size"]:
+                return Reading(None, Source.BUSY)
+            return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
+        source = self._judge(connection)
+        if source is Source.REPLICA:
+            return Reading(connection, source)
+        if source is Source.NO_STANDBY:
+            connection.close()  # the next one may lead to a standby
+        pool.putconn(connection)
+        lagging = source in {Source.BEHIND, Source.OWN_WRITES}
+        return self._leave(source, _LOOK_AGAIN if lagging else _TRY_AGAIN)
+
+    def _judge(self, connection: Connection[Any]) -> Source:
+        """Whether a standby is recent enough; it is asked when half of its time is over."""
+        now, wrote_at = self._clock(), self._wrote_at
+        as_of = self._known.get(connection, -inf)
+        if as_of < max(now - self._staleness / 2, wrote_at):
+            self._ask_primary(max(now - self._staleness / 4, wrote_at))
+            try:
+                shown = _position(connection, "replica_position")
+            except psycopg.Error:
+                return Source.UNREACHABLE
+            if shown is None:
+                return Source.NO_STANDBY
+            as_of = max(as_of, known_as_of(shown, [*self._samples]))
+            self._known[connection] = as_of
+        return source_of(as_of, now=self._clock(), wrote_at=wrote_at, staleness=self._staleness)
+
+    def _ask_primary(self, needed_since: float) -> None:
+        """Learn where its log ends, unless that was asked late enough or is being asked."""
+        if self._samples and self._samples[-1].asked_at >= needed_since:
+            return
+        if self._clock() < self._silent_until or not self._asking.acquire(blocking=False):
+            return
+        try:
+            asked_at = self._clock()
+            with self._primary.connection(patience=_WAIT) as connection:
+                position = _position(connection, "primary_position")
+            if position is not None:
+                self._samples.append(Sample(asked_at, position))
+        except (
+            psycopg.Error,
+            StoreUnavailable,
+        ):  # whoever reads from the primary next will say what is wrong
+            self._silent_until = self._clock() + _TRY_AGAIN
+        finally:
+            self._asking.release()
+
+    def _leave(self, source: Source, seconds: float) -> Reading:
+        self._left = (self._clock() + seconds, source)
+        return Reading(None, source)
+
+    def _tell(self, source: Source) -> None:
+        """Say when recalls move to the primary for more than a moment, and when they are back."""
+        self._source = source
+        if source is not self._told and source not in _PASSING:
+            self._told = source
+            level = logging.INFO if source is Source.REPLICA else logging.WARNING
+            logger.log(level, "recalls read from %s", source, extra={"action": "replica"})
+
+
+def _standby_url(url: str) -> str:
+    """A URL that leads to a standby, unless it says otherwise itself."""
+    try:
+        said = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:  # whose text may quote a password
+        raise InvalidSetting(
+            "the setting `replica` is no URL of a Postgres server",
+            hint="Write it as postgresql://user@host:5432/database.",
+        ) from None
+    wanted = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    return make_conninfo(url, **wanted)
+
+
+def _position(connection: Connection[Any], statement: str) -> Position | None:
+    row = connection.execute(_STATEMENTS[statement]).fetchone()
+    return Position(*row) if row else None

@@ -1,0 +1,185 @@
+"""The shared store: a Postgres database that many users and machines share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from bearinmind import analysis, errors
+from bearinmind.protocols import (
+    Finding,
+    Job,
+    LexicalMatch,
+    LexicalStatistics,
+    StoreFacts,
+    Unavailable,
+)
+from bearinmind.store import checking, indexing, rows
+from bearinmind.store.accounts import AccountsInDatabase
+from bearinmind.store.carrying import CarryingInDatabase
+from bearinmind.store.database import Owned
+from bearinmind.store.feeds import FeedsInDatabase
+from bearinmind.store.graph import GraphInDatabase
+from bearinmind.store.inbox import InboxInDatabase
+from bearinmind.store.linking import LinksInDatabase
+from bearinmind.store.memories import MemoriesInDatabase
+from bearinmind.store.peers import PeersInDatabase
+from bearinmind.store.postgres import migrate
+from bearinmind.store.postgres.facts import look, why_meaning_is_off
+from bearinmind.store.postgres.lexicon import Lexicon
+from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.queue import WorkInDatabase
+from bearinmind.store.receiving import ReceivingInDatabase
+from bearinmind.store.secrets import SecretsInDatabase
+from bearinmind.store.sharing import SharingInDatabase
+from bearinmind.types import Filter, Scope
+
+if TYPE_CHECKING:
+    from bearinmind.store.postgres.vectors import VectorSearch
+
+_REINDEX_BATCH = 500  # versions that are analysed in one transaction
+_EMBED = "embed"
+_KINDS = (_EMBED, "extract")  # of work
+
+
+class PostgresStore(
+    MemoriesInDatabase,
+    LinksInDatabase,
+    CarryingInDatabase,
+    WorkInDatabase,
+    SecretsInDatabase,
+    AccountsInDatabase,
+    GraphInDatabase,
+    SharingInDatabase,
+    FeedsInDatabase,
+    PeersInDatabase,
+    ReceivingInDatabase,
+    InboxInDatabase,
+):
+    """Memories in a database: writers of one user take turns, others do not wait for them."""
+
+    def __init__(self, url: str, *, busy_timeout: float = 60.0, connections: int = 16) -> None:
+        pool = Pool(url, busy_timeout=busy_timeout, connections=connections)
+        super().__init__(pool)
+        self._stand_on(pool)
+        self._connections = connections
+        try:
+            self._meaning_off = self._open(busy_timeout)
+        except BaseException:
+            pool.close()
+            raise
+
+    def _stand_on(self, pool: Pool) -> None:
+        self._database = self._pool = pool
+        self._lexicon = Lexicon(pool)
+        self._recalled: PostgresStore = self
+
+    def __repr__(self) -> str:
+        return f"PostgresStore({self._pool.place})"
+
+    def _open(self, patience: float) -> Unavailable | None:
+        """Bring the schema and the index up to date; why there is no semantic recall, if so."""
+        opened = migrate.bring_up(self._pool, patience=patience)
+        self._pool.is_spread = opened.has_citus
+        if self._pool.read("is_unfinished")[0][0]:
+            raise errors.StoreUnfinished(f"{self._pool.place} holds an unfinished move")
+        if opened.analysis != analysis.ANALYSIS_VERSION:
+            self.reindex()
+        return opened.meaning_off
+
+    def follow(self, url: str, *, staleness: float) -> None:
+        """Have recalls read from a standby while it is at most so many seconds behind."""
+        from bearinmind.store.postgres.replica import Replica  # noqa: PLC0415 (most have none)
+
+        primary, connections = self._pool.connections, self._connections
+        replica = Replica(url, primary, staleness=staleness, connections=connections)
+        self._recalled = copy(self)
+        self._recalled._stand_on(self._pool.followed_by(replica))  # noqa: SLF001 (its own kind)
+
+    def for_recall(self) -> PostgresStore:
+        """The same store, read from a standby where there is one that is recent enough."""
+        return self._recalled
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._pool.close()
+
+    @cached_property
+    def _vectors(self) -> VectorSearch:
+        from bearinmind.store.postgres.vectors import VectorSearch  # noqa: PLC0415 (numpy is slow)
+
+        return VectorSearch(self._pool)
+
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are among what the scope holds."""
+        return self._lexicon.statistics(scope, terms)
+
+    def lexical_matches(
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
+        return self._lexicon.matches(filter, terms, every=every, limit=limit)
+
+    def meaning_off(self) -> Unavailable | None:
+        """Why the database cannot keep vectors; looked at again until it can."""
+        if self._meaning_off is not None:
+            self._meaning_off = why_meaning_is_off(look(self._pool))
+        return self._meaning_off
+
+    def index_spaces(self) -> int:
+        """Build the HNSW indexes that are due; those that somebody else builds are left to them."""
+        from bearinmind.store.postgres.indexes import VectorIndexes  # noqa: PLC0415 (for workers)
+
+        return 0 if self.meaning_off() else len(VectorIndexes(self._pool).build_due())
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due; those to embed wait until vectors can be kept."""
+        return super().claim(self._possible(kinds), limit, now, until)
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        if kinds is None and self.meaning_off() is None:
+            return super().next_due(now)
+        return super().next_due(now, self._possible(_KINDS if kinds is None else kinds))
+
+    def _possible(self, kinds: Sequence[str]) -> list[str]:
+        """Those of these kinds of work that the database can keep the outcome of."""
+        return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
+
+    def scrub(self) -> bool:
+        """False: when the server overwrites what was removed is its own affair."""
+        return False
+
+    def reindex(self) -> None:
+        """Make the whole index anew with the present analysis, an owner's versions at a time.
+
+        Whoever recalls meanwhile finds what is made already. When it is interrupted, it begins
+        anew the next time: nothing is lost by that but time.
+        """
+        after = {"owner": "", "row": 0}
+        while batch := self._pool.read("unindexed", after | {"limit": _REINDEX_BATCH}):
+            for owner in dict.fromkeys(owner for owner, _ in batch):
+                own = [row for whose, row in batch if whose == owner]
+                with self._pool.writing(owner) as transaction:
+                    owned = Owned(transaction, owner)
+                    owned.change_each("forget_entry", [{"row": row} for row in own])
+                    # Read when it is this one's turn: a version may have been concealed meanwhile.
+                    found = owned.rows("unindexed_of", {"rows": own})
+                    versions = {row: rows.to_memory(columns) for row, *columns in found}
+                    indexing.insert(self._pool, owned, versions)
+            after = {"owner": batch[-1][0], "row": batch[-1][1]}
+        with self._pool.writing(alone=True) as transaction:
+            transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
+
+    def facts(self) -> StoreFacts:
+        """How large the database is, and which server and extension there are."""
+        [[postgres, pgvector, size]] = self._pool.read("facts")
+        versions = {"postgres": postgres, **({"pgvector": pgvector} if pgvector else {})}
+        return StoreFacts(size, versions)
+
+    def check(self) -> list[Finding]:
+        """Look for damage; changes nothing."""
+        return checking.findings(self._pool)

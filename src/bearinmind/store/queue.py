@@ -1,0 +1,111 @@
+"""The durable queue of background work of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from bearinmind.protocols import Job, WorkCount, WorkState
+from bearinmind.store import rows
+from bearinmind.store.database import Database, OnDatabase, Parameters, Transaction
+from bearinmind.types import Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vectors
+
+ERROR_LENGTH = 500  # characters kept of why a job failed
+
+
+class WorkInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Work`.
+
+    A claim is told from a later one by the number of attempts: whoever gives back a job that was
+    claimed again meanwhile changes nothing.
+    """
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
+        asked = {"now": rows.from_time(now), "kinds": [*kinds]}
+        # the usual answer needs no turn at writing
+        if not self._database.read("anything_due", asked):
+            return []
+        taking = {"until": rows.from_time(until), "limit": limit}
+        with self._database.writing() as transaction:
+            taken = transaction.rows("claim", asked | taking)
+            owners, numbers = [owner for owner, _ in taken], [number for _, number in taken]
+            found = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
+        return [_to_job(row) for row in found]
+
+    def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
+        """Keep the vectors and remove the jobs, in one transaction; how many were new."""
+        encoded = self._database.vector_parameters(space, vectors, len(jobs))
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+            places = [{"owner": job.owner, "number": job.number} for job in jobs]
+            return keep_vectors(self._database, transaction, space, places, encoded)
+
+    def give_back(
+        self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
+    ) -> None:
+        """Put claimed jobs back for another attempt at a later time, or give them up.
+
+        Without an error they were not tried, and it counts as no attempt.
+        """
+        common = {
+            "state": WorkState.DEAD if dead else WorkState.WAITING,
+            "due": rows.from_time(due),
+            "error": error[:ERROR_LENGTH],
+        }
+        given = [
+            {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
+            for job in jobs
+        ]
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+            transaction.change_each("give_back", given)
+
+    def revive(self, kind: str) -> int:
+        """Make the dead jobs of a kind wait again; how many there were."""
+        with self._database.writing(alone=True) as transaction:
+            return transaction.change("revive", {"kind": kind})
+
+    def work_counts(self, now: datetime) -> list[WorkCount]:
+        """What is in the queue."""
+        found = self._database.read("work_counts", {"now": rows.from_time(now)})
+        return [
+            WorkCount(kind, target, WorkState(state), jobs, error)
+            for kind, target, state, jobs, error, _ in found
+        ]
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        asked = {"kinds": None if kinds is None else [*kinds]}
+        [[due]] = self._database.read("next_due", asked)
+        return None if due is None else max(now, rows.to_time(due))
+
+
+def keep_vectors(
+    database: Database,
+    transaction: Transaction,
+    space: Space,
+    jobs: Sequence[Parameters],
+    vectors: Sequence[Parameters],
+) -> int:
+    """Keep the vectors of jobs, which name their owners, and remove these; how many were new.
+
+    Inside a transaction of the caller.
+    """
+    number = transaction.row("space_number", {"key": space.key})
+    if number is None:  # the space was dropped meanwhile, and its jobs with it
+        return 0
+    place = {"space": number[0], "key": space.key}
+    keeping = [{**place, **job, **vector} for job, vector in zip(jobs, vectors, strict=True)]
+    statements = database.steps.keep_vector
+    kept, *_ = [transaction.change_each(each, keeping) for each in statements]
+    transaction.change_each("finish_job", keeping)
+    return kept
+
+
+def _to_job(row: tuple[object, ...]) -> Job:
+    number, kind, target, attempts, *columns = row
+    owner = columns[1]  # of a copy not the memory's: it is kept under another name
+    return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]

@@ -1,0 +1,257 @@
+"""Translates between the nouns and the rows of a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
+from typing import Any
+
+from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict
+from bearinmind.mirrors import owner_of
+from bearinmind.protocols import AuditEntry, Job, LexicalMatch
+from bearinmind.types import (
+    Filter,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Provenance,
+    Right,
+    Share,
+    Space,
+    Trust,
+    UserId,
+)
+
+NOT_YET = 2**63 - 1  # as in schema.sql
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
+
+
+def from_time(time: datetime | None) -> int | None:
+    """Microseconds since 1970."""
+    return None if time is None else (time - _EPOCH) // _MICROSECOND
+
+
+def to_time(microseconds: int) -> datetime:
+    """The moment, in UTC."""
+    return _EPOCH + timedelta(0, 0, microseconds)
+
+
+def to_optional_time(microseconds: int | None) -> datetime | None:
+    """The moment, if there is one."""
+    return None if microseconds is None else to_time(microseconds)
+
+
+def to_end(microseconds: int) -> datetime | None:
+    """When something ended; None when it has not yet."""
+    return None if microseconds == NOT_YET else to_time(microseconds)
+
+
+def moment(as_of: datetime | None) -> int:
+    """A point that lies inside whatever holds at that moment, or now."""
+    return NOT_YET - 1 if as_of is None else (as_of - _EPOCH) // _MICROSECOND
+
+
+def to_memory(row: Sequence[Any]) -> Memory:
+    """A row of the `columns` fragment as a memory; of a copy, with the name of its owner."""
+    created_at = to_time(row[8])
+    return Memory(
+        id=MemoryId(row[0]),
+        owner=owner_of(row[1]),
+        content=row[2],
+        category=row[3],
+        tags=_to_words(row[4]) if isinstance(row[4], str) else tuple(row[4]),
+        keywords=_to_words(row[5]) if isinstance(row[5], str) else tuple(row[5]),
+        importance=row[6],
+        sensitive=bool(row[7]),
+        created_at=created_at,
+        updated_at=created_at if row[9] == row[8] else to_time(row[9]),
+        deleted_at=to_optional_time(row[10]),
+        valid_from=to_optional_time(row[11]),
+        valid_to=to_optional_time(row[12]),
+        provenance=_to_provenance(*row[13:18]),
+        version=row[18],
+    )
+
+
+def to_lexical_match(row: Sequence[Any]) -> LexicalMatch:
+    """A row of `columns` and `entry` as a match; its memory is made when it is asked for."""
+    return LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(to_memory, row)))
+
+
+def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
+    """A memory as the parameters of `insert_memory`."""
+    return {
+        "id": memory.id,
+        "version": memory.version,
+        "content": memory.content,
+        "category": memory.category,
+        "tags": [*memory.tags],
+        "keywords": [*memory.keywords],
+        "importance": memory.importance,
+        "sensitive": memory.sensitive,
+        "created_at": from_time(memory.created_at),
+        "updated_at": from_time(memory.updated_at),
+        "replaced_at": NOT_YET if replaced_at is None else from_time(replaced_at),
+        "deleted_at": from_time(memory.deleted_at),
+        "valid_from": from_time(memory.valid_from),
+        "valid_to": from_time(memory.valid_to),
+        "agent": memory.provenance.agent,
+        "session": memory.provenance.session,
+        "project": memory.provenance.project,
+        "source": memory.provenance.source,
+        "trust": memory.provenance.trust,
+    }
+
+
+def to_link(row: Sequence[Any]) -> Link:
+    """A row of links as a link."""
+    source, target, kind, created_at, removed_at = row
+    return Link(
+        source=MemoryId(source),
+        target=MemoryId(target),
+        kind=LinkKind(kind),
+        created_at=to_time(created_at),
+        removed_at=to_end(removed_at),
+    )
+
+
+def from_link(link: Link) -> dict[str, Any]:
+    """A link as parameters."""
+    return {
+        "source": link.source,
+        "target": link.target,
+        "kind": link.kind,
+        "created_at": from_time(link.created_at),
+        "removed_at": NOT_YET if link.removed_at is None else from_time(link.removed_at),
+    }
+
+
+def to_entry(row: Sequence[Any]) -> AuditEntry:
+    """A row of the audit as an entry."""
+    at, *rest = row
+    return AuditEntry(to_time(at), *rest)
+
+
+def to_share(row: Sequence[Any]) -> Share:
+    """A row of the `share` fragment as a share."""
+    owner, reader, memory, tag, can_write, created_at, ended_at = row
+    return Share(
+        owner=UserId(owner),
+        reader=UserId(reader),
+        right=Right.WRITE if can_write else Right.READ,
+        memory=memory,
+        tag=tag,
+        created_at=to_time(created_at),
+        ended_at=to_end(ended_at),
+    )
+
+
+def from_share(share: Share) -> dict[str, Any]:
+    """A share as parameters."""
+    return {
+        "reader": share.reader,
+        "memory": share.memory,
+        "tag": share.tag,
+        "can_write": share.right is Right.WRITE,
+        "created_at": from_time(share.created_at),
+        "ended_at": NOT_YET if share.ended_at is None else from_time(share.ended_at),
+    }
+
+
+def to_conflict(row: Sequence[Any]) -> SyncConflict:
+    """A row of the `conflict` fragment as a conflict."""
+    number, kind, subject_kind, name, served, other, detail, at, resolved_at = row
+    return SyncConflict(
+        number=number,
+        kind=ConflictKind(kind),
+        subject=Subject(SubjectKind(subject_kind), name),
+        served=served,
+        other=other,
+        detail=detail,
+        at=to_time(at),
+        resolved_at=to_end(resolved_at),
+    )
+
+
+def from_conflict(conflict: SyncConflict) -> dict[str, Any]:
+    """A conflict as parameters; one without a number gets the next."""
+    return {
+        "number": conflict.number or None,
+        "kind": conflict.kind,
+        "subject_kind": conflict.subject.kind,
+        "subject_name": conflict.subject.name,
+        "served": conflict.served,
+        "other": conflict.other,
+        "detail": conflict.detail,
+        "at": from_time(conflict.at),
+        "resolved_at": NOT_YET if conflict.resolved_at is None else from_time(conflict.resolved_at),
+    }
+
+
+def from_prefix(prefix: str) -> dict[str, Any]:
+    """The parameters between which lies whatever begins so."""
+    return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
+
+
+def from_jobs(jobs: Sequence[Job]) -> dict[str, Any]:
+    """Jobs as parameters: whose they are, and their numbers."""
+    return {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]}
+
+
+@lru_cache(maxsize=64)
+def to_space(description: str) -> Space:
+    """A vector space from its description."""
+    return Space(**json.loads(description))
+
+
+def from_space(space: Space) -> str:
+    """The description of a vector space."""
+    return json.dumps(asdict(space), ensure_ascii=False)
+
+
+def from_place(filter: Filter) -> dict[str, Any]:
+    """A filter as the parameters of the `held` fragment: whose, when, and for whom."""
+    reader = {} if filter.reader is None else {"reader": filter.reader}
+    return {"owner": filter.scope.user, "moment": moment(filter.as_of), **reader}
+
+
+def from_filter(filter: Filter) -> dict[str, Any]:
+    """A filter as the parameters of the `admitted` and `state` fragments."""
+    return from_place(filter) | {
+        "now": from_time(filter.now),
+        "categories": sorted(filter.categories) or None,
+        "tags": sorted(filter.tags) or None,
+        "created_from": from_time(filter.created_from),
+        "created_to": from_time(filter.created_to),
+        "session": filter.session,
+        "project": filter.project,
+        "agent": filter.agent,
+    }
+
+
+def from_filter_and_states(filter: Filter) -> dict[str, Any]:
+    """The same with the states in which a memory is meant."""
+    return from_filter(filter) | {"states": sorted(filter.states)}
+
+
+# Fifty memories are read on every recall, and most share their tags and provenance with others.
+
+
+@lru_cache(maxsize=4_096)
+def _to_words(text: str) -> tuple[str, ...]:
+    return tuple(json.loads(text))
+
+
+@lru_cache(maxsize=4_096)
+def _to_provenance(
+    agent: str | None, session: str | None, project: str | None, source: str | None, trust: str
+) -> Provenance:
+    return Provenance(
+        agent=agent, session=session, project=project, source=source, trust=Trust(trust)
+    )

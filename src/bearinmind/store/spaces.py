@@ -1,0 +1,201 @@
+"""The vector spaces of a store: which there are, and which memories belong into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from bearinmind.embedded_text import embedded_text
+from bearinmind.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
+from bearinmind.store import rows
+from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
+from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector
+
+
+class VectorSearch(Protocol):
+    """Searches the vectors of a store."""
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine."""
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+
+    def present(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Vector]:
+        """The vectors of the present versions of these memories, if the space is the active one."""
+
+
+class SpacesInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Spaces`."""
+
+    @property
+    def _vectors(self) -> VectorSearch:
+        """Searches the vectors; each dialect has its own way."""
+        raise NotImplementedError
+
+    def meaning_off(self) -> Unavailable | None:
+        """None: whatever keeps memories keeps vectors, unless a dialect says otherwise."""
+        return None
+
+    def spaces(self) -> list[KnownSpace]:
+        """Every space, the active one first, then the one being filled."""
+        return _to_known(self._database.read("spaces"))
+
+    def use_space(self, space: Space) -> SpaceState:
+        """Make sure that memories are embedded into a space."""
+        settled = self._settled(space)
+        if settled is not None:
+            return settled
+        with self._database.writing(alone=True) as transaction:
+            known = _to_known(transaction.rows("spaces"))
+            states = {each.space.key: each.state for each in known}
+            state = states.get(space.key)
+            for other in known:
+                if other.state is SpaceState.FILLING and other.space != space:
+                    _drop(self._database, transaction, other.space)
+            if state is None or state is SpaceState.RETIRED:
+                active = SpaceState.ACTIVE in states.values()
+                state = SpaceState.FILLING if active else SpaceState.ACTIVE
+                _begin(transaction, space, state, known=space.key in states)
+        return state
+
+    def _settled(self, space: Space) -> SpaceState | None:
+        """What a space is, when nothing has to be written for it to be used."""
+        states = {each.space.key: each.state for each in self.spaces()}
+        state = states.get(space.key)
+        if state is SpaceState.ACTIVE and SpaceState.FILLING in states.values():
+            return None
+        return None if state is SpaceState.RETIRED else state
+
+    def activate_filled(self) -> bool:
+        """Make the space being filled the active one if no job is left for it; retire the other.
+
+        Jobs that were given up do not hold it back, unless they are more than those that were done.
+        """
+        if not any(each.state is SpaceState.FILLING for each in self.spaces()):
+            return False
+        with self._database.writing(alone=True) as transaction:
+            known = {each.state: each for each in _to_known(transaction.rows("spaces"))}
+            filling, active = known.get(SpaceState.FILLING), known.get(SpaceState.ACTIVE)
+            if filling is None or filling.waiting:
+                return False
+            if filling.dead > filling.embedded:
+                return False
+            if active is not None:
+                _set_state(transaction, active.space, SpaceState.RETIRED)
+                transaction.change("drop_jobs", {"key": active.space.key})
+            _set_state(transaction, filling.space, SpaceState.ACTIVE)
+            transaction.change("advance_jobs", {"key": filling.space.key})
+        return True
+
+    def drop_retired(self) -> int:
+        """Remove the vectors of retired spaces; how many there were."""
+        with self._database.writing(alone=True) as transaction:
+            known = _to_known(transaction.rows("spaces"))
+            retired = [each for each in known if each.state is SpaceState.RETIRED]
+            for each in retired:
+                _drop(self._database, transaction, each.space)
+        return sum(each.embedded for each in retired)
+
+    def index_spaces(self) -> int:
+        """None: where vectors need no index, they are searched as they are."""
+        return 0
+
+    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
+        """The admitted memories nearest to a query, by cosine."""
+        return self._vectors.nearest(filter, space, query, limit)
+
+    def cosines(
+        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, float]:
+        """How near these memories are to a query, as far as they are admitted and embedded."""
+        return self._vectors.cosines(filter, space, query, ids)
+
+
+def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
+    return [
+        KnownSpace(rows.to_space(description), SpaceState(state), *counts)
+        for description, state, *counts in found
+    ]
+
+
+# What follows runs inside a transaction of the caller.
+
+
+def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
+    """Give a version that was just inserted its vectors, or the jobs that will bring them.
+
+    A version with the same embedded text as one before takes its vector over.
+    """
+    if memory.deleted_at is not None or memory.sensitive:
+        return
+    for space, key, recipe, turn in transaction.rows("spaces_in_use"):
+        before = None
+        if memory.version > 1:
+            place = {"id": memory.id, "version": memory.version, "space": space}
+            before = transaction.row("embedded_before", place)
+        if before and _same_text(rows.to_memory(before[1:]), memory, recipe):
+            for statement in database.steps.copy_vector:
+                transaction.change(statement, {"space": space, "before": before[0], "row": row})
+        else:
+            transaction.insert("insert_job", [_job(key, Version(row, memory), turn)])
+
+
+def queue(transaction: Owned, versions: Sequence[Version]) -> None:
+    """Queue the jobs that will bring the vectors of versions that were just inserted."""
+    embedded = [each for each in versions if not each.memory.sensitive]
+    for _, key, _, turn in transaction.rows("spaces_in_use"):
+        transaction.insert("insert_job", [_job(key, version, turn) for version in embedded])
+
+
+def _job(key: str, version: Version, turn: int) -> dict[str, object]:
+    place = 2 if version.past else turn
+    return {"kind": "embed", "target": key, "row": version.row, "turn": place}
+
+
+def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+    """Remove the vectors and the jobs of every version of these memories."""
+    parameters = {"ids": [*ids]}
+    transaction.change("forget_vectors", parameters)
+    versions = [row for [row] in transaction.rows("rows_of_memories", parameters)]
+    transaction.change("forget_jobs", {"rows": versions})
+
+
+def _same_text(one: Memory, other: Memory, recipe: str) -> bool:
+    return embedded_text(one, recipe) == embedded_text(other, recipe)
+
+
+def _begin(transaction: Transaction, space: Space, state: SpaceState, *, known: bool) -> None:
+    """Take a space into use, with a job for all that belongs there and is not there yet."""
+    if known:
+        _set_state(transaction, space, state)
+    else:
+        new = {"key": space.key, "description": rows.from_space(space), "state": state}
+        transaction.change("insert_space", new)
+    place = {"key": space.key, "space": _number(transaction, space)}
+    turn = int(state is not SpaceState.ACTIVE)
+    transaction.change("queue_all", place | {"turn": turn})
+
+
+def _set_state(transaction: Transaction, space: Space, state: SpaceState) -> None:
+    transaction.change("set_space_state", {"key": space.key, "state": state})
+
+
+def _number(transaction: Transaction, space: Space) -> int:
+    [[number]] = transaction.rows("space_number", {"key": space.key})
+    return int(number)
+
+
+def _drop(database: Database, transaction: Transaction, space: Space) -> None:
+    """Remove a space with all its vectors and jobs."""
+    number = _number(transaction, space)
+    transaction.change("drop_jobs", {"key": space.key})
+    for statement in database.steps.drop_space:
+        transaction.change(statement, {"space": number})

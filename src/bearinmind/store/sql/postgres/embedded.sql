@@ -1,0 +1,2 @@
+-- The one database of an embedded server, made while the server is installed.
+CREATE DATABASE bearinmind;

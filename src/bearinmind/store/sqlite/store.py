@@ -1,0 +1,132 @@
+"""The embedded store: one SQLite file that many processes share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from bearinmind import analysis
+from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
+from bearinmind.store import indexing, rows
+from bearinmind.store.accounts import AccountsInDatabase
+from bearinmind.store.carrying import CarryingInDatabase
+from bearinmind.store.database import Owned
+from bearinmind.store.feeds import FeedsInDatabase
+from bearinmind.store.graph import GraphInDatabase
+from bearinmind.store.inbox import InboxInDatabase
+from bearinmind.store.linking import LinksInDatabase
+from bearinmind.store.memories import MemoriesInDatabase
+from bearinmind.store.peers import PeersInDatabase
+from bearinmind.store.queue import WorkInDatabase
+from bearinmind.store.receiving import ReceivingInDatabase
+from bearinmind.store.secrets import SecretsInDatabase
+from bearinmind.store.sharing import SharingInDatabase
+from bearinmind.store.sqlite import checking, migrate
+from bearinmind.store.sqlite.connections import translated
+from bearinmind.store.sqlite.file import SqliteFile
+from bearinmind.store.sqlite.lexicon import Lexicon
+from bearinmind.types import Filter, Scope
+
+if TYPE_CHECKING:
+    from bearinmind.store.sqlite.vectors import VectorSearch
+
+_REINDEX_BATCH = 500  # rows held in memory while the index is made anew
+
+
+class SqliteStore(
+    MemoriesInDatabase,
+    LinksInDatabase,
+    CarryingInDatabase,
+    WorkInDatabase,
+    SecretsInDatabase,
+    AccountsInDatabase,
+    GraphInDatabase,
+    SharingInDatabase,
+    FeedsInDatabase,
+    PeersInDatabase,
+    ReceivingInDatabase,
+    InboxInDatabase,
+):
+    """Memories in one file, in WAL mode: readers never wait, writers take turns."""
+
+    def __init__(self, path: Path, *, busy_timeout: float = 60.0, create: bool = True) -> None:
+        self._file = SqliteFile(path, busy_timeout=busy_timeout, create=create)
+        super().__init__(self._file)
+        self.path = path
+        self._connections = self._file.connections
+        self._lexicon = Lexicon(self._file)
+        self._open()
+
+    def __repr__(self) -> str:
+        return f"SqliteStore({str(self.path)!r})"
+
+    def _open(self) -> None:
+        connection = self._connections.get()
+        with translated(self.path):
+            if not migrate.is_present(connection, str(self.path)):
+                with self._file.transaction() as connection:
+                    # Another process may have done it while this one waited for its turn.
+                    if not migrate.is_present(connection, str(self.path)):
+                        migrate.apply(connection)
+            [made_by] = connection.execute("SELECT analysis FROM index_facts").fetchone()
+        if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
+            self.reindex()
+
+    def close(self) -> None:
+        """Close every connection of every thread."""
+        self._file.close()
+
+    @cached_property
+    def _vectors(self) -> VectorSearch:
+        from bearinmind.store.sqlite.vectors import VectorSearch  # noqa: PLC0415 (numpy loads slowly)
+
+        return VectorSearch(self._file)
+
+    def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent the terms are among what the scope holds."""
+        return self._lexicon.statistics(scope, terms)
+
+    def lexical_matches(
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
+    ) -> list[LexicalMatch]:
+        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
+        return self._lexicon.matches(filter, terms, every=every, limit=limit)
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind in the write-ahead log.
+
+        False when another process that is just reading keeps it from being so.
+        """
+        connection = self._connections.get()
+        with translated(self.path):
+            [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
+
+    def reindex(self) -> None:
+        """Make the whole index anew with the present analysis; all or nothing."""
+        with self._file.writing() as transaction:
+            transaction.change("forget_index")
+            after = 0
+            while batch := transaction.rows("unindexed", {"after": after, "limit": _REINDEX_BATCH}):
+                for row, *columns in batch:
+                    owned = Owned(transaction, columns[1])  # of a copy not the memory's owner
+                    indexing.insert(self._file, owned, {row: rows.to_memory(columns)})
+                after = batch[-1][0]
+            transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
+
+    def for_recall(self) -> Self:
+        """There is no copy of it."""
+        return self
+
+    def facts(self) -> StoreFacts:
+        """How large the file is with its log; SQLite is a part of this process."""
+        parts = (self.path.with_name(f"{self.path.name}{part}") for part in ("", "-wal", "-shm"))
+        size = sum(file.stat().st_size for file in parts if file.exists())
+        return StoreFacts(size, {})
+
+    def check(self) -> list[Finding]:
+        """Look for damage; changes nothing."""
+        with translated(self.path):
+            return checking.findings(self._file)

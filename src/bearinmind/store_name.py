@@ -1,0 +1,178 @@
+"""How a store is named: a file, a Postgres server, or the server that Bear in Mind looks after.
+
+The name of a server may hold a password. No text that is made of a name has it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from bearinmind.errors import InvalidSetting
+
+_EMBEDDED = "postgres"
+_HINT = (
+    "Give the path of a file, the URL of a Postgres server such as "
+    "postgresql://user@host:5432/database, or `postgres` for a server that is run for you."
+)
+# Stricter than libpq, which quotes what it does not understand: that may be the password.
+_CODE = "%(?!00)[0-9A-Fa-f]{2}"
+_WORD = rf"(?:[^\s/?#@:,\[\]%]|{_CODE})*"
+_HOST = rf"(?:\[[^\s/?#@\]]*\]|{_WORD})(?::\d*)?"
+_URL = re.compile(
+    rf"""postgres(?:ql)?://
+    (?:(?P<user>{_WORD})(?::(?:[^\s/?#@%]|{_CODE})*)?@)?
+    (?P<hosts>{_HOST}(?:,{_HOST})*)
+    (?P<database>/{_WORD})?
+    (?:\?(?P<parameters>[^\s#@]*))?""",
+    re.VERBOSE,
+)
+_PARAMETER = re.compile(rf"([a-z_]+)=((?:[^&=%]|{_CODE})*)")
+#: Parameters of a URL that say where and how, and never hold a secret.
+_SHOWN = frozenset(
+    {
+        "connect_timeout",
+        "dbname",
+        "host",
+        "hostaddr",
+        "load_balance_hosts",
+        "passfile",
+        "port",
+        "service",
+        "sslmode",
+        "target_session_attrs",
+        "user",
+    }
+)
+_OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_CONNECTION_STRING = re.compile(r"(host|hostaddr|dbname|user|port|service|password)\s*=")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFile:
+    """A SQLite file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreServer:
+    """A database on a Postgres server that others look after."""
+
+    url: SecretStr
+
+    @classmethod
+    def at(cls, url: str) -> StoreServer:
+        """The one with this URL.
+
+        Raises:
+            InvalidSetting: it is no URL of a Postgres server.
+        """
+        found = _URL.fullmatch(url)
+        parameters = found["parameters"] if found else None
+        if found is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
+            raise InvalidSetting(
+                "what begins as the URL of a Postgres server is none",
+                hint="Write postgresql://user:password@host:5432/database; of a name or a password "
+                "write @ as %40, : as %3A, / as %2F, % as %25.",
+            )
+        return cls(SecretStr(url))
+
+    @property
+    def address(self) -> str:
+        """The whole URL, with a password if there is one: only for who connects."""
+        return self.url.get_secret_value()
+
+    def __str__(self) -> str:
+        found = _URL.fullmatch(self.address)
+        if found is None:
+            return "postgresql://"
+        shown = [each for each in _parts(found["parameters"]) if each.partition("=")[0] in _SHOWN]
+        user = f"{found['user']}@" if found["user"] else ""
+        asked = f"?{'&'.join(shown)}" if shown else ""
+        return f"postgresql://{user}{found['hosts']}{found['database'] or ''}{asked}"
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedStore:
+    """The database of a Postgres server that Bear in Mind itself installs and starts."""
+
+    folder: Path | None  #: where its data are; None: in the user's data folder
+
+    def __str__(self) -> str:
+        return _EMBEDDED if self.folder is None else f"{_EMBEDDED}:{self.folder}"
+
+
+StoreName = StoreFile | StoreServer | EmbeddedStore
+
+
+def store_name(given: object) -> StoreName:
+    """The store that a text names; a path names a file, whatever it is called.
+
+    Raises:
+        InvalidSetting: it names none.
+    """
+    match given:
+        case StoreFile() | StoreServer() | EmbeddedStore():
+            return given
+        case Path():
+            return StoreFile(_expanded(given))
+        case str():
+            return _named(given)
+    raise InvalidSetting(f"{given!r} names no store", hint=_HINT)
+
+
+def _named(text: str) -> StoreName:
+    if text.startswith(("postgres://", "postgresql://")):
+        return StoreServer.at(text)
+    if text == _EMBEDDED:
+        return EmbeddedStore(None)
+    kind, colon, folder = text.partition(":")
+    if colon and kind == _EMBEDDED:
+        if not folder:
+            raise InvalidSetting(f"{text!r} names no folder", hint=_HINT)
+        return EmbeddedStore(_expanded(Path(folder)))
+    scheme = _OTHER_SCHEME.match(text)
+    if scheme:
+        raise InvalidSetting(f"there is no kind of store {scheme[0]!r}", hint=_HINT)
+    if kind == "postgresql" or _CONNECTION_STRING.match(text):
+        raise InvalidSetting("a Postgres server is named by its URL", hint=_HINT)
+    return StoreFile(_expanded(Path(text)))
+
+
+def absolute(name: StoreName) -> StoreName:
+    """The same store, named so that it is found from every folder."""
+    match name:
+        case StoreFile(path):
+            return StoreFile(path.absolute())
+        case EmbeddedStore(Path() as folder):
+            return EmbeddedStore(folder.absolute())
+    return name
+
+
+def complete(name: StoreName) -> str:
+    """The text that names the same store in every folder, a password included: not for people."""
+    return name.address if isinstance(name, StoreServer) else str(absolute(name))
+
+
+def fingerprint(name: StoreName) -> str:
+    """What the files of a store that is no file are called by, whoever's password opens it."""
+    return hashlib.sha256(str(absolute(name)).encode()).hexdigest()[:16]
+
+
+def _parts(parameters: str | None) -> list[str]:
+    return [part for part in (parameters or "").split("&") if part]
+
+
+def _expanded(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as exc:
+        raise InvalidSetting(f"{str(path)!r}: {exc}") from exc

@@ -1,0 +1,352 @@
+"""The commands that change what is stored."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bearinmind.app import Mind
+from bearinmind.errors import EmptyContent, InvalidInput, MindError
+from bearinmind.remember.pipeline import PurgePlan
+from bearinmind.store_name import StoreFile
+from bearinmind.surfaces.cli import guard, lazy, options, secret
+from bearinmind.surfaces.cli.session import Session
+from bearinmind.types import Memory, MemoryId, Provenance, State, Stored, Whose
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_PAGE = 1_000
+
+
+def store(
+    ctx: typer.Context,
+    content: options.Content = None,
+    file: options.File = None,
+    category: options.Category = None,
+    tag: options.Tags = None,
+    keyword: options.Keywords = None,
+    importance: options.Importance = None,
+    created_at: Annotated[
+        str | None, typer.Option("--created-at", help="When it was learned, if not just now.")
+    ] = None,
+    valid_from: options.ValidFrom = None,
+    valid_to: options.ValidTo = None,
+    agent: options.Agent = None,
+    session: options.SessionName = None,
+    project: options.Project = None,
+    source: options.Source = None,
+    trust: options.TrustClass = None,
+    supersedes: Annotated[
+        list[str] | None,
+        typer.Option("--supersedes", metavar="ID", help="A memory that it replaces; repeatable."),
+    ] = None,
+    sensitive: options.Sensitive = False,
+    wait: options.Wait = False,
+    as_json: options.Json = False,
+) -> None:
+    """Remember something."""
+    run = Session.of(ctx, as_json=as_json)
+    fields = options.draft_fields(
+        tags=tag,
+        keywords=keyword,
+        created_at=created_at,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        category=category,
+        importance=importance,
+        agent=agent,
+        session=session,
+        project=project,
+        source=source,
+        trust=trust,
+        sensitive=sensitive,
+    )
+    text = _text(content, file, or_piped=True)
+    if text is None:
+        raise EmptyContent("no content was given", hint=_HOW_TO_GIVE)
+    with run.open() as app:
+        outcome = app.store(text, supersedes=supersedes or (), **fields)
+        _note_sealing(run, app, outcome.memory, flagged=sensitive)
+        if wait:
+            run.wait_for_work(app)
+    stored = isinstance(outcome, Stored)
+    if stored and not wait:
+        run.see_to_work()
+    run.reply(
+        {
+            "outcome": "stored" if stored else "already_known",
+            "memory": lazy.machine.memory(outcome.memory),
+        },
+        lambda: [lazy.render.outcome("Stored" if stored else "Already known", outcome.memory)],
+    )
+
+
+def update(
+    ctx: typer.Context,
+    id: options.Id,
+    content: options.Content = None,
+    file: options.File = None,
+    category: options.Category = None,
+    tag: options.Tags = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    keyword: options.Keywords = None,
+    no_keywords: Annotated[
+        bool, typer.Option("--no-keywords", help="Take all keywords away.")
+    ] = False,
+    importance: options.Importance = None,
+    valid_from: options.ValidFrom = None,
+    valid_to: options.ValidTo = None,
+    always_valid: Annotated[
+        bool, typer.Option("--always-valid", help="Take the valid-from / valid-to span away.")
+    ] = False,
+    agent: options.Agent = None,
+    session: options.SessionName = None,
+    project: options.Project = None,
+    source: options.Source = None,
+    trust: options.TrustClass = None,
+    sensitive: Annotated[
+        bool | None,
+        typer.Option(
+            "--sensitive/--not-sensitive",
+            help="Encrypt it with all its versions, or make it an ordinary memory.",
+        ),
+    ] = None,
+    expected_version: Annotated[
+        int | None,
+        typer.Option("--expected-version", help="Refuse if it has another version by now."),
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Change a memory; the version before stays readable."""
+    run = Session.of(ctx, as_json=as_json)
+    changes = options.given(
+        {
+            "content": _text(content, file, or_piped=False),
+            "category": category,
+            "tags": _replaced(options.words(tag), no_tags, "tag"),
+            "keywords": _replaced(options.words(keyword), no_keywords, "keyword"),
+            "importance": importance,
+            "sensitive": sensitive,
+            "valid_from": options.time("--valid-from", valid_from),
+            "valid_to": options.time("--valid-to", valid_to),
+            "always_valid": always_valid or None,
+        }
+    )
+    origin = options.given(
+        {"agent": agent, "session": session, "project": project, "source": source, "trust": trust}
+    )
+    if not changes and not origin:
+        raise InvalidInput(
+            "no change was given", hint="Give new content or one of `bearinmind update --help`."
+        )
+    with run.existing() as app:
+        before = app.get(id)
+        if origin:
+            changes["provenance"] = _provenance(before, origin)
+            # The rest of the provenance was read: nobody may change it in between.
+            expected_version = before.version if expected_version is None else expected_version
+        plain = _plain_versions(app, before)
+        memory = app.update(before.id, expected_version=expected_version, **changes)
+        concealed = plain - _plain_versions(app, before)
+        if memory.sensitive and not before.sensitive:
+            _note_sealing(run, app, memory, flagged=bool(sensitive))
+        _note_concealed(run, app, concealed)
+    word = "Updated" if memory.version > before.version else "Unchanged"
+    if memory.version > before.version:
+        run.see_to_work()
+    run.reply(
+        {"outcome": word.lower(), "memory": lazy.machine.memory(memory)},
+        lambda: [lazy.render.outcome(word, memory)],
+    )
+
+
+def _plain_versions(app: Mind, memory: Memory) -> int:
+    """How many versions of a memory are not sensitive; another's are not seen, and never sealed."""
+    if memory.owner != app.scope.user:
+        return 0
+    return sum(not version.sensitive for version in app.versions(memory.id))
+
+
+def delete(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
+    """Hide memories from recall; they can be restored."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as app:
+        _each(run, app.get, ids, app.delete, "Deleted")
+
+
+def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
+    """Bring deleted memories back."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as app:
+        _each(run, app.restorable, ids, app.restore, "Restored")
+    run.see_to_work()
+
+
+def purge(
+    ctx: typer.Context,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="ID", help="Ids of deleted memories.")
+    ] = None,
+    all_deleted: Annotated[
+        bool, typer.Option("--all-deleted", help="All memories that are deleted.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Remove deleted memories for good."""
+    run = Session.of(ctx, as_json=as_json)
+    if bool(ids) == all_deleted:
+        raise InvalidInput("say which memories: ids, or --all-deleted", hint="Give one of the two.")
+    with run.existing() as app:
+        plan = app.plan_purge(ids or _deleted(app))
+        purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
+        if purged and not app.purge(plan):
+            run.note(_traces(run))
+    run.reply(
+        lazy.machine.plan(plan, purged=purged),
+        lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),
+    )
+
+
+def link(
+    ctx: typer.Context,
+    source: options.LinkSource,
+    kind: options.Kind,
+    target: options.LinkTarget,
+    remove: Annotated[bool, typer.Option("--remove", help="End the link instead.")] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Link two memories, read "SOURCE KIND TARGET"."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as app:
+        done = app.unlink(source, kind, target) if remove else app.link(source, kind, target)
+    word = "unlinked" if remove else "linked"
+    run.reply(
+        {"outcome": word, "link": lazy.machine.link(done)},
+        lambda: [lazy.render.data(f"{word.capitalize()} ") + lazy.render.link(done)],
+    )
+
+
+# ---- what they share ---------------------------------------------------------------------------
+
+_HOW_TO_GIVE = "Give it as an argument, with --file, or pipe it in."
+
+
+def _text(content: str | None, file: Path | None, *, or_piped: bool) -> str | None:
+    """The text of a memory from the argument, a file or standard input; None if none was given."""
+    if content is not None and file is not None:
+        raise InvalidInput("the content was given twice", hint="Give it once, or use --file.")
+    if file is not None:
+        return lazy.lines.read_text(str(file))
+    if content == lazy.lines.STANDARD or (content is None and or_piped and lazy.lines.is_piped()):
+        return lazy.lines.read_text(lazy.lines.STANDARD)
+    return content
+
+
+def _note_sealing(run: Session, app: Mind, memory: Memory, *, flagged: bool) -> None:
+    """Say that a memory was encrypted without being asked to be, and that a key was made."""
+    if not memory.sensitive:
+        return
+    if not flagged:
+        run.note(
+            "A secret was found, so the memory is encrypted: its category, tags, keywords and the "
+            "kind of secret still find it. "
+            f"`bearinmind update {memory.id} --not-sensitive` undoes it."
+        )
+    secret.note_new_key(run, app.vault)
+
+
+def _note_concealed(run: Session, app: Mind, concealed: int) -> None:
+    """Say how many earlier versions were encrypted too."""
+    if concealed > 0:
+        versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
+        overwritten = app.scrub()
+        rest = "; the text is overwritten in the file" if overwritten else ""
+        run.note(f"{versions} of it encrypted too{rest}.")
+        if not overwritten:
+            run.note(_traces(run))
+
+
+def _traces(run: Session) -> str:
+    """Where text that was removed may still be found, and until when."""
+    if isinstance(run.place, StoreFile):
+        return "another process reads the store: traces of the text may remain until it ends"
+    return (
+        "no answer has the text any more; the files and the log of the server may, until it has "
+        "overwritten them, and so may copies of them"
+    )
+
+
+def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] | None:
+    """The words to put in place of the present ones."""
+    if none and new:
+        raise InvalidInput(f"--{what} and --no-{what}s contradict each other")
+    return () if none else None if new is None else tuple(new)
+
+
+def _provenance(memory: Memory, changes: dict[str, object]) -> Provenance:
+    return replace(memory.provenance, **changes)  # type: ignore[arg-type]
+
+
+def _each(
+    run: Session,
+    find: Callable[[str], Memory],
+    ids: Sequence[str],
+    verb: Callable[[str], Memory],
+    word: str,
+) -> None:
+    """Do something to each memory; all ids are known to exist before the first is touched."""
+    done: list[Memory] = []
+    failed: list[MindError] = []
+    for id_ in dict.fromkeys(find(text).id for text in ids):
+        try:
+            done.append(verb(id_))
+        except MindError as exc:
+            failed.append(exc)
+    if done:
+        run.reply(
+            {"memories": lazy.machine.memories(done, {})},
+            lambda: [lazy.render.outcome(word, memory) for memory in done],
+        )
+    for error in failed[1:]:
+        guard.tell(error, as_json=run.as_json)
+    if failed:
+        raise failed[0]
+
+
+def _deleted(app: Mind) -> list[MemoryId]:
+    ids: list[MemoryId] = []
+    while page := app.list(
+        limit=_PAGE, after=ids[-1] if ids else None, states=[State.DELETED], owner=Whose.ME
+    ):
+        ids += [memory.id for memory in page]
+    return ids
+
+
+def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
+    """Whether the person wants the plan carried out."""
+    if yes:
+        return True
+    if run.as_json or not sys.stdin.isatty():
+        raise InvalidInput(
+            "a purge cannot be undone, and there is nobody here to ask",
+            hint="Add --yes to do it, or --dry-run to see what it would remove.",
+        )
+    run.show([lazy.render.plan(plan)])
+    return typer.confirm("Remove them for good?", err=True)
+
+
+def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[RenderableType]:
+    if not plan.memories:
+        return [lazy.render.data("Nothing is deleted, so there is nothing to purge.")]
+    if dry_run:
+        return [lazy.render.plan(plan)]
+    count = lazy.render.many(len(plan.memories), "memory", "memories")
+    return [lazy.render.data(f"Purged {count}." if purged else "Nothing was purged.")]

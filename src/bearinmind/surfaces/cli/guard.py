@@ -1,0 +1,107 @@
+"""What reaches the user when a command fails: one message, a hint and an exit code."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import typer
+
+from bearinmind.errors import InvalidText, MindError
+from bearinmind.surfaces.cli import lazy
+from bearinmind.surfaces.cli.session import Globals, write_json
+from bearinmind.surfaces.failures import InternalError, meaning_of
+
+INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
+PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def exit_code(error: MindError) -> int:
+    """The exit code of an error."""
+    return meaning_of(error).exit_code
+
+
+def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A command whose failures are told in words."""
+
+    @functools.wraps(command)
+    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            _check_texts(kwargs.values())
+            result = command(*args, **kwargs)
+            sys.stdout.flush()
+        except (typer.Exit, typer.Abort):
+            raise
+        except MindError as exc:
+            tell(exc, as_json=as_json)
+            raise typer.Exit(exit_code(exc)) from exc
+        except KeyboardInterrupt as exc:
+            raise typer.Exit(INTERRUPTED) from exc
+        except BrokenPipeError as exc:
+            _silence()
+            raise typer.Exit(PIPE_CLOSED) from exc
+        except Exception as exc:
+            tell(_internal(exc), as_json=as_json, kind="internal error")
+            if _debugging(kwargs.get("ctx")):
+                traceback.print_exc()
+            raise typer.Exit(INTERNAL) from exc
+        return result
+
+    return run
+
+
+def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
+    """Print an error and its hint on standard error."""
+    if as_json:
+        write_json(lazy.machine.error(error), sys.stderr)
+        return
+    typer.echo(f"{kind}: {_shown(error.message)}", err=True)
+    if error.hint:
+        typer.echo(f"hint: {_shown(error.hint)}", err=True)
+
+
+def quiet_logging() -> None:
+    """Keep the library's log off the terminal; what matters of it is in the answer."""
+    logging.getLogger("bearinmind").addHandler(logging.NullHandler())
+
+
+def _internal(exc: Exception) -> InternalError:
+    return InternalError(f"{type(exc).__name__}: {exc}")
+
+
+def _shown(text: str) -> str:
+    """One line that a terminal shows and does not obey."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _debugging(ctx: object) -> bool:
+    options = getattr(ctx, "obj", None)
+    return isinstance(options, Globals) and options.debug
+
+
+def _check_texts(values: Iterable[Any]) -> None:
+    """Arguments that are not UTF-8 arrive with halves of characters, which cannot be kept."""
+    for value in values:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                try:
+                    text.encode()
+                except UnicodeEncodeError:
+                    raise InvalidText(f"{text!r} is not valid UTF-8") from None
+
+
+def _silence() -> None:
+    """Nobody reads the output any more: let what is left of it vanish without complaint."""
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

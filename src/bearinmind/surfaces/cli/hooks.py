@@ -1,0 +1,181 @@
+"""The commands that add Bear in Mind to agents: `hooks`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bearinmind.surfaces.cli import lazy, options
+from bearinmind.surfaces.cli.guard import guarded
+from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.surfaces.hooks.clients import Client, Event, Scope
+
+if TYPE_CHECKING:
+    from bearinmind.surfaces.hooks.files import Change
+    from bearinmind.surfaces.hooks.install import Installer
+    from bearinmind.surfaces.hooks.status import Status
+
+app = typer.Typer(
+    no_args_is_help=True, help="Add Bear in Mind to agents, so that it is simply there."
+)
+
+_NOTHING = "Nothing to change: everything is as it should be."
+_MCP = "For the tools as well: claude mcp add --scope user bearinmind -- {command}"
+
+
+@app.command("install")
+@guarded
+def install(
+    ctx: typer.Context,
+    client: Annotated[Client, typer.Option("--client", help="The agent.")] = Client.CLAUDE,
+    scope: Annotated[
+        Scope, typer.Option("--scope", help="For all your work, or for the project in this folder.")
+    ] = Scope.USER,
+    url: Annotated[
+        str | None,
+        typer.Option("--url", help="A Bear in Mind server to ask, instead of your own store."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="A file that holds the key for the server.")
+    ] = None,
+    uninstall: Annotated[
+        bool, typer.Option("--uninstall", help="Take it away again; files become what they were.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would change.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show what would change in an agent's files, ask, keep copies, and change it."""
+    from bearinmind.surfaces.hooks.install import Installer, Wanted  # noqa: PLC0415  rarely needed
+
+    run = Session.of(ctx, as_json=as_json)
+    installer = Installer(
+        Wanted(
+            settings=run.settings,
+            client=client,
+            scope=scope,
+            project=Path.cwd(),
+            url=url,
+            key_file=key_file,
+            config=run.named_config,
+        )
+    )
+    changes = installer.uninstalling() if uninstall else installer.installing()
+    if as_json:
+        made = yes and not dry_run
+        backups = _make(installer, changes, uninstall=uninstall) if made else []
+        write_json(_data(changes, backups, made=made), sys.stdout)
+        return
+    _show(changes)
+    if not dry_run and _agreed(changes, yes=yes):
+        for backup in _make(installer, changes, uninstall=uninstall):
+            typer.echo(f"As it was: {backup}")
+        if client is Client.CLAUDE and scope is Scope.USER and not uninstall:
+            typer.echo(_MCP.format(command=installer.mcp_command))
+
+
+@app.command("status")
+@guarded
+def status(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """Show what the hooks were told, what they did, and whether their server answers."""
+    from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.status import status as found  # noqa: PLC0415
+
+    run = Session.of(ctx, as_json=as_json)
+    now = found(folder())
+    run.reply(now, lambda: [lazy.render.data(line) for line in _lines(now)])
+
+
+@app.command("run")
+@guarded
+def run_hook(
+    ctx: typer.Context,
+    event: Annotated[Event, typer.Argument(help="What has happened.", case_sensitive=False)],
+) -> None:
+    """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
+    from bearinmind.surfaces.hooks.commands import Commands  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415
+
+    del ctx
+    command = Commands(config=folder() / "config.json").hook(event)
+    done = subprocess.run(command, shell=True, check=False, stdin=sys.stdin)  # noqa: S602  as agents do
+    raise typer.Exit(done.returncode)
+
+
+@app.command("plugin")
+@guarded
+def plugin(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],
+    as_json: options.Json = False,
+) -> None:
+    """Write the plugin for Claude Code: hooks, commands, a skill and the MCP server."""
+    from bearinmind.surfaces.hooks.plugin import write  # noqa: PLC0415  rarely needed
+
+    run = Session.of(ctx, as_json=as_json)
+    written = write(folder)
+    run.reply(
+        {"folder": folder, "files": written},
+        lambda: [
+            *(lazy.render.data(str(path)) for path in written),
+            lazy.render.data(f"To try it: claude --plugin-dir {folder}"),
+        ],
+    )
+
+
+def _make(installer: Installer, changes: Sequence[Change], *, uninstall: bool) -> list[Path]:
+    return installer.uninstall(changes) if uninstall else installer.install(changes)
+
+
+def _agreed(changes: Sequence[Change], *, yes: bool) -> bool:
+    """Whether to go on; what changes nothing needs no question."""
+    if not any(change.changes for change in changes):
+        return True
+    return yes or typer.confirm("Change this?", abort=True)
+
+
+def _show(changes: Sequence[Change]) -> None:
+    for change in changes:
+        typer.echo(change.diff(), nl=False)
+        if change.note:
+            typer.echo(f"{change.path}: {change.note}")
+    if not any(change.changes for change in changes):
+        typer.echo(_NOTHING)
+
+
+def _data(changes: Sequence[Change], backups: list[Path], *, made: bool) -> dict[str, object]:
+    return {
+        "changed": made and any(change.changes for change in changes),
+        "files": [
+            {"path": each.path, "changes": each.changes, "diff": each.diff(), "note": each.note}
+            for each in changes
+        ],
+        "backups": backups,
+    }
+
+
+def _lines(now: Status) -> Iterator[str]:
+    """How the hooks are doing, for people."""
+    if not now.installed:
+        yield "The hooks are not installed: `bearinmind hooks install` does it."
+        return
+    started = ", which they start" if now.starts_server else ""
+    yield f"Server   {now.url}{started}: {'answers' if now.answers else 'does not answer'}"
+    yield f"Settings {now.config}"
+    for path in now.files:
+        yield f"Changed  {path}"
+    for each in now.runs:
+        failed = f", {each.failed} failed ({each.last_failure})" if each.failed else ""
+        yield (
+            f"{each.event}: {each.runs} runs, median {each.median_ms:g} ms{failed}; "
+            f"last {each.last}: {each.last_note}"
+        )
+    if not now.runs:
+        yield "No hook has run yet."

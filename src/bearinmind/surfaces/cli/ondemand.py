@@ -1,0 +1,76 @@
+"""Commands that are loaded and made when they are named: who recalls does not wait for `sync`."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from typing import Any, ClassVar, TypeVar
+
+import typer.core
+import typer.main
+
+from bearinmind.surfaces.cli.guard import guarded
+
+Made = TypeVar("Made")
+
+
+class MadeOnUse(MutableMapping[str, Made]):
+    """Values in the order of their names, of which each is made when it is first asked for."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], Made]) -> None:
+        self._names = dict.fromkeys(names)
+        self._make = make
+        self._made: dict[str, Made] = {}
+
+    def __getitem__(self, name: str) -> Made:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __setitem__(self, name: str, value: Made) -> None:
+        self._names[name] = None
+        self._made[name] = value
+
+    def __delitem__(self, name: str) -> None:
+        del self._names[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names  # the inherited one makes the value to find out
+
+
+class GroupOnDemand(typer.core.TyperGroup):
+    """A group whose commands are made when they are run, or shown with their help."""
+
+    #: Where each command is: `module.function`, or `module.app` where it is a group itself.
+    places: ClassVar[Mapping[str, str]]
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  Typer's own, passed on
+        super().__init__(**given)
+        self.commands = MadeOnUse(
+            self.places, lambda name: _group_of(name, self.places[name]).commands[name]
+        )
+
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002  names need no context
+        """The names in their order; the inherited one makes every command to tell them."""
+        return [*self.commands]
+
+
+def _group_of(name: str, place: str) -> typer.core.TyperGroup:
+    """A group with this one command, by which Typer makes it as it makes all."""
+    module, _, what = place.partition(".")
+    found = getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), what)
+    alone = typer.Typer(rich_markup_mode=None)
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(name)(guarded(found))
+    return typer.main.get_group(alone)

@@ -1,0 +1,189 @@
+"""The options that commands share, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import typer
+
+from bearinmind.config import Configuration, Settings
+from bearinmind.errors import MindError
+from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.requests import DraftFields, FilterFields, ListFields
+from bearinmind.surfaces import times
+from bearinmind.types import LinkKind, SortBy, State, Trust
+
+
+def complete_category(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The configured categories that begin so."""
+    options = ctx.find_root().params
+    try:
+        settings = Configuration.load(file=options.get("config")).settings
+    except MindError:
+        settings = Settings()
+    return [name for name in settings.categories if name.startswith(incomplete)]
+
+
+# ---- for every command -------------------------------------------------------------------------
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Id = Annotated[
+    str, typer.Argument(metavar="ID", help="The id of a memory, or any unambiguous beginning.")
+]
+Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids, or any unambiguous beginnings.")]
+
+# ---- what is known about a memory --------------------------------------------------------------
+
+Content = Annotated[
+    str | None,
+    typer.Argument(metavar="CONTENT", help="The text; `-` reads standard input."),
+]
+File = Annotated[Path | None, typer.Option("--file", help="Read the text from a file.")]
+Category = Annotated[
+    str | None,
+    typer.Option("--category", help="What kind of memory it is.", autocompletion=complete_category),
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="A tag; repeat it or separate by commas.")
+]
+Keywords = Annotated[
+    list[str] | None,
+    typer.Option("--keyword", help="Another word to find it by; repeat or separate by commas."),
+]
+Importance = Annotated[
+    float | None, typer.Option("--importance", help="From 0 (trivial) to 1 (vital).")
+]
+ValidFrom = Annotated[str | None, typer.Option("--valid-from", help="It holds from this time on.")]
+ValidTo = Annotated[str | None, typer.Option("--valid-to", help="It holds until this time.")]
+Agent = Annotated[str | None, typer.Option("--agent", help="The agent it comes from.")]
+SessionName = Annotated[str | None, typer.Option("--session", help="The session it comes from.")]
+Project = Annotated[str | None, typer.Option("--project", help="The project it belongs to.")]
+Source = Annotated[str | None, typer.Option("--source", help="Where it was read.")]
+TrustClass = Annotated[
+    Trust | None, typer.Option("--trust", help="How far its text may be relied on.")
+]
+Sensitive = Annotated[
+    bool,
+    typer.Option("--sensitive", help="Encrypt it; it is found by its tags and keywords alone."),
+]
+Wait = Annotated[
+    bool, typer.Option("--wait", help="End only when it is embedded and read, not just stored.")
+]
+LinkSource = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="The id of the memory that the link begins at.")
+]
+LinkTarget = Annotated[
+    str, typer.Argument(metavar="TARGET", help="The id of the memory that the link ends at.")
+]
+Kind = Annotated[LinkKind, typer.Argument(metavar="KIND", help=f"One of {', '.join(LinkKind)}.")]
+
+# ---- which memories are meant ------------------------------------------------------------------
+
+InCategories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--category", help="Only of this category; repeatable.", autocompletion=complete_category
+    ),
+]
+WithTags = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only with this tag; repeatable, all must match.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", help="Only made since this time: 2026-11-15, 12h, 3d, 2w.")
+]
+Until = Annotated[str | None, typer.Option("--until", help="Only made before this time.")]
+AsOf = Annotated[str | None, typer.Option("--as-of", help="What was known at this time.")]
+OfSession = Annotated[str | None, typer.Option("--session", help="Only of this session.")]
+OfProject = Annotated[str | None, typer.Option("--project", help="Only of this project.")]
+OfAgent = Annotated[str | None, typer.Option("--agent", help="Only of this agent.")]
+OfOwner = Annotated[
+    str | None,
+    typer.Option("--owner", help="Only of `me`, of `others`, or of this user, who shares them."),
+]
+InStates = Annotated[
+    list[State] | None, typer.Option("--state", help="Only in this state; repeatable.")
+]
+ListLimit = Annotated[
+    int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most memories to show.")
+]
+Before = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many before it.")]
+After = Annotated[int, typer.Option(min=0, max=LARGEST_LIMIT, help="How many after it.")]
+Sorting = Annotated[
+    SortBy | None, typer.Option("--sort-by", help="The order in which the answer is shown.")
+]
+
+
+# ---- from options to the fields of a verb ------------------------------------------------------
+
+
+def words(values: Iterable[str] | None) -> list[str] | None:
+    """Words that were repeated or separated by commas; None when none were given."""
+    if not values:
+        return None
+    return [word for value in values for part in value.split(",") if (word := part.strip())]
+
+
+def draft_fields(
+    *,
+    tags: list[str] | None,
+    keywords: list[str] | None,
+    created_at: str | None,
+    valid_from: str | None,
+    valid_to: str | None,
+    **others: object,
+) -> DraftFields:
+    """What was said about a memory; what was not is left out."""
+    fields = others | {
+        "tags": words(tags),
+        "keywords": words(keywords),
+        "created_at": time("--created-at", created_at),
+        "valid_from": time("--valid-from", valid_from),
+        "valid_to": time("--valid-to", valid_to),
+    }
+    return cast("DraftFields", given(fields))
+
+
+def filter_fields(
+    *,
+    categories: list[str] | None = None,
+    tags: list[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    as_of: str | None = None,
+    states: list[State] | None = None,
+    **others: object,
+) -> FilterFields:
+    """Which memories were meant; what was not said is left out."""
+    now = datetime.now(UTC)
+    fields = others | {
+        "categories": words(categories),
+        "tags": words(tags),
+        "created_from": past("--since", since, now),
+        "created_to": past("--until", until, now),
+        "as_of": past("--as-of", as_of, now),
+        "states": states or None,
+    }
+    return cast("FilterFields", given(fields))
+
+
+def list_fields(**said: Any) -> ListFields:  # noqa: ANN401  as `filter_fields` has them
+    """The same for memories that are listed: their `owner` too."""
+    return cast("ListFields", filter_fields(**said))
+
+
+def given(fields: dict[str, Any]) -> dict[str, Any]:
+    """Only what was said."""
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def time(option: str, text: str | None) -> datetime | None:
+    """The time of an option."""
+    return None if text is None else times.parse(text, option)
+
+
+def past(option: str, text: str | None, now: datetime) -> datetime | None:
+    """The time of an option that may also say how long ago."""
+    return None if text is None else times.parse_past(text, option, now)

@@ -1,0 +1,189 @@
+"""Adds Bear in Mind to an agent, and takes it away again."""
+
+from __future__ import annotations
+
+import json
+import random
+import shlex
+import socket
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bearinmind.addresses import is_loopback, split
+from bearinmind.app import Mind
+from bearinmind.config import Settings, state_folder
+from bearinmind.errors import FileMissing, InvalidSetting
+from bearinmind.store_name import StoreFile, absolute
+from bearinmind.surfaces.hooks.clients import AgentFile, Client, Scope, files
+from bearinmind.surfaces.hooks.commands import Commands
+from bearinmind.surfaces.hooks.files import Change, Record, has_hooks, write_private
+from bearinmind.types import Access
+
+_LABEL = "hooks"  # of the key that they use
+_KEPT_PORTS = range(10_000, 20_000)
+
+
+def folder() -> Path:
+    """Where the hooks are at home."""
+    return state_folder() / "hooks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be added, and to what."""
+
+    settings: Settings
+    client: Client = Client.CLAUDE
+    scope: Scope = Scope.USER
+    project: Path = Path()
+    url: str | None = None  #: a server to ask; None: that of this machine's store
+    key_file: Path | None = None
+    config: Path | None = None  #: the configuration file that was named
+
+    @property
+    def within(self) -> Path:
+        """The folder that nothing may be changed outside of."""
+        return Path.home() if self.scope is Scope.USER else self.project
+
+
+class Installer:
+    """Plans and makes the changes of one agent."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._folder = folder()
+        self._record = Record(self._folder)
+        self._key = wanted.key_file and wanted.key_file.absolute()
+        if wanted.url is not None:
+            _check_url(wanted.url, has_key=self._key is not None)
+        if self._key is not None and not self._key.is_file():
+            raise InvalidSetting(
+                f"--key-file {str(self._key)!r} is not there",
+                hint="`bearinmind key create USER > FILE` makes one.",
+            )
+
+    @property
+    def config_file(self) -> Path:
+        """The configuration of the hooks."""
+        return self._folder / "config.json"
+
+    def installing(self) -> Sequence[Change]:
+        """What would change if it were added."""
+        return [self._record.install(each, self._wanted.within) for each in self._files()]
+
+    def uninstalling(self) -> Sequence[Change]:
+        """What would change if it were taken away."""
+        return [self._record.uninstall(each, self._wanted.within) for each in self._files()]
+
+    def install(self, changes: Sequence[Change]) -> list[Path]:
+        """Make the changes; where the files are kept as they were."""
+        if self._wanted.client is Client.CLAUDE:
+            write_private(self.config_file, json.dumps(self._configuration(), indent=1) + "\n")
+        return self._apply(changes, installing=True)
+
+    def uninstall(self, changes: Sequence[Change]) -> list[Path]:
+        """Make the changes; where the files are kept as they were."""
+        backups = self._apply(changes, installing=False)
+        if not any(map(has_hooks, self._record.files())):
+            for name in ("config.json", "key"):
+                (self._folder / name).unlink(missing_ok=True)
+        return backups
+
+    def _apply(self, changes: Sequence[Change], *, installing: bool) -> list[Path]:
+        made = [
+            self._record.apply(change, installing=installing)
+            for change in changes
+            if change.changes
+        ]
+        return [backup for backup in made if backup is not None]
+
+    @property
+    def mcp_command(self) -> str:
+        """What starts the MCP server."""
+        mcp = self._commands.mcp
+        return shlex.join([mcp["command"], *mcp["args"]])
+
+    def _files(self) -> Sequence[AgentFile]:
+        wanted = self._wanted
+        return files(wanted.client, wanted.scope, wanted.project.absolute(), self._commands)
+
+    @property
+    def _commands(self) -> Commands:
+        return Commands(
+            config=self.config_file,
+            options=_options(self._wanted),
+            server=self._wanted.url,
+            key_file=self._key,
+        )
+
+    def _configuration(self) -> dict[str, Any]:
+        """What the hooks are told; what somebody has added there stays."""
+        known = self._known()
+        if self._wanted.url is not None:
+            own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": []}
+        else:
+            address = split(known["url"]) if known.get("serve") and known.get("url") else None
+            port = address.port if address and address.port else _free_port()
+            own = {"url": f"http://127.0.0.1:{port}", "serve": self._commands.serve(port)}
+        key = self._key or (None if self._wanted.url else self._own_key())
+        return known | own | {"key_file": str(key) if key else None}
+
+    def _known(self) -> dict[str, Any]:
+        try:
+            found = json.loads(self.config_file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def _own_key(self) -> Path | None:
+        """A key for the server of this machine's store, if that wants one."""
+        file = self._folder / "key"
+        settings = self._wanted.settings
+        try:
+            with Mind.build(settings, create=False) as app:
+                wanted = settings.auth == "on" or (settings.auth == "auto" and bool(app.users()))
+                if wanted and not file.is_file():
+                    made = app.create_key(settings.user, access=Access.WRITE, label=_LABEL)
+                    write_private(file, made.text + "\n")
+        except FileMissing:
+            return None
+        return file if wanted else None
+
+
+def _options(wanted: Wanted) -> tuple[str, ...]:
+    """Which store is meant and whose memories; a password has no place in what agents run."""
+    settings = wanted.settings
+    said: list[str] = []
+    if isinstance(settings.store, StoreFile):
+        said += ["--store", str(absolute(settings.store))]
+    if settings.user != Settings.model_fields["user"].default:
+        said += ["--user", settings.user]
+    if wanted.config is not None:
+        said += ["--config", str(wanted.config.absolute())]
+    return tuple(said)
+
+
+def _check_url(url: str, *, has_key: bool) -> None:
+    address = split(url)
+    if address is None or address.username or address.query or address.fragment:
+        raise InvalidSetting(
+            f"--url {url.rpartition('@')[2]!r} is not the address of a server",
+            hint="Give one such as https://memory.example.org, and the key in a file.",
+        )
+    if has_key and address.scheme == "http" and not is_loopback(address.hostname or ""):
+        raise InvalidSetting(
+            f"--url {url!r} would have the key sent in clear",
+            hint="Use https, or a server on this machine.",
+        )
+
+
+def _free_port() -> int:
+    """One to keep: rather none that the system may lend to a connection while nobody listens."""
+    for port in (*random.sample(_KEPT_PORTS, 20), 0):
+        with suppress(OSError), socket.socket() as free:
+            free.bind(("127.0.0.1", port))
+            return int(free.getsockname()[1])
+    raise InvalidSetting("no port is free on this machine", hint="Name a server with --url.")

@@ -1,0 +1,129 @@
+"""How much a server takes on: so many requests at once, so many in wait, so long each."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+
+from bearinmind.errors import RequestTooLarge, ServerOverloaded, TimedOut
+
+Result = TypeVar("Result")
+
+
+class Pool:
+    """Threads that work on requests, and a queue before them that is never longer than it may be.
+
+    Verbs block: they read and write files and ask servers. The loop that talks to clients never
+    waits for one. Only that loop calls `run`, so counting needs no lock.
+    """
+
+    def __init__(self, name: str, *, threads: int, queue: int, seconds: float | None) -> None:
+        self.threads = threads
+        self.running = 0  #: requests in hand, those that wait included
+        self._most = threads + queue
+        self._seconds = seconds
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=name)
+
+    @property
+    def waiting(self) -> int:
+        """Requests that wait for a thread."""
+        return max(0, self.running - self.threads)
+
+    async def run(self, job: Callable[[], Result], *, seconds: float | None = None) -> Result:
+        """Have a thread do something, and wait for so long, or for as long as the pool waits.
+
+        Raises:
+            ServerOverloaded: too much is waiting already.
+            TimedOut: it takes too long; what was begun goes on all the same.
+        """
+        begun = self.begin(job)
+        answer = asyncio.wrap_future(begun)
+        answer.add_done_callback(_look_at)
+        seconds = seconds or self._seconds
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                return await asyncio.shield(answer)
+        except TimeoutError:
+            if not patience.expired():  # the job's own
+                raise
+            raise _timed_out(seconds, never_begun=begun.cancel()) from None
+
+    def begin(self, job: Callable[[], Result]) -> Future[Result]:
+        """Have a thread do something, and wait for nothing.
+
+        Raises:
+            ServerOverloaded: too much is waiting already.
+        """
+        if self.running >= self._most:
+            raise ServerOverloaded(f"{self.running:,} requests are in hand, as many as may be")
+        loop = asyncio.get_running_loop()
+        self.running += 1
+        try:
+            begun = self._executor.submit(contextvars.copy_context().run, job)
+        except RuntimeError:  # it is being closed
+            self.running -= 1
+            raise ServerOverloaded("the server is about to stop") from None
+        begun.add_done_callback(lambda _: loop.call_soon_threadsafe(self._leave))
+        return begun
+
+    def _leave(self) -> None:
+        self.running -= 1
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._executor.shutdown(wait=True)
+
+
+def _look_at(answer: asyncio.Future[Result]) -> None:
+    """Take note of an error that comes when nobody waits for the answer any more."""
+    if not answer.cancelled():
+        answer.exception()
+
+
+def _timed_out(seconds: float | None, *, never_begun: bool) -> TimedOut:
+    if never_begun:
+        return TimedOut(
+            f"the request waited {seconds:g} seconds for its turn, and was not begun",
+            hint="Try again later; the server has much to do.",
+        )
+    return TimedOut(
+        f"the answer took longer than {seconds:g} seconds",
+        hint="What was asked for may still be done. Look before you ask again, or send an "
+        "Idempotency-Key; `request_seconds` sets how long the server waits.",
+    )
+
+
+async def body_of(request: Request, *, most: int, seconds: float) -> bytes:
+    """The body of a request.
+
+    Raises:
+        RequestTooLarge: it is longer than it may be; no more than that was read.
+        TimedOut: it did not arrive in time.
+    """
+    said = request.headers.get("Content-Length", "")
+    if said.isdigit() and int(said) > most:
+        raise _too_large(most)
+    found = bytearray()
+    try:
+        async with asyncio.timeout(seconds):
+            async for part in request.stream():
+                found += part
+                if len(found) > most:
+                    raise _too_large(most)
+    except TimeoutError:
+        raise TimedOut(
+            f"the body of the request did not arrive within {seconds:g} seconds",
+            hint="Send it again, faster or in smaller parts.",
+        ) from None
+    except ClientDisconnect:
+        raise TimedOut("the client left before its request was whole") from None
+    return bytes(found)
+
+
+def _too_large(most: int) -> RequestTooLarge:
+    return RequestTooLarge(f"the body of the request is longer than {most:,} bytes")

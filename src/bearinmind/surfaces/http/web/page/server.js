@@ -1,0 +1,83 @@
+// What is asked of the server. The key stays in this tab and goes nowhere but to this server.
+
+const ROOT = "/api/v1";
+const KEY = "bearinmind.key";
+
+/** Why the server did not do what was asked, as its problem document says. */
+export class Problem extends Error {
+  constructor(status, said) {
+    super(said.detail ?? said.title ?? `The server answered ${status}.`);
+    this.status = status;
+    this.title = said.title;
+    this.hint = said.hint ?? null;
+  }
+}
+
+export const key = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (value) => sessionStorage.setItem(KEY, value),
+  forget: () => sessionStorage.removeItem(KEY),
+};
+
+const address = (path, asked) => {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(asked)) {
+    for (const each of [value].flat()) {
+      if (each !== null && each !== undefined && each !== "") parameters.append(name, each);
+    }
+  }
+  return `${ROOT}${path}${parameters.size ? `?${parameters}` : ""}`;
+};
+
+const problem = async (answer) => {
+  const said = await answer.json().catch(() => ({}));
+  const wait = answer.headers.get("Retry-After");
+  const hint = said.hint ?? (wait ? `Try again in ${wait} seconds.` : null);
+  return new Problem(answer.status, { ...said, hint });
+};
+
+const send = async (url, options) => {
+  const headers = { Accept: "application/json", ...options.headers };
+  if (key.get()) headers.Authorization = `Bearer ${key.get()}`;
+  let answer;
+  try {
+    answer = await fetch(url, { ...options, headers, credentials: "omit", cache: "no-store" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, {
+      title: "No answer",
+      detail: "The server does not answer.",
+      hint: "See whether `bearinmind serve` still runs, then try again.",
+    });
+  }
+  if (!answer.ok) throw await problem(answer);
+  return answer.json();
+};
+
+const get = (path, signal, asked = {}) => send(address(path, asked), { signal });
+
+const post = (path, signal, body) =>
+  send(address(path, {}), {
+    method: "POST",
+    signal,
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const one = (id) => `/memories/${encodeURIComponent(id)}`;
+
+export const recall = (asked, signal) => post("/recall", signal, { ...asked, trace: true });
+export const whyNot = (asked, signal) => post("/why-not", signal, asked);
+export const list = (asked, signal) => get("/memories", signal, asked);
+export const memory = (id, signal) => get(one(id), signal);
+export const why = (id, signal) => get(`${one(id)}/why`, signal);
+export const proposals = (states, signal) => get("/proposals", signal, { states, limit: 1_000 });
+export const decide = (id, verb) => post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, {});
+export const counts = (signal) => get("/stats", signal);
+
+/** All that is shared: what whoever asks gives to others, and what they get. */
+export const shares = async (signal) => {
+  const both = [get("/shares", signal), get("/shares/with-me", signal)];
+  const [given, got] = await Promise.all(both);
+  return { given: given.shares, got: got.shares };
+};

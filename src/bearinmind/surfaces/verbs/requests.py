@@ -1,0 +1,252 @@
+"""What can be asked, as it arrives from outside. The application verbs check what it says."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bearinmind.remember.admit import (
+    KEYWORD_LIMIT,
+    KEYWORDS_LIMIT,
+    PROVENANCE_LIMIT,
+    TAG_LIMIT,
+    TAGS_LIMIT,
+)
+from bearinmind.surfaces.records import Moment
+from bearinmind.types import LinkKind, Right, SortBy, State, Trust
+
+# Limits that are checked here keep nonsense out. Those in `_told` are the application's: it checks
+# them itself, says what is wrong in its own words, and knows what it makes of spaces and dashes.
+
+
+def _told(**limits: Any) -> dict[str, Any]:  # noqa: ANN401  whatever a JSON schema can say
+    return limits
+
+
+_PLAIN = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no control characters but line ends and tabs
+_SOME = rf"^{_PLAIN}*[^\s\x00-\x1f\x7f]{_PLAIN}*$"
+_NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
+_TAG = _told(
+    minLength=1,
+    maxLength=TAG_LIMIT,
+    pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$",
+)
+_ID = _told(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
+_USER = _told(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
+
+Text = Annotated[str, Field(max_length=100_000)]
+Content = Annotated[
+    str, Field(max_length=100_000, json_schema_extra=_told(minLength=1, pattern=_SOME))
+]
+Word = Annotated[str, Field(max_length=1_000)]
+Words = Annotated[list[Word], Field(max_length=1_000)]
+Category = Annotated[str, Field(max_length=1_000, json_schema_extra=_told(minLength=1))]
+Tag = Annotated[str, Field(max_length=1_000, json_schema_extra=_TAG)]
+Tags = Annotated[list[Tag], Field(max_length=1_000, json_schema_extra=_told(maxItems=TAGS_LIMIT))]
+Keyword = Annotated[
+    str,
+    Field(
+        max_length=1_000, json_schema_extra=_told(maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$")
+    ),
+]
+Keywords = Annotated[
+    list[Keyword], Field(max_length=1_000, json_schema_extra=_told(maxItems=KEYWORDS_LIMIT))
+]
+Origin = Annotated[
+    str,
+    Field(
+        max_length=1_000,
+        json_schema_extra=_told(maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$"),
+    ),
+]
+Importance = Annotated[float, Field(json_schema_extra=_told(minimum=0, maximum=1))]
+Id = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=40, description="An id, or its beginning.", json_schema_extra=_ID
+    ),
+]
+User = Annotated[
+    str,
+    Field(min_length=1, max_length=64, description="The name of a user.", json_schema_extra=_USER),
+]
+Owner = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        description="Whose: `me`, `others`, or a user who shares; all that you see if left out.",
+        json_schema_extra=_USER,
+    ),
+]
+Count = Annotated[int, Field(ge=1, le=1_000)]
+Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Request(BaseModel):
+    """Anything that is asked."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def writes(self) -> int:
+        """For how many writes of a key it counts, if it writes."""
+        return 1
+
+    def given(self, *leave_out: str) -> dict[str, Any]:
+        """What was said, by field; what was not takes the application's own default."""
+        return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})
+
+
+class Nothing(Request):
+    """Nothing is said."""
+
+
+class StoreRequest(Request):
+    """Something to remember."""
+
+    content: Content
+    category: Category | None = None
+    tags: Tags = []
+    keywords: Keywords = []
+    importance: Importance | None = None
+    sensitive: bool = False
+    created_at: Moment | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    agent: Origin | None = None
+    session: Origin | None = None
+    project: Origin | None = None
+    source: Origin | None = None
+    trust: Trust | None = None
+    supersedes: Annotated[list[Id], Field(max_length=100)] = []
+    wait: bool = False
+    idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="Any text of your own: whoever sends it again stores nothing again."
+    )
+
+
+class FilterRequest(Request):
+    """Which memories are meant."""
+
+    categories: Annotated[list[Category], Field(max_length=100)] = []
+    tags: Tags = []
+    created_from: Moment | None = None
+    created_to: Moment | None = None
+    session: Origin | None = None
+    project: Origin | None = None
+    agent: Origin | None = None
+    as_of: Moment | None = None
+    states: list[State] = []
+
+
+class ListedRequest(FilterRequest):
+    """Which memories are listed."""
+
+    owner: Owner | None = None
+
+
+class QueryRequest(FilterRequest):
+    """A question."""
+
+    query: Text
+    expanded: Words = []
+    focus: Tags = []
+    limit: Count | None = None
+    pool: Count | None = None
+    sort_by: SortBy | None = None
+    budget_bytes: Annotated[int, Field(ge=1)] | None = None
+
+
+class RecallRequest(QueryRequest):
+    """A question, perhaps with how it was answered."""
+
+    trace: bool = False
+
+
+class WhyNotRequest(QueryRequest):
+    """Why a memory is not in the answer to a question."""
+
+    id: Id
+
+
+class ListRequest(ListedRequest):
+    """Memories by creation time."""
+
+    limit: Count = 20
+    after: Word | None = Field(None, description="The `next` of the page before.")
+    newest_first: bool = True
+
+
+class OneRequest(Request):
+    """One memory."""
+
+    id: Id
+
+
+class DeleteRequest(OneRequest):
+    """One memory, perhaps only if it still is as it was."""
+
+    expected_version: Version | None = None
+
+
+class UpdateRequest(DeleteRequest):
+    """What is to change about a memory; what is not said stays."""
+
+    content: Content | None = None
+    category: Category | None = None
+    tags: Tags | None = None
+    keywords: Keywords | None = None
+    importance: Importance | None = None
+    sensitive: bool | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    always_valid: bool = False
+
+
+class LinkRequest(Request):
+    """Two memories and what one is to the other, read "source KIND target"."""
+
+    source: Id
+    kind: LinkKind
+    target: Id
+
+
+class TimelineRequest(ListedRequest):
+    """What was remembered around a memory or a moment."""
+
+    around: Word = Field(description="The id of a memory, or a moment in ISO 8601.")
+    before: Annotated[int, Field(ge=0, le=1_000)] = 5
+    after: Annotated[int, Field(ge=0, le=1_000)] = 5
+
+
+class SecretRequest(OneRequest):
+    """What a sensitive memory says."""
+
+    version: Version | None = None
+
+
+class UnshareRequest(OneRequest):
+    """A memory, and with whom it is shared."""
+
+    reader: User
+
+
+class ShareRequest(UnshareRequest):
+    """A memory, and with whom to share it."""
+
+    right: Right = Right.READ
+
+
+class UnshareTagRequest(Request):
+    """A tag, and with whom all memories that have it are shared."""
+
+    tag: Tag
+    reader: User
+
+
+class ShareTagRequest(UnshareTagRequest):
+    """A tag, and with whom to share all memories that have it or will have it."""
+
+    right: Right = Right.READ

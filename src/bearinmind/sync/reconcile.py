@@ -1,0 +1,152 @@
+"""What a thing is to be on a replica, once the server has told what it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from bearinmind.changes import (
+    ConflictKind,
+    ConflictState,
+    LinkState,
+    ShareState,
+    Subject,
+    SyncConflict,
+    digest,
+)
+from bearinmind.errors import InvalidChange
+from bearinmind.protocols import Gone, History, SubjectState
+from bearinmind.purged import covers
+from bearinmind.sync.fields import Sealing
+from bearinmind.sync.merge import merge
+from bearinmind.types import Link
+
+
+class Reconciled(NamedTuple):
+    """The state that a thing is to have here."""
+
+    state: SubjectState
+    settled: bool  #: whether the server has exactly this
+    conflict: SyncConflict | None = None
+
+
+class Reconciliation(NamedTuple):
+    """Brings together what a replica has and what its server has."""
+
+    sealing: Sealing
+    now: datetime
+
+    def __call__(
+        self, subject: Subject, local: SubjectState, server: SubjectState, *, pending: bool
+    ) -> Reconciled:
+        """The state that a thing is to have; `pending`: it was changed here, and not told yet.
+
+        Raises:
+            VaultFailure: a secret must be sealed anew, and its key is not here.
+            InvalidChange: the server says of a memory what can only be said of a link, or so.
+        """
+        match local, server:
+            case ((History() | Gone()), (History() | Gone())):
+                return self._memory(subject, local, server, pending=pending)
+            case LinkState(), LinkState():
+                return _links(local, server) if pending else Reconciled(server, settled=True)
+            case ShareState(), ShareState():
+                return _shares(local, server) if pending else Reconciled(server, settled=True)
+            case ConflictState(), ConflictState():
+                return _conflicts(local, server) if pending else Reconciled(server, settled=True)
+        kind = type(server).__name__
+        raise InvalidChange(f"the server says of {subject.kind} {subject.name} that it is a {kind}")
+
+    def _memory(
+        self, subject: Subject, local: History | Gone, server: History | Gone, *, pending: bool
+    ) -> Reconciled:
+        match local, server:
+            case Gone(), Gone():
+                return Reconciled(server, settled=True)
+            case Gone(), History():
+                return self._purged_here(subject, local, server, pending=pending)
+            case History(), Gone():
+                return self._purged_there(subject, local, server, pending=pending)
+            case History(), History():
+                return self._both(subject, local, server)
+        raise AssertionError  # pragma: no cover  (the cases above are all there are)
+
+    def _both(self, subject: Subject, local: History, server: History) -> Reconciled:
+        merged = merge(local, server, self.sealing, self.now)
+        if not merged.fields:
+            return Reconciled(merged.history, merged.settled)
+        detail = f"both changed {', '.join(merged.fields)}"
+        conflict = self._conflict(ConflictKind.EDITED, subject, merged.served, merged.other, detail)
+        return Reconciled(merged.history, merged.settled, conflict)
+
+    def _purged_here(
+        self, subject: Subject, local: Gone, server: History, *, pending: bool
+    ) -> Reconciled:
+        """A purge stands as long as whoever purged knew all that it removes."""
+        if not pending:
+            return Reconciled(server, settled=True)
+        if covers(local.digests, server):
+            return Reconciled(local, settled=False)
+        served = digest(server.versions[-1])
+        detail = "purged here, changed elsewhere: it came back"
+        conflict = self._conflict(ConflictKind.PURGED, subject, served, "", detail)
+        return Reconciled(server, settled=True, conflict=conflict)
+
+    def _purged_there(
+        self, subject: Subject, local: History, server: Gone, *, pending: bool
+    ) -> Reconciled:
+        if not pending or covers(server.digests, local):
+            return Reconciled(server, settled=True)
+        served = digest(local.versions[-1])
+        detail = "purged elsewhere, changed here: it was kept"
+        conflict = self._conflict(ConflictKind.PURGED, subject, served, "", detail)
+        return Reconciled(local, settled=False, conflict=conflict)
+
+    def _conflict(
+        self, kind: ConflictKind, subject: Subject, served: str, other: str, detail: str
+    ) -> SyncConflict:
+        return SyncConflict(0, kind, subject, served, other, detail, self.now)
+
+
+def _shares(local: ShareState, server: ShareState) -> Reconciled:
+    """What is shared here is told to the server, unless that is so there already."""
+    rights = [state.share and state.share.right for state in (local, server)]
+    same = rights[0] == rights[1]
+    return Reconciled(server if same else local, settled=same)
+
+
+def _conflicts(local: ConflictState, server: ConflictState) -> Reconciled:
+    """A conflict that was decided on either side is decided, unless it came up again later."""
+    ours, theirs = local.conflict, server.conflict
+    if ours is None or theirs is None:
+        return Reconciled(server if ours is None else local, settled=ours is None)
+    joined = ConflictState(theirs.joined(ours))
+    return Reconciled(joined, settled=joined == server)
+
+
+def _links(local: LinkState, server: LinkState) -> Reconciled:
+    """Every link that either side knows; one that ended on either side has ended."""
+    if _is_live(local.links) == _is_live(server.links):
+        return Reconciled(server, settled=True)
+    known = {link.created_at: link for link in server.links}
+    for link in local.links:
+        before = known.get(link.created_at)
+        if before is None or before.removed_at is None:
+            known[link.created_at] = link
+    united = LinkState(_one_at_a_time(known.values()))
+    return Reconciled(united, settled=united == server)
+
+
+def _is_live(links: Iterable[Link]) -> bool:
+    return any(link.removed_at is None for link in links)
+
+
+def _one_at_a_time(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Links of one kind between two memories; no two of them end at the same moment."""
+    by_end = {link.removed_at: link for link in sorted(links, key=_age, reverse=True)}
+    return tuple(sorted(by_end.values(), key=_age))
+
+
+def _age(link: Link) -> datetime:
+    return link.created_at

@@ -1,0 +1,202 @@
+"""A replica: memories on this machine that are kept the same as those on a server.
+
+It never asks the server before it writes. What was changed here is pending until the server took
+it; what was changed elsewhere is merged here, where the keys are. Every step can be repeated: a
+crash, a lost answer or a second process that does the same costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from bearinmind.changes import Peer, SubjectKind
+from bearinmind.errors import (
+    FeedRestarted,
+    InvalidAnswer,
+    InvalidChange,
+    MindError,
+    PeerNotFound,
+)
+from bearinmind.protocols import Store
+from bearinmind.sync.again import tell_everything_again
+from bearinmind.sync.fields import Sealing
+from bearinmind.sync.pages import active_space
+from bearinmind.sync.pulling import Taking
+from bearinmind.sync.pushing import Telling
+from bearinmind.sync.report import SyncReport, said
+from bearinmind.sync.transport import Arrived, Pulled, SyncServer
+from bearinmind.types import Scope
+
+PAGE = 200  # changes that are asked for at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """Syncs one user's memories with a server."""
+
+    store: Store
+    scope: Scope
+    server: SyncServer
+    sealing: Sealing
+    clock: Callable[[], datetime]
+    advance: Callable[[int], None] = lambda _: None  #: told how many changes were seen to
+    #: What this release knows of: a pull stops before anything else, and loses nothing.
+    kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
+
+    def round(self) -> SyncReport:
+        """Pull and push; once more for what somebody else had changed meanwhile.
+
+        Neither waits for the other's success: what failed is in the report, and kept for
+        `sync status`.
+        """
+        report = SyncReport()
+        self._pull(report)
+        if self._push(report):
+            self._pull(report)
+            self._push(report)
+        return report
+
+    def pull(self) -> SyncReport:
+        """Take what was changed elsewhere."""
+        report = SyncReport()
+        self._pull(report)
+        return report
+
+    def push(self) -> SyncReport:
+        """Tell what was changed here."""
+        report = SyncReport()
+        self._push(report)
+        return report
+
+    # ---- pulling -------------------------------------------------------------------------------
+
+    def _pull(self, report: SyncReport) -> None:
+        try:
+            self._take_all(report)
+        except MindError as error:
+            report.pull_error = error
+            self._keep(pull_error=said(error))
+        else:
+            report.pull_error = None
+            self._keep(pull_error=None, pulled_at=self.clock())
+
+    def _take_all(self, report: SyncReport) -> None:
+        taking = self._taking(report)
+        after = self._peer().cursor
+        while True:
+            page = self._ask(after)
+            readable = [*self._readable(page.changes)]
+            taking.take(readable)
+            self.advance(len(readable))
+            self._carry(page)
+            if len(readable) < len(page.changes):
+                self._keep_cursor(readable[-1].number if readable else None, taking)
+                self._refuse_unknown(page.changes[len(readable)])
+            after = page.cursor
+            if not page.more:
+                break
+            self._keep_cursor(after, taking)
+        taking.finish()
+        self._keep_cursor(after, taking)
+
+    def _ask(self, after: int) -> Pulled:
+        """The next page; from the beginning, when the server numbers its changes anew."""
+        peer = self._peer()
+        space = active_space(self.store.spaces())
+        page = self.server.pull(peer.epoch, after, PAGE, space.space.key if space else None)
+        if page.more and not page.changes:
+            raise InvalidAnswer("the server says that there are more changes, and tells none")
+        if page.epoch != peer.epoch:
+            if peer.epoch:  # it may lack what it had: everything is told again, as far as it is new
+                tell_everything_again(self.store, self.scope, self.clock())
+            self._keep(epoch=page.epoch, cursor=0)
+        return page
+
+    def _readable(self, changes: tuple[Arrived, ...]) -> Iterator[Arrived]:
+        """The changes up to the first one that this release does not know."""
+        for change in changes:
+            if change.subject.kind not in self.kinds:
+                return
+            yield change
+
+    def _refuse_unknown(self, change: Arrived) -> None:
+        raise InvalidChange(
+            f"the server tells of a {change.subject.kind}, which this release does not know",
+            hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
+        )
+
+    def _carry(self, page: Pulled) -> None:
+        """Keep the vectors that came along: what is embedded there need not be embedded here."""
+        space = active_space(self.store.spaces()) if page.vectors else None
+        if space is not None:
+            self.store.carry_vectors(self.scope, space.space, page.vectors)
+
+    def _keep_cursor(self, cursor: int | None, taking: Taking) -> None:
+        """Keep how far everything was taken: never beyond something that waits."""
+        waiting = [change.number - 1 for change in taking.deferred]
+        if cursor is not None:
+            self._keep(cursor=min([cursor, *waiting]))
+
+    # ---- pushing -------------------------------------------------------------------------------
+
+    def _push(self, report: SyncReport) -> bool:
+        """Tell what is pending; whether it is worth pulling and telling it once more."""
+        telling = Telling(
+            store=self.store,
+            scope=self.scope,
+            server=self.server,
+            clock=self.clock,
+            report=report,
+            advance=self.advance,
+        )
+        try:
+            telling.tell(self._epoch())
+            self._look_again(telling.stale, report)
+        except MindError as error:
+            report.push_error = error
+            self._keep(push_error=said(error))
+            return isinstance(error, FeedRestarted)
+        report.stale += len(telling.stale)
+        report.push_error = None
+        self._keep(push_error=None, pushed_at=self.clock())
+        return bool(telling.stale)
+
+    def _epoch(self) -> str:
+        """The server's epoch; asked for when no pull has told it yet."""
+        return self._peer().epoch or self._ask(0).epoch
+
+    def _look_again(self, numbers: list[int], report: SyncReport) -> None:
+        """Take what a pull passed over, because a key was missing; the next one has the rest."""
+        peer = self._peer()
+        taking = self._taking(report)
+        for number in numbers:
+            if 0 < number <= peer.cursor:
+                page = self.server.pull(peer.epoch, number - 1, 1)
+                if page.epoch == peer.epoch:
+                    taking.take([*self._readable(page.changes)])
+
+    # ---- what both need ------------------------------------------------------------------------
+
+    def _taking(self, report: SyncReport) -> Taking:
+        return Taking(
+            store=self.store,
+            scope=self.scope,
+            sealing=self.sealing,
+            clock=self.clock,
+            report=report,
+        )
+
+    def _peer(self) -> Peer:
+        peer = self.store.peer(self.scope)
+        if peer is None:
+            raise PeerNotFound
+        return peer
+
+    def _keep(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
+        peer = self._peer()
+        kept = replace(peer, **changed)
+        if kept != peer:  # a round in which nothing happened writes nothing but when it was
+            self.store.keep_peer(self.scope, kept)

@@ -1,0 +1,262 @@
+"""What a recall did: one value per stage, and every candidate that was left out with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, TypeVar, overload
+
+from bearinmind.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step
+
+Item = TypeVar("Item")
+
+
+class OnDemand(Sequence[Item]):
+    """A tuple that is made when somebody looks at it: most who recall never look at a trace."""
+
+    def __init__(self, make: Callable[[], Iterable[Item]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _items(self) -> tuple[Item, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> Item: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Item, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> Item | tuple[Item, ...]:
+        """One of the items, or several."""
+        return self._items[place]
+
+    def __eq__(self, other: object) -> bool:
+        return self._items == (other._items if isinstance(other, OnDemand) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """It is kept as the tuple that it stands for."""
+        return tuple, (self._items,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A newer memory stands in its place."""
+
+    by: MemoryId
+    served: bool  #: False when the newer memory itself does not pass the filter
+
+    def __str__(self) -> str:
+        return f"superseded by {self.by}" + ("" if self.served else ", which the filter excludes")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """Its valid-from / valid-to span does not hold the moment asked about."""
+
+    def __str__(self) -> str:
+        return "outside its valid-from / valid-to span"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotAskedFor:
+    """It is in a state that the query does not ask for."""
+
+    state: State
+
+    def __str__(self) -> str:
+        return f"it is {self.state}, and only others were asked for"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """It was deleted or changed while it was being recalled."""
+
+    def __str__(self) -> str:
+        return "deleted or changed while it was being recalled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaysTheSame:
+    """A better placed memory has the same words, or nearly."""
+
+    by: MemoryId
+    shared: float = 1.0  #: of the words of both
+
+    def __str__(self) -> str:
+        if self.shared == 1.0:
+            return f"says the same as {self.by}"
+        return f"says nearly the same as {self.by}: {self.shared:.0%} of the words"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TooUncertain:
+    """No leg has enough evidence for it."""
+
+    confidence: float
+    floor: float
+
+    def __str__(self) -> str:
+        return f"confidence {self.confidence:.2f} is below the floor of {self.floor:.2f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BelowLimit:
+    """Enough better memories were found."""
+
+    limit: int
+
+    def __str__(self) -> str:
+        return f"below the limit of {self.limit}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverBudget:
+    """It did not fit whole into what was left of the budget."""
+
+    size: int
+    left: int
+
+    def __str__(self) -> str:
+        return f"needs {self.size} bytes, {self.left} were left in the budget"
+
+
+Reason = (
+    Superseded | Expired | NotAskedFor | Gone | SaysTheSame | TooUncertain | BelowLimit | OverBudget
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegReport:
+    """How one leg did."""
+
+    leg: str
+    found: int
+    milliseconds: float
+    detail: Mapping[str, object] = field(default_factory=dict)  #: what the leg says of its own work
+    floor: float = 0.0  #: the score of a memory that has nothing to do with the query
+    error: str | None = None  #: set when the leg failed and the recall went on without it
+    partial: str | None = None  #: set when there are memories that the leg cannot find yet
+
+    @property
+    def off(self) -> str | None:
+        """Why the leg did not look, though nothing is wrong."""
+        reason = self.detail.get("off")
+        return None if reason is None else str(reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankReport:
+    """How the reranker did."""
+
+    model: str
+    recipe: str
+    sent: int  #: memories that it was given to read
+    withheld: int  #: sensitive ones: they keep their place and are never sent
+    milliseconds: float
+    error: str | None = None  #: set when it failed and the order stayed as it was
+
+
+class Judged(NamedTuple):
+    """A candidate after adjustment."""
+
+    id: MemoryId
+    score: float
+    fused: float
+    placings: Mapping[str, Placing]
+    factors: Mapping[str, float]
+    reranked: Reranked | None = None
+
+
+class Dropped(NamedTuple):
+    """A candidate that was left out, and why."""
+
+    id: MemoryId
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trace:
+    """The full record of how a recall came to its answer."""
+
+    legs: tuple[LegReport, ...]
+    fusion: str  #: the recipe
+    adjustments: str  #: the recipe
+    selection: str  #: the recipe
+    fused: Sequence[Fused]
+    judged: tuple[Judged, ...]  #: in the order in which they were selected from
+    dropped: Sequence[Dropped]
+    milliseconds: Mapping[str, float]  #: by stage
+    rerank: RerankReport | None = None  #: None when no reranker is set
+    #: By memory: how the concept graph led to it.
+    paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+
+    @property
+    def answered(self) -> bool:
+        """Whether any leg could look for memories."""
+        return any(leg.error is None and leg.off is None for leg in self.legs)
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What is missing from the answer, in words."""
+        return self.failed + self.partial
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """What went wrong."""
+        failed = [f"{leg.leg} leg failed: {leg.error}" for leg in self.legs if leg.error]
+        if self.rerank and self.rerank.error:
+            failed.append(f"rerank failed: {self.rerank.error}")
+        return tuple(failed)
+
+    @property
+    def partial(self) -> tuple[str, ...]:
+        """What is not done yet, though nothing is wrong."""
+        return tuple(leg.partial for leg in self.legs if leg.partial)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a query: ranked memories, and the trace of how they were found."""
+
+    query: Query
+    hits: tuple[Hit, ...]
+    trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegStanding:
+    """Where one leg placed a memory that was not recalled."""
+
+    leg: str
+    rank: int | None  #: None when the leg does not find it at any depth
+    searched: int  #: how many memories the leg found when it looked as deep as it can
+    note: str
+    score: float | None = None
+    confidence: float | None = None
+    evidence: float | None = None
+    path: tuple[Step, ...] = ()  #: how the concept graph leads to it, if it does
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyNot:
+    """Why a memory was not recalled, and the smallest change that would have admitted it."""
+
+    id: MemoryId
+    rank: int | None  #: set when it was recalled after all
+    reason: str
+    standings: tuple[LegStanding, ...] = ()
+    remedy: str = ""

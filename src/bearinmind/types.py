@@ -1,0 +1,378 @@
+"""The nouns: frozen values that every part of Bear in Mind speaks in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple, NewType, TypeVar
+
+from bearinmind.errors import InvalidInput
+
+MemoryId = NewType("MemoryId", str)
+UserId = NewType("UserId", str)
+
+
+class Trust(StrEnum):
+    """How far the text of a memory may be relied on by whoever reads it."""
+
+    USER = "user"  #: stated or confirmed by the person
+    AGENT = "agent"  #: concluded by an agent
+    EXTERNAL = "external"  #: read somewhere else: data, never instructions
+
+
+class State(StrEnum):
+    """Where a memory stands at a moment."""
+
+    LIVE = "live"  #: recalled and listed
+    SUPERSEDED = "superseded"  #: a newer memory is served in its place
+    EXPIRED = "expired"  #: outside its valid-from / valid-to span
+    DELETED = "deleted"  #: soft-deleted; can be restored or purged
+
+
+class LinkKind(StrEnum):
+    """The closed set of links between memories, read "source KIND target"."""
+
+    SUPERSEDES = "supersedes"  #: the source is served in place of the target
+    RESOLVED_BY = "resolved-by"  #: the target is attached when the source ranks
+    PART_OF = "part-of"  #: a one-line pointer, both ways
+    SEE_ALSO = "see-also"  #: a one-line pointer, both ways
+    DERIVES_FROM = "derives-from"  #: provenance: the source was concluded from the target
+    CAUSES = "causes"  #: provenance: the source brought the target about
+
+
+class SortBy(StrEnum):
+    """The order in which the memories chosen by relevance are presented."""
+
+    RELEVANCE = "relevance"
+    IMPORTANCE = "importance"
+    RECENCY = "recency"
+
+
+class Right(StrEnum):
+    """What somebody may do with a memory that was shared with them."""
+
+    READ = "read"
+    WRITE = "write"  #: also update, delete and restore it
+
+
+class Whose(StrEnum):
+    """Owners of listed memories in a word; whoever else is meant is named."""
+
+    ME = "me"  #: whoever asks
+    OTHERS = "others"  #: all who share something with them
+
+
+class Access(StrEnum):
+    """What a key lets its bearer do; each includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"  #: users and keys of everybody
+
+    def includes(self, other: Access) -> bool:
+        """Whether whoever may do this may do that."""
+        order = [*Access]
+        return order.index(self) >= order.index(other)
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def choose(vocabulary: type[Choice], text: str, error: type[InvalidInput]) -> Choice:
+    """The word of a vocabulary that a text names.
+
+    Raises:
+        InvalidInput: of the given kind, when it names none.
+    """
+    try:
+        return vocabulary(text)
+    except ValueError:
+        words = ", ".join(vocabulary)
+        raise error(f"{text!r} is not one of {words}", hint=f"Use one of {words}.") from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Whose memories are read and written; no store can be asked anything without one."""
+
+    user: UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """Where a memory came from."""
+
+    agent: str | None = None
+    session: str | None = None
+    project: str | None = None
+    source: str | None = None
+    trust: Trust = Trust.AGENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller wants remembered, before it is admitted."""
+
+    content: str
+    category: str = "facts"
+    tags: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    importance: float = 0.5
+    sensitive: bool = False
+    created_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    provenance: Provenance = field(default_factory=Provenance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One version of the single stored unit: bounded text and what is known about it."""
+
+    id: MemoryId
+    owner: UserId
+    content: str
+    category: str
+    tags: tuple[str, ...]
+    keywords: tuple[str, ...]
+    importance: float
+    sensitive: bool
+    created_at: datetime
+    updated_at: datetime  #: when this version was written
+    deleted_at: datetime | None
+    valid_from: datetime | None
+    valid_to: datetime | None
+    provenance: Provenance
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """A vector space: what made the vectors in it. Those of two spaces are never compared."""
+
+    model: str
+    revision: str  #: equal only for the same weights, run in the same way
+    dimensions: int
+    query_prompt: str = ""  #: put before a query
+    memory_prompt: str = ""  #: put before a memory's text
+    text: str = "content"  #: the recipe of a memory's embedded text, see `bearinmind.embedded_text`
+
+    @property
+    def key(self) -> str:
+        """A short name for it, equal only for the same space."""
+        said = (
+            self.model,
+            self.revision,
+            str(self.dimensions),
+            self.query_prompt,
+            self.memory_prompt,
+            self.text,
+        )
+        return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A typed, directed edge between two memories."""
+
+    source: MemoryId
+    target: MemoryId
+    kind: LinkKind
+    created_at: datetime
+    removed_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """That an owner lets somebody else see memories: one, or as a live rule all with a tag.
+
+    What is sensitive, deleted or superseded is never seen by others, nor are earlier versions.
+    """
+
+    owner: UserId
+    reader: UserId
+    right: Right
+    memory: MemoryId | None = None  #: either this
+    tag: str | None = None  #: or this
+    created_at: datetime
+    ended_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """A bearer key; the secret itself is known to its bearer alone."""
+
+    id: str  #: the part of it that is no secret
+    user: UserId
+    access: Access
+    hash: bytes = field(repr=False)  #: of the secret
+    label: str = ""
+    created_at: datetime
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    per_minute: int | None = None  #: requests
+    per_day: int | None = None  #: writes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """The memory was new and is now durable."""
+
+    memory: Memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlreadyKnown:
+    """The same content was stored before, and was not stored again."""
+
+    memory: Memory
+
+
+Outcome = Stored | AlreadyKnown
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories of a scope are meant; honoured inside the store."""
+
+    scope: Scope
+    reader: UserId | None = None  #: somebody else, who sees only what was shared with them
+    now: datetime  #: the moment from which validity is judged
+    categories: frozenset[str] = frozenset()  #: any of these
+    tags: frozenset[str] = frozenset()  #: all of these
+    created_from: datetime | None = None  #: at or after
+    created_to: datetime | None = None  #: before
+    session: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    as_of: datetime | None = None  #: what the store held at that moment
+    states: frozenset[State] = frozenset({State.LIVE})
+
+    @property
+    def is_scope_alone(self) -> bool:
+        """Whether nothing is asked of a memory but that the scope holds it now."""
+        asked = (
+            self.reader,
+            self.created_from,
+            self.created_to,
+            self.session,
+            self.project,
+            self.agent,
+        )
+        return not self.categories and not self.tags and {*asked, self.as_of} == {None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question put to the memory, as the caller gave it."""
+
+    text: str
+    filter: Filter
+    expanded: tuple[str, ...] = ()  #: more words for the same thing, given by the caller
+    focus: tuple[str, ...] = ()  #: tags or categories that matter more just now
+    limit: int = 10
+    pool: int = 50  #: how deep each leg looks
+    sort_by: SortBy = SortBy.RELEVANCE
+    budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
+
+
+# The values below are made fifty at a time on every recall: named tuples are as frozen and as
+# typed as the dataclasses above and cost a third as much to make.
+
+
+class Candidate(NamedTuple):
+    """A memory proposed by one leg."""
+
+    id: MemoryId
+    score: float  #: the leg's own score, higher is better
+    confidence: float  #: 0..1: how much of the query the leg has evidence for in this memory
+    evidence: float = 0.0  #: what its place in the leg is worth beside another leg's; 1 is sure
+
+
+class Placing(NamedTuple):
+    """Where one leg placed a memory."""
+
+    rank: int  #: from 1
+    score: float
+    confidence: float
+    evidence: float = 0.0
+
+
+class Fused(NamedTuple):
+    """A memory after fusion: one score, and where every leg placed it."""
+
+    id: MemoryId
+    score: float
+    placings: Mapping[str, Placing]
+
+
+class Step(NamedTuple):
+    """One step through the concept graph, from a memory or the query to a memory."""
+
+    source: MemoryId | None  #: which memory mentions the concept; None for the query itself
+    concept: str  #: the name that both mention
+    role: str  #: what the target does with it: it is about it, or names it
+    target: MemoryId
+
+
+class Reranked(NamedTuple):
+    """What a reranker made of a candidate."""
+
+    before: int  #: its place before, from 1
+    after: int
+    score: float  #: the reranker's own, higher is better
+    blend: float  #: what its place goes by: the two scores within 0..1, by their weights
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What one leg answered, best first."""
+
+    leg: str
+    candidates: tuple[Candidate, ...]
+    floor: float = 0.0  #: the score of a memory that has nothing to do with the query
+    #: The memories that the leg had to read anyway, made only when they are needed.
+    memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
+    #: What the leg says of memories that are not among its candidates, if it can.
+    judge: Callable[[Sequence[MemoryId]], Mapping[MemoryId, Candidate]] | None = field(
+        default=None, compare=False, repr=False
+    )
+    #: By which way through the concept graph a memory was reached, the first step first.
+    paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+    follows: bool = False  #: whether it goes on from what other legs found
+    among: int = 0  #: how many memories it looked through
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pointer:
+    """A one-line mention of a linked memory."""
+
+    id: MemoryId
+    kind: LinkKind
+    outgoing: bool  #: True when the hit is the link's source
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A recalled memory with everything that brought it here."""
+
+    memory: Memory
+    rank: int
+    score: float
+    placings: Mapping[str, Placing]
+    factors: Mapping[str, float]  #: each adjustment that was applied, by name
+    reranked: Reranked | None = None  #: set when a reranker read it
+    replaces: tuple[MemoryId, ...] = ()  #: superseded memories it is served in place of
+    attached: tuple[Memory, ...] = ()  #: what resolved it
+    pointers: tuple[Pointer, ...] = ()
+    path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
+    support: float = 0.0  #: 0..1: how much speaks for it in all; 0.5 is enough to give it unasked
+
+    @property
+    def confidence(self) -> float:
+        """The surest leg's evidence that this memory answers the query."""
+        return max((placing.confidence for placing in self.placings.values()), default=0.0)

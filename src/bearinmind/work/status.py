@@ -1,0 +1,65 @@
+"""How a store's background work stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from bearinmind.protocols import KnownSpace, SpaceState, Unavailable, WorkCount, WorkState
+from bearinmind.work.kinds import EMBED, EXTRACT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkStatus:
+    """The vector spaces of a store, who reads its memories, and what is in its queue."""
+
+    spaces: Sequence[KnownSpace]
+    queue: Sequence[WorkCount]
+    next_due: datetime | None  #: when the next job can be done; None when none waits
+    extractor: str = ""  #: the key of the one that reads memories for the graph; empty: nobody
+    meaning_off: Unavailable | None = None  #: why the store cannot keep vectors; None: it can
+
+    @property
+    def active(self) -> KnownSpace | None:
+        """The space that answers semantic recall."""
+        return self._in(SpaceState.ACTIVE)
+
+    @property
+    def filling(self) -> KnownSpace | None:
+        """The space that is being filled to take its place."""
+        return self._in(SpaceState.FILLING)
+
+    @property
+    def waiting(self) -> int:
+        """Jobs to do, those that are being done included."""
+        return sum(count.jobs for count in self.queue if count.state is not WorkState.DEAD)
+
+    @property
+    def dead(self) -> int:
+        """Jobs that were given up."""
+        return sum(count.jobs for count in self.queue if count.state is WorkState.DEAD)
+
+    @property
+    def to_embed(self) -> int:
+        """Jobs of embedding to do, for every space."""
+        return self.of_kind(EMBED).waiting
+
+    @property
+    def to_read(self) -> int:
+        """Memories to read for the graph."""
+        return self.of_kind(EXTRACT).waiting
+
+    def of_kind(self, kind: str) -> WorkStatus:
+        """The same with the jobs of one kind alone."""
+        return replace(self, queue=[count for count in self.queue if count.kind == kind])
+
+    @property
+    def last_error(self) -> str | None:
+        """Why a job failed, of one that was given up if there is any."""
+        failed = [count for count in self.queue if count.last_error]
+        failed.sort(key=lambda count: count.state is not WorkState.DEAD)
+        return failed[0].last_error if failed else None
+
+    def _in(self, state: SpaceState) -> KnownSpace | None:
+        return next((known for known in self.spaces if known.state is state), None)

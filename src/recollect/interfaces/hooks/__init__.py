@@ -1,1 +1,0 @@
-"""Memory that is simply there: what Recollect adds to agents, and how it gets there."""

@@ -1,2 +1,0 @@
--- The one database of an embedded server, made while the server is installed.
-CREATE DATABASE recollect;
