@@ -182,12 +182,14 @@ def _contexts(context: typer.Context) -> Iterator[typer.Context]:
 
 
 def decisions() -> None:
-    """Print a row for every ADR."""
-    print("| number | decision |")
-    print("|---|---|")
+    """Print a row for every ADR: its number, title and status."""
+    print("| number | decision | status |")
+    print("|---|---|---|")
     for path in sorted(Path(__file__).parent.glob("adr/0*.md")):
-        title = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
-        print(f"| [{path.name[:4]}]({path.name}) | {_NUMBERED.sub('', title)} |")
+        title, _, status, *_ = path.read_text("utf-8").splitlines()
+        title = _NUMBERED.sub("", title.removeprefix("# "))
+        status = status.removeprefix("Status: ").rstrip(".")
+        print(f"| [{path.name[:4]}]({path.name}) | {title} | {status} |")
 
 
 def settings() -> None:
