@@ -225,3 +225,17 @@ def test_the_help_uses_the_words_of_the_glossary() -> None:
 
     assert {"chunk", "channel", "debug info"} <= avoided()
     assert [word for word in avoided() if re.search(rf"\b{re.escape(word)}\b", helps)] == []
+
+
+# ---- the name -------------------------------------------------------------------------------
+
+
+def test_the_working_name_stands_in_one_line_of_the_changelog_alone() -> None:
+    name = "recol" + "lect"
+    listed = subprocess.run(
+        ["git", "grep", "--ignore-case", "--count", name], cwd=ROOT, capture_output=True, check=False
+    )
+    paths = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert listed.stdout.decode() == "CHANGELOG.md:1\n"
+    assert [path for path in paths.stdout.splitlines() if name in path.lower()] == []
