@@ -10,7 +10,7 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
-ENCODER = $(shell find encoder -type f ! -name '*.pyc')
+ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
@@ -28,12 +28,12 @@ help: ## Show what can be made
 
 setup: $(READY) ## Set up the virtual environment
 
-$(READY): requirements/dev.lock pyproject.toml scripts/setup $(ENCODER)
+$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
 
 encoder: $(READY) ## Build the wheel of bearinmind-encoder into .encoder, unless it is there
-	@$(BIN)/python encoder/build.py .encoder
+	@$(BIN)/python packages/encoder/build.py .encoder
 
 run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
 	@$(BIN)/bearinmind serve --demo

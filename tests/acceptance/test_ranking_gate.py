@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.compare import compare
-from bearinmind.bench.evaluation import load
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.results import Result
-from bearinmind.bench.runner import Plan, run, run_arms
+from bearinmind_bench.compare import compare
+from bearinmind_bench.evaluation import load
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.results import Result
+from bearinmind_bench.runner import Plan, run, run_arms
 
 pytestmark = pytest.mark.long
 

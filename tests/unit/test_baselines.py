@@ -9,16 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.baselines.dense import ExactCosine
-from bearinmind.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
-from bearinmind.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
-from bearinmind.bench.baselines.library import Bm25Library
-from bearinmind.bench.baselines.ranking import Baseline, best_first
-from bearinmind.bench.baselines.table import BASELINES
-from bearinmind.bench.embedding import default_cache
-from bearinmind.bench.evaluation import Record
-from bearinmind.bench.retriever import load
 from bearinmind.errors import InvalidRetriever
+from bearinmind_bench.baselines import (
+    BASELINES,
+    Baseline,
+    Bm25Library,
+    EarlierLexical,
+    ExactCosine,
+    Fts5AndOr,
+    Fts5Porter,
+    LexicalFusion,
+    ReciprocalRankFusion,
+    best_first,
+)
+from bearinmind_bench.corpus import default_cache
+from bearinmind_bench.evaluation import Record
+from bearinmind_bench.retrievers import load
 
 LEXICAL: dict[str, type[Baseline]] = {
     name: BASELINES[name]

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar, TypeVar
 
 import typer.core
 import typer.main
 
+from bearinmind.errors import MissingExtra
 from bearinmind.surfaces.cli.guard import guarded
+
+#: The place of a command that another package plugs in.
+PLUGIN = ""
 
 Made = TypeVar("Made")
 
@@ -67,10 +72,35 @@ class GroupOnDemand(typer.core.TyperGroup):
 def _group_of(name: str, place: str) -> typer.core.TyperGroup:
     """A group with this one command, by which Typer makes it as it makes all."""
     module, _, what = place.partition(".")
-    found = getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), what)
+    if place == PLUGIN:
+        found = _plugged_in(name)
+    else:
+        found = getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), what)
     alone = typer.Typer(rich_markup_mode=None)
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
         alone.command(name)(guarded(found))
     return typer.main.get_group(alone)
+
+
+def _plugged_in(name: str) -> Any:  # noqa: ANN401  whatever the package offers
+    """What a package of its own offers under this name, or a command that says how to get it."""
+    for point in importlib.metadata.entry_points(group="bearinmind.commands", name=name):
+        return point.load()
+    return _missing(name)
+
+
+def _missing(name: str) -> typer.Typer:
+    """A group in place of one that is not installed."""
+    app = typer.Typer(
+        invoke_without_command=True,
+        help=f"Not installed: pip install 'bearinmind[{name}]'.",
+        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+    )
+
+    def refuse() -> None:
+        raise MissingExtra(f"`bearinmind {name}` needs the package bearinmind-{name}")
+
+    app.callback()(guarded(refuse))
+    return app
