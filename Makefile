@@ -67,7 +67,7 @@ docs: $(READY) ## Write the generated parts of the docs anew
 bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
-	$(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
+	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
 
 bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)

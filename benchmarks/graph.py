@@ -33,7 +33,7 @@ from bearinmind_bench.evaluation import ONLY_USER, EvaluationSet
 from bearinmind_bench.product import Product, settings_for
 from bearinmind_bench.sweep import DEV, TEST, read_arms, tunable_split
 from graph_results import Asked
-from research.shapes import SHAPES, SHIPPED, WITHOUT, Shape
+from research.graph_shapes import SHAPES, SHIPPED, WITHOUT, Shape
 
 RESULTS = Path(__file__).parent / "results" / "graph.json"
 SWEEP = Path(__file__).parent / "sweeps" / "graph.toml"

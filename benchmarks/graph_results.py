@@ -16,7 +16,7 @@ from bearinmind_bench.inference import Difference
 from bearinmind_bench.metrics import HEADLINE
 from bearinmind_bench.results import QueryRow
 from bearinmind_bench.summary import OVERALL, strata
-from research.shapes import SHIPPED, WITHOUT
+from research.graph_shapes import SHIPPED, WITHOUT
 
 #: What is compared, as far as a set has it.
 METRICS = ("recall@5", "recall@10", HEADLINE, "answers@10")

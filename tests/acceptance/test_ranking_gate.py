@@ -83,7 +83,8 @@ def test_the_answers_keep_the_promises_of_the_ranking(now: Result) -> None:
 
 
 def test_the_earlier_lexical_path_is_beaten(plan: Plan, now: Result) -> None:
-    compared = compare(run(replace(plan, retriever="earlier")), now, GATED)
+    earlier = replace(plan, retriever="research.baselines:EarlierLexical")
+    compared = compare(run(earlier), now, GATED)
 
     assert compared.headline.verdict is Verdict.BETTER
     assert Verdict.WORSE not in {row.verdict for row in compared.rows}

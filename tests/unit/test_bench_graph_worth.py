@@ -17,7 +17,7 @@ from bearinmind_bench.corpus import EmbeddersOfRun
 from bearinmind_bench.results import QueryRow
 from bench_sets import Row, small_set, write_set
 from graph_results import Asked
-from research.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
+from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 Legs = Mapping[str, Mapping[str, int]]
 

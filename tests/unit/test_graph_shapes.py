@@ -31,12 +31,17 @@ from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationSet
 from bearinmind_bench.product import Product
 from bench_sets import Row, write_set
-from research.again import RecallAgain
-from research.mention_graph import MentionGraph, MentionGraphs, plainly
-from research.pagerank import PageRankLeg, pagerank
-from research.proposed import OnlyProposed
-from research.shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
-from research.typed import RelatedView
+from research.graph_legs import (
+    MentionGraph,
+    MentionGraphs,
+    OnlyProposed,
+    PageRankLeg,
+    RecallAgain,
+    RelatedView,
+    pagerank,
+    plainly,
+)
+from research.graph_shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
 
 ADA = Scope(user=UserId("ada"))
 Ask = Callable[..., Query]

@@ -14,7 +14,6 @@ import numpy as np
 import Stemmer
 
 from bearinmind.embed.local import LocalEmbedder
-from bearinmind.errors import MissingExtra
 from bearinmind.recall.fusion import ReciprocalRank
 from bearinmind.statements import statements_of
 from bearinmind.types import Candidate, MemoryId, Ranking
@@ -100,10 +99,6 @@ def _minilm() -> LocalEmbedder:
 _SQL = load("fts5.sql")
 _WORD = re.compile(r"[^\W_]+")
 
-_BM25_SHARE = 0.7
-_IMPORTANCE_SHARE = 0.3
-_USUAL_IMPORTANCE = 0.5  # of a memory that does not say
-
 
 class Fts5Porter:
     """FTS5 with its Porter stemmer over the content: any word may match, in the order of BM25."""
@@ -173,32 +168,6 @@ class Fts5AndOr(Fts5Porter):
         return [*found, *(candidate for candidate in filling if candidate[0] not in known)][:pool]
 
 
-class EarlierLexical(Fts5AndOr):
-    """The lexical path of the earlier system.
-
-    FTS5 with its default tokenizer over content, tags, keywords and category. Memories with every
-    word of the query are candidates; where they are fewer than k, memories with any of its words
-    are too, up to 50 in all. The score is 0.7 BM25 + 0.3 importance, where BM25 is divided by that
-    of the best candidate: importance runs from 0 to 1, and so must what it is added to.
-    """
-
-    fields: ClassVar[frozenset[str]] = frozenset({"content", "tags", "keywords", "category"})
-
-    def __init__(self, corpus: Sequence[Record], *, others: Sequence[Record] = ()) -> None:
-        super().__init__(corpus, others=others)
-        self._importance = {record["id"]: _importance(record) for record in corpus}
-
-    def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
-        """The best k memories."""
-        candidates = self._candidates(query, k, pool=max(k, POOL))
-        best = max((score for _, score in candidates), default=1.0)
-        blended = (
-            (id_, _BM25_SHARE * score / best + _IMPORTANCE_SHARE * self._importance[id_])
-            for id_, score in candidates
-        )
-        return best_first(blended, k)
-
-
 def _listed(value: object) -> str:
     """Tags or keywords as text, whether they were given as text or as a list."""
     if isinstance(value, str):
@@ -206,19 +175,12 @@ def _listed(value: object) -> str:
     return ", ".join(str(part) for part in value) if isinstance(value, Sequence) else ""
 
 
-def _importance(record: Record) -> float:
-    given = record.get("importance")
-    return _USUAL_IMPORTANCE if given is None else float(given)
-
-
 class Bm25Library:
     """Lucene's BM25 as the library bm25s has it, over the content: stemmed, without stop words."""
 
     def __init__(self, corpus: Sequence[Record], *, others: Sequence[Record] = ()) -> None:
-        try:
-            import bm25s  # noqa: PLC0415  optional
-        except ImportError as exc:
-            raise MissingExtra("the baseline bm25s needs the package bm25s") from exc
+        import bm25s  # noqa: PLC0415  takes longer to load than all the rest of a run's start
+
         self._library = bm25s
         self._stemmer = Stemmer.Stemmer("english")
         self._ids = [record["id"] for record in corpus]
@@ -294,15 +256,6 @@ class ReciprocalRankFusion:
             leg.close()
 
 
-class LexicalFusion(ReciprocalRankFusion):
-    """Reciprocal rank fusion (k = 60) of the best 50 of the earlier system and of bm25s."""
-
-    legs: ClassVar[Mapping[str, type[Baseline]]] = {
-        "bm25s": Bm25Library,
-        "earlier": EarlierLexical,
-    }
-
-
 def _ranking(leg: str, ranked: Sequence[Ranked]) -> Ranking:
     return Ranking(
         leg=leg,
@@ -311,11 +264,9 @@ def _ranking(leg: str, ranked: Sequence[Ranked]) -> Ranking:
 
 
 BASELINES: Mapping[str, type[Baseline]] = {
-    "earlier": EarlierLexical,
     "fts5-and-or": Fts5AndOr,
     "fts5-porter": Fts5Porter,
     "bm25s": Bm25Library,
     "cosine": ExactCosine,
     "rrf": ReciprocalRankFusion,
-    "rrf-lexical": LexicalFusion,
 }

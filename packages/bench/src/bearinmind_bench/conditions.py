@@ -5,7 +5,7 @@
     data = "locomo-facts"            # a folder under one of the data folders
     fingerprint = "8b6f..."          # of its content
     split = "test"
-    retriever = "earlier"            # left out: the product
+    retriever = "fts5-porter"        # left out: the product
     against = "product"              # the condition of this name is compared with this row
     settings = { pool = 100 }
     tolerance = 0.0005

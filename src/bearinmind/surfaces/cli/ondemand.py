@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer.core
 import typer.main
@@ -80,7 +80,9 @@ def _group_of(name: str, place: str) -> typer.core.TyperGroup:
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
-        alone.command(name)(guarded(found))
+        alone.command(name, context_settings={"ignore_unknown_options": place == PLUGIN})(
+            guarded(found)
+        )
     return typer.main.get_group(alone)
 
 
@@ -88,19 +90,13 @@ def _plugged_in(name: str) -> Any:  # noqa: ANN401  whatever the package offers
     """What a package of its own offers under this name, or a command that says how to get it."""
     for point in importlib.metadata.entry_points(group="bearinmind.commands", name=name):
         return point.load()
-    return _missing(name)
 
+    def refuse(rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> None:
+        del rest
+        raise MissingExtra(
+            f"`bearinmind {name}` needs the package bearinmind-{name}",
+            hint=f"Install it: pip install 'bearinmind[{name}]'.",
+        )
 
-def _missing(name: str) -> typer.Typer:
-    """A group in place of one that is not installed."""
-    app = typer.Typer(
-        invoke_without_command=True,
-        help=f"Not installed: pip install 'bearinmind[{name}]'.",
-        context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-    )
-
-    def refuse() -> None:
-        raise MissingExtra(f"`bearinmind {name}` needs the package bearinmind-{name}")
-
-    app.callback()(guarded(refuse))
-    return app
+    refuse.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
+    return refuse

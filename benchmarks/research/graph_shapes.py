@@ -11,11 +11,14 @@ from bearinmind.protocols import GraphSearch
 from bearinmind.recall.graph import GraphLeg, Spread
 from bearinmind.recall.pipeline import Recall
 from bearinmind_bench.product import FollowingOf
-from research.again import RecallAgain
-from research.mention_graph import MentionGraphs, plainly
-from research.pagerank import PageRankLeg
-from research.proposed import OnlyProposed
-from research.typed import RelatedView
+from research.graph_legs import (
+    MentionGraphs,
+    OnlyProposed,
+    PageRankLeg,
+    RecallAgain,
+    RelatedView,
+    plainly,
+)
 
 WITHOUT = "without the graph"
 SHIPPED = "as shipped"
