@@ -140,9 +140,9 @@ class Fts5Porter:
         words = dict.fromkeys(word.lower() for word in _WORD.findall(query))
         if not words:
             return []
-        asked = operator.join(f'"{word}"' for word in words)
+        expression = operator.join(f'"{word}"' for word in words)
         return self._connection.execute(
-            _SQL["match"], {"words": asked, "own": self._own, "pool": pool}
+            _SQL["match"], {"words": expression, "own": self._own, "pool": pool}
         ).fetchall()
 
 
@@ -160,12 +160,12 @@ class Fts5AndOr(Fts5Porter):
         return self._candidates(query, k, pool=k)[:k]
 
     def _candidates(self, query: str, k: int, pool: int) -> list[Ranked]:
-        found = self._match(" AND ", query, pool)
-        if len(found) >= k:
-            return found
-        known = {id_ for id_, _ in found}
+        exact = self._match(" AND ", query, pool)
+        if len(exact) >= k:
+            return exact
+        known = {id_ for id_, _ in exact}
         filling = self._match(" OR ", query, pool)
-        return [*found, *(candidate for candidate in filling if candidate[0] not in known)][:pool]
+        return [*exact, *(candidate for candidate in filling if candidate[0] not in known)][:pool]
 
 
 def _listed(value: object) -> str:
@@ -193,11 +193,11 @@ class Bm25Library:
     def retrieve(self, query: str, k: int) -> Sequence[Ranked]:
         """The best k memories; none that shares no term with the query."""
         [terms] = self._terms([query])
-        asked = [term for term in terms if term in self._known]
-        if not asked:
+        known = [term for term in terms if term in self._known]
+        if not known:
             return []
         # The library's own top k leaves open which of two equal scores comes first.
-        scores = self._index.get_scores(asked)[: len(self._ids)]
+        scores = self._index.get_scores(known)[: len(self._ids)]
         matching = np.flatnonzero(scores)
         return best_first(((self._ids[i], float(scores[i])) for i in matching), k)
 

@@ -22,7 +22,7 @@ from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind_bench.own import cli as own_cli
 
 if TYPE_CHECKING:
-    from bearinmind_bench.compare import Compared, Comparison
+    from bearinmind_bench.compare import Comparison
     from bearinmind_bench.conditions import Checked, Condition
     from bearinmind_bench.results import Result
     from bearinmind_bench.sweep import ArmResult
@@ -135,7 +135,7 @@ def compare(
         "minimum_queries": compared.minimum,
         "resamples": inference.RESAMPLES,
         "seed": inference.SEED,
-        "rows": [_compared_data(row) for row in compared.rows],
+        "rows": [row.as_data() for row in compared.rows],
     }
     session.reply(data, lambda: render.comparison(compared))
 
@@ -207,7 +207,7 @@ def report(
 
     session = Session.of(ctx, as_json=as_json)
     runs = [Result.read(path) for path in results]
-    compared = [found for after in runs[1:] if (found := _comparison(runs[0], after))]
+    compared = [comparison for after in runs[1:] if (comparison := _comparison(runs[0], after))]
     content = page.render(runs, compared).encode()
     with _writable(out):
         out.write_bytes(content)
@@ -368,17 +368,6 @@ def _run_again(rows: Sequence[Condition], folders: Sequence[Path]) -> list[Check
         return conditions.check(rows, folders, started=started)
 
 
-def _compared_data(row: Compared) -> dict[str, Any]:
-    return {
-        "stratum": row.stratum,
-        "metric": row.metric,
-        **asdict(row.difference),
-        "difference": row.difference.mean,
-        "corrected_p": row.corrected_p,
-        "verdict": row.verdict,
-    }
-
-
 def _sweep_data(swept: Mapping[str, Sequence[ArmResult]]) -> dict[str, Any]:
     return {
         name: [
@@ -387,7 +376,7 @@ def _sweep_data(swept: Mapping[str, Sequence[ArmResult]]) -> dict[str, Any]:
                 "settings": row.arm.settings,
                 "overall": row.result.overall,
                 "manifest": row.result.manifest.model_dump(),
-                "compared": _compared_data(row.compared) if row.compared else None,
+                "compared": row.compared.as_data() if row.compared else None,
             }
             for row in rows
         ]
@@ -405,12 +394,12 @@ def _checked_data(checked: Sequence[Checked]) -> dict[str, Any]:
                 "condition": row.condition.model_dump(),
                 "differences": row.differences,
                 "result": row.result.model_dump(exclude={"rows"}) if row.result else None,
-                "compared": _compared_data(row.compared) if row.compared else None,
-                "strata": [_compared_data(stratum) for stratum in row.strata],
+                "compared": row.compared.as_data() if row.compared else None,
+                "strata": [stratum.as_data() for stratum in row.strata],
             }
             for row in checked
         ],
         "together": {
-            name: _compared_data(found) for name, found in conditions.together(checked).items()
+            name: compared.as_data() for name, compared in conditions.together(checked).items()
         },
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from bearinmind.errors import IncomparableResults, InvalidData, TooFewQueries
 from bearinmind_bench import inference
@@ -22,6 +23,17 @@ class Compared:
     difference: Difference
     corrected_p: float  #: corrected for the comparisons made together; the headline's stands alone
     verdict: Verdict
+
+    def as_data(self) -> dict[str, Any]:
+        """The comparison as plain data."""
+        return {
+            "stratum": self.stratum,
+            "metric": self.metric,
+            **asdict(self.difference),
+            "difference": self.difference.mean,
+            "corrected_p": self.corrected_p,
+            "verdict": self.verdict,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,8 +74,10 @@ def compare(
         )
     chosen = _metrics(before, metrics)
     pairs = [(stratum, metric) for stratum in first for metric in chosen]
-    found = [_difference(first[stratum], second[stratum], metric) for stratum, metric in pairs]
-    corrected = [found[0].p, *together(found[1:], minimum)]
+    differences = [
+        _difference(first[stratum], second[stratum], metric) for stratum, metric in pairs
+    ]
+    corrected = [differences[0].p, *together(differences[1:], minimum)]
     return Comparison(
         minimum=minimum,
         rows=tuple(
@@ -74,38 +88,36 @@ def compare(
                 corrected_p=p,
                 verdict=inference.verdict(item, p, minimum),
             )
-            for (stratum, metric), item, p in zip(pairs, found, corrected, strict=True)
+            for (stratum, metric), item, p in zip(pairs, differences, corrected, strict=True)
         ),
     )
 
 
-def together(found: Sequence[Difference], minimum: int) -> list[float]:
+def together(differences: Sequence[Difference], minimum: int) -> list[float]:
     """p-values corrected for each other."""
-    enough = [item.queries >= minimum for item in found]
+    enough = [item.queries >= minimum for item in differences]
     # What is too small to conclude from is no comparison, and costs the others nothing.
-    tested = iter(inference.holm([f.p for f, ok in zip(found, enough, strict=True) if ok]))
+    tested = iter(inference.holm([f.p for f, ok in zip(differences, enough, strict=True) if ok]))
     return [next(tested) if ok else 1.0 for ok in enough]
 
 
-def corrected(
-    found: Sequence[Compared], minimum: int = inference.MINIMUM_QUERIES
-) -> list[Compared]:
+def corrected(rows: Sequence[Compared], minimum: int = inference.MINIMUM_QUERIES) -> list[Compared]:
     """The same comparisons, corrected for being made together."""
     return [
         replace(item, corrected_p=p, verdict=inference.verdict(item.difference, p, minimum))
-        for item, p in zip(found, inference.holm([f.difference.p for f in found]), strict=True)
+        for item, p in zip(rows, inference.holm([f.difference.p for f in rows]), strict=True)
     ]
 
 
-def _metrics(result: Result, asked: Sequence[str] | None) -> list[str]:
+def _metrics(result: Result, names: Sequence[str] | None) -> list[str]:
     known = [name for name in result.overall if name != "queries"]
-    unknown = [name for name in asked or () if name not in known]
+    unknown = [name for name in names or () if name not in known]
     if unknown:
         raise InvalidData(
             f"{unknown[0]!r} is not a metric of these results", hint=f"Use {', '.join(known)}."
         )
-    if asked:
-        return [*asked]
+    if names:
+        return [*names]
     return [HEADLINE, *(name for name in known if name != HEADLINE)]
 
 

@@ -67,7 +67,7 @@ class Checked:
     condition: Condition
     result: Result | None  #: None when the data is not at hand
     compared: Compared | None
-    strata: tuple[Compared, ...]  #: the same for each stratum, corrected for each other
+    strata: tuple[Compared, ...]  #: of each stratum, corrected for each other
     differences: tuple[str, ...]
 
 
@@ -181,14 +181,14 @@ def _comparisons(
     conditions: Sequence[Condition], results: Mapping[str, Result | None]
 ) -> dict[str, Comparison]:
     """The other condition against each row that names one."""
-    found: dict[str, Comparison] = {}
+    comparisons: dict[str, Comparison] = {}
     for condition in conditions:
         before = results[condition.name]
         after = results.get(condition.against or "")
         if before and after:
             with suppress(IncomparableResults, TooFewQueries):  # the row says "not compared"
-                found[condition.name] = compare(before, after, [HEADLINE])
-    return found
+                comparisons[condition.name] = compare(before, after, [HEADLINE])
+    return comparisons
 
 
 def together(checked: Sequence[Checked]) -> dict[str, Compared]:
@@ -201,7 +201,7 @@ def together(checked: Sequence[Checked]) -> dict[str, Compared]:
             first, second = pairs.setdefault(row.condition.label, ([], []))
             first += _headlines(row.result)
             second += _headlines(after)
-    found = [
+    compared = [
         Compared(
             stratum=OVERALL,
             metric=HEADLINE,
@@ -211,7 +211,7 @@ def together(checked: Sequence[Checked]) -> dict[str, Compared]:
         )
         for first, second in pairs.values()
     ]
-    return dict(zip(pairs, corrected(found), strict=True))
+    return dict(zip(pairs, corrected(compared), strict=True))
 
 
 def _headlines(result: Result) -> list[float]:
@@ -227,15 +227,15 @@ def _differences(
     if condition.fingerprint and result.manifest.fingerprint != condition.fingerprint:
         yield f"the data is another: its fingerprint is {result.manifest.fingerprint}"
     for name, expected in condition.expected.items():
-        found = result.overall.get(name)
-        if found is None:
+        measured = result.overall.get(name)
+        if measured is None:
             yield f"{name} was not measured"
-        elif abs(found - expected) > condition.tolerance:
-            yield f"{name} is {found:.4f}, published {expected:.4f}"
+        elif abs(measured - expected) > condition.tolerance:
+            yield f"{name} is {measured:.4f}, published {expected:.4f}"
     yield from result.faults
     if condition.verdict and (compared is None or compared.verdict != condition.verdict):
-        said = str(compared.verdict) if compared else "not compared"
-        yield f"the verdict is {said!r}, published {condition.verdict!r}"
+        outcome = str(compared.verdict) if compared else "not compared"
+        yield f"the verdict is {outcome!r}, published {condition.verdict!r}"
 
 
 #: The figures of a row; whatever else was measured is in the results.

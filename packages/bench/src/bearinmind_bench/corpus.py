@@ -112,10 +112,10 @@ class EmbeddersOfRun:
         Raises:
             MindError: there are none, such as for want of a key.
         """
-        asked = repr([getattr(settings, name) for name in Settings.model_fields if "embed" in name])
-        if asked not in self._made:
-            self._made[asked] = self._make(settings)
-        return self._made[asked]
+        key = repr([getattr(settings, name) for name in Settings.model_fields if "embed" in name])
+        if key not in self._made:
+            self._made[key] = self._make(settings)
+        return self._made[key]
 
     def _make(self, settings: Settings) -> Embedders:
         embedder = embedders_of(settings).configured()

@@ -130,10 +130,10 @@ def _locomo(files: Mapping[str, bytes], read: Any) -> Rows:  # noqa: ANN401  one
         user = str(sample["sample_id"])
         split = "dev" if place < _LOCOMO_DEV_CONVERSATIONS else "test"
         turns: dict[str, list[str]] = {}  # what was said where, by the turn's own id
-        for text, when, said in read(sample):
+        for text, when, turn_ids in read(sample):
             id_ = str(len(corpus))
             corpus.append({"id": id_, "content": text, "created_at": when, "user_id": user})
-            for turn in said:
+            for turn in turn_ids:
                 turns.setdefault(turn, []).append(id_)
         for number, row in enumerate(sample["qa"]):
             query = _question(f"{user}-q{number}", row, turns)
@@ -147,7 +147,7 @@ def _question(id_: str, row: Row, turns: Mapping[str, list[str]]) -> Row | None:
     if row["category"] == _LOCOMO_ADVERSARIAL:
         return _query(id_, row["question"], "adversarial", {})
     evidence = [turn for text in row.get("evidence", ()) for turn in re.split("[;, ]+", text)]
-    grades = {found: 1 for turn in evidence for found in turns.get(turn, ())}
+    grades = {memory_id: 1 for turn in evidence for memory_id in turns.get(turn, ())}
     return _query(id_, row["question"], _LOCOMO_STRATA[row["category"]], grades) if grades else None
 
 
@@ -155,10 +155,10 @@ def _sessions(sample: Row, pattern: str) -> Iterator[tuple[str, Any]]:
     """Each session's time and what a part of the sample says about it."""
     part = sample["observation"] if "observation" in pattern else sample["conversation"]
     for number in range(1, len(part) + 1):
-        found = part.get(pattern.format(number))
+        content = part.get(pattern.format(number))
         when = sample["conversation"].get(f"session_{number}_date_time")
-        if found and when:
-            yield datetime.strptime(when, "%I:%M %p on %d %B, %Y").isoformat(), found  # noqa: DTZ007
+        if content and when:
+            yield datetime.strptime(when, "%I:%M %p on %d %B, %Y").isoformat(), content  # noqa: DTZ007
 
 
 def _turns(sample: Row) -> Iterator[tuple[str, str, list[str]]]:
@@ -170,8 +170,8 @@ def _turns(sample: Row) -> Iterator[tuple[str, str, list[str]]]:
 def _observations(sample: Row) -> Iterator[tuple[str, str, list[str]]]:
     for when, by_speaker in _sessions(sample, "session_{}_observation"):
         for facts in by_speaker.values():
-            for text, said in facts:
-                yield text, when, [said] if isinstance(said, str) else [*said]
+            for text, turn_ids in facts:
+                yield text, when, [turn_ids] if isinstance(turn_ids, str) else [*turn_ids]
 
 
 def _passage(id_: str, title: str, text: str) -> Row:

@@ -53,7 +53,7 @@ def grades_of_row(row: Mapping[str, Any]) -> dict[str, int]:
 
 
 def grades_of_judgement(row: Mapping[str, Any]) -> dict[str, int]:
-    """The same of a row of judgements, which may judge one memory: a `memory_id`, its `grade`."""
+    """Grades of a row of judgements, which may judge one memory: a `memory_id`, its `grade`."""
     name = next((name for name in _ONE_ID if name in row), None)
     if name is None or "relevant_ids" in row or "grades" in row:
         return grades_of_row(row)
@@ -314,4 +314,4 @@ class Measured(Protocol):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever reads the figures should know."""
+        """What a reader of the figures should know."""

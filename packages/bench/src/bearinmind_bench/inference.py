@@ -113,13 +113,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def verdict(found: Difference, corrected_p: float, minimum: int = MINIMUM_QUERIES) -> Verdict:
+def verdict(gap: Difference, corrected_p: float, minimum: int = MINIMUM_QUERIES) -> Verdict:
     """What may be said: both the interval and the corrected test must agree."""
-    if found.queries < minimum:
+    if gap.queries < minimum:
         return Verdict.TOO_FEW
-    if corrected_p < ALPHA and found.low > 0:
+    if corrected_p < ALPHA and gap.low > 0:
         return Verdict.BETTER
-    if corrected_p < ALPHA and found.high < 0:
+    if corrected_p < ALPHA and gap.high < 0:
         return Verdict.WORSE
     return Verdict.CANNOT_TELL
 

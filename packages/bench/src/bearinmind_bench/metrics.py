@@ -61,12 +61,12 @@ def reciprocal_rank(ranked: Sequence[str], relevant: Grades) -> float:
 
 def average_precision(ranked: Sequence[str], relevant: Grades) -> float:
     """The mean, over the relevant memories, of the precision at the rank of each."""
-    found = 0
+    hits = 0
     total = 0.0
     for rank, id_ in enumerate(ranked, start=1):
         if id_ in relevant:
-            found += 1
-            total += found / rank
+            hits += 1
+            total += hits / rank
     return total / len(relevant)
 
 

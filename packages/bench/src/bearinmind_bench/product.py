@@ -97,11 +97,11 @@ class Product:
     def ask(self, query: EvaluationQuery) -> Answer:
         """Recall, and say what each leg made of the memories that matter."""
         memory = self._users.get(query.user) or self._open(query.user)
-        asked: QueryFields = {"limit": DEPTH, "pool": max(memory.settings.pool, DEPTH)}
+        fields: QueryFields = {"limit": DEPTH, "pool": max(memory.settings.pool, DEPTH)}
         if query.as_of:
-            asked["as_of"] = query.as_of
+            fields["as_of"] = query.as_of
         began = perf_counter()
-        answer = memory.recall(query.text, **asked)
+        answer = memory.recall(query.text, **fields)
         milliseconds = (perf_counter() - began) * 1e3
         for fault in audit.faults(answer, memory.settings):
             self._faults.setdefault(fault, set()).add(query.id)

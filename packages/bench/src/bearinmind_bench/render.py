@@ -74,22 +74,23 @@ def result(value: Result) -> Iterator[RenderableType]:
 
 
 def _abstention(result: Result) -> Iterator[RenderableType]:
-    found = result.unanswerable
-    if found is None:
+    abstention = result.unanswerable
+    if abstention is None:
         return
-    told = (
+    separation = (
         "no confidence is given"
-        if found.area is None
-        else f"told apart {found.area:.3f} (0.5: chance)"
+        if abstention.area is None
+        else f"told apart {abstention.area:.3f} (0.5: chance)"
     )
     yield render.data(
-        f"unanswerable: {found.queries} queries, {found.answered_now:.0%} get an answer; {told}",
+        f"unanswerable: {abstention.queries} queries, "
+        f"{abstention.answered_now:.0%} get an answer; {separation}",
         render.QUIET,
     )
 
 
 def remarks(result: Result) -> list[str]:
-    """What whoever reads the figures has to know."""
+    """What a reader of the figures has to know."""
     return [
         *(f"note: {text}" for text in result.manifest.adaptations),
         *(f"warning: {text}" for text in result.warnings),
@@ -108,15 +109,15 @@ def comparison(compared: Comparison) -> Iterator[RenderableType]:
     )
     table = _table("stratum", "metric", "n>", "A>", "B>", "B - A>", "95%>", "p>", "verdict")
     for row in compared.rows:
-        found = row.difference
+        gap = row.difference
         table.add_row(
             render.data(row.stratum),
             row.metric,
-            f"{found.queries:,}",
-            share(found.before),
-            share(found.after),
-            signed(found.mean),
-            f"{signed(found.low)} {signed(found.high)}",
+            f"{gap.queries:,}",
+            share(gap.before),
+            share(gap.after),
+            signed(gap.mean),
+            f"{signed(gap.low)} {signed(gap.high)}",
             "" if row.verdict is Verdict.TOO_FEW else share(row.corrected_p),
             render.data(row.verdict, _STYLES[row.verdict]),
         )
@@ -130,12 +131,12 @@ def sweep(swept: Mapping[str, Sequence[ArmResult]], metric: str) -> Iterator[Ren
     for rows in zip(*swept.values(), strict=True):
         values = [row.result.overall[metric] for row in rows]
         verdicts = [row.compared.verdict for row in rows if row.compared]
-        told = [f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)]
+        counts = [f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)]
         table.add_row(
             render.data(rows[0].arm.name),
             *(_arm_cell(row, metric) for row in rows),
             share(sum(values) / len(values), 4),
-            ", ".join(told),
+            ", ".join(counts),
         )
     yield table
 
@@ -165,10 +166,10 @@ def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
             render.data("as published" if good else "differs", render.GOOD if good else render.BAD),
         )
     yield table
-    for name, found in together(rows).items():
-        gap = found.difference
+    for name, compared in together(rows).items():
+        gap = compared.difference
         yield render.data(
-            f"against {name}, {gap.queries:,} queries of all sets: {found.verdict}, "
+            f"against {name}, {gap.queries:,} queries of all sets: {compared.verdict}, "
             f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})"
         )
     for row in rows:
@@ -182,11 +183,11 @@ def _verdict(row: Checked) -> str:
     return f"{signed(row.compared.difference.mean)} {row.compared.verdict}"
 
 
-def problems(found: Sequence[Problem]) -> Iterator[RenderableType]:
+def problems(listed: Sequence[Problem]) -> Iterator[RenderableType]:
     """Each problem on a line."""
-    if not found:
+    if not listed:
         yield render.data("nothing is wrong", render.GOOD)
-    for problem in found:
+    for problem in listed:
         kind = "wrong" if problem.fatal else "doubtful"
         yield render.data(f"{kind}: {problem.text}", render.BAD if problem.fatal else "")
 
@@ -204,10 +205,10 @@ def statistics(counted: Mapping[str, object]) -> Iterator[RenderableType]:
     yield table
 
 
-def download(told: Mapping[str, object]) -> Iterator[RenderableType]:
+def download(facts: Mapping[str, object]) -> Iterator[RenderableType]:
     """What was fetched, or what can be."""
     table = render.grid("-", "")
-    for name, value in told.items():
+    for name, value in facts.items():
         shown = ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
         table.add_row(render.data(name, render.QUIET), render.data(shown))
     yield table

@@ -55,13 +55,13 @@ def load(name: str) -> type[Retriever]:
             f"{name!r} is neither a baseline nor module:Class",
             hint=f"The baselines are {', '.join(BASELINES)}.",
         )
-    found = getattr(_imported(module_name), class_name, None)
-    if not isinstance(found, type):
-        what = "no class" if found is None else f"a {type(found).__name__}, not a class,"
+    loaded = getattr(_imported(module_name), class_name, None)
+    if not isinstance(loaded, type):
+        what = "no class" if loaded is None else f"a {type(loaded).__name__}, not a class,"
         raise InvalidRetriever(f"the module {module_name!r} has {what} {class_name!r}")
-    if not callable(getattr(found, "retrieve", None)):
+    if not callable(getattr(loaded, "retrieve", None)):
         raise InvalidRetriever(f"the class {name!r} has no method `retrieve(query, k)`")
-    return found
+    return loaded
 
 
 def _imported(name: str) -> ModuleType:
@@ -126,10 +126,10 @@ class Foreign:
         retriever = self.retrievers.get(query.user)
         began = perf_counter()
         with _blamed(self.name, f"on query {query.id!r}"):
-            found = retriever.retrieve(query.text, DEPTH) if retriever else ()
+            given = retriever.retrieve(query.text, DEPTH) if retriever else ()
         milliseconds = (perf_counter() - began) * 1e3
         pairs: dict[str, float | None] = {}
-        for item in _listed(found, self.name)[:DEPTH]:
+        for item in _listed(given, self.name)[:DEPTH]:
             pairs.setdefault(*_pair(item, self.name))  # one that stands twice counts where first
         ranked = tuple(pairs)
         if not self.known.get(query.user, frozenset()).issuperset(ranked):
@@ -152,8 +152,8 @@ class Foreign:
     @property
     def recipe(self) -> dict[str, str]:
         """The facts that have no place of their own in a result, as text."""
-        told = {key: value for key, value in self.facts.items() if key not in _KEPT_ELSEWHERE}
-        return {key: str(value) for key, value in told.items()}
+        facts = {key: value for key, value in self.facts.items() if key not in _KEPT_ELSEWHERE}
+        return {key: str(value) for key, value in facts.items()}
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -163,12 +163,12 @@ class Foreign:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the retriever could not know, and what it made up."""
-        told = []
+        notes = []
         if self.untold:
-            told.append("links and as_of times of the set are not given to a retriever")
+            notes.append("links and as_of times of the set are not given to a retriever")
         if self.strangers:
-            told.append(f"{len(self.strangers)} answers hold ids that the user's corpus does not")
-        return tuple(told)
+            notes.append(f"{len(self.strangers)} answers hold ids that the user's corpus does not")
+        return tuple(notes)
 
     def close(self) -> None:
         """Let every retriever release what it holds."""
@@ -211,10 +211,10 @@ def _blamed(name: str, where: str) -> Iterator[None]:
         ) from exc
 
 
-def _listed(found: object, name: str) -> list[object]:
-    if isinstance(found, str) or not isinstance(found, Iterable):
-        raise _wrong(found, name)
-    return [*found]
+def _listed(answer: object, name: str) -> list[object]:
+    if isinstance(answer, str) or not isinstance(answer, Iterable):
+        raise _wrong(answer, name)
+    return [*answer]
 
 
 def _pair(item: object, name: str) -> tuple[str, float | None]:

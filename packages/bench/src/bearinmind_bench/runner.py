@@ -69,18 +69,18 @@ def describe(
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
+    versions = {"python": platform.python_version(), "sqlite": sqlite3.sqlite_version}
     for name in _LIBRARIES:
         try:
-            found[name.lower()] = importlib.metadata.version(name)
+            versions[name.lower()] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 @lru_cache(maxsize=1)
 def _code_fingerprint() -> str:
-    """The same for the same code, installed or from a checkout."""
+    """A digest of the code, equal for an installed package and a checkout."""
     digest = hashlib.sha256()
     for package in (_PRODUCT, Path(__file__).parent):
         for path in sorted(package.rglob("*")):
@@ -292,11 +292,8 @@ def row_of(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
 
 def _degraded(rows: Sequence[QueryRow]) -> list[str]:
     count = sum(bool(row.degraded) for row in rows)
-    return [f"{count} answers were degraded: {_first_degraded(rows)}"] if count else []
-
-
-def _first_degraded(rows: Sequence[QueryRow]) -> str:
-    return next(row.degraded[0] for row in rows if row.degraded)
+    first = next((row.degraded[0] for row in rows if row.degraded), "")
+    return [f"{count} answers were degraded: {first}"] if count else []
 
 
 def _sizes(data: EvaluationSet, store_bytes: int | None) -> Sizes:

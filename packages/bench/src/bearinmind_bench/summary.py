@@ -116,18 +116,18 @@ def contributions(
 
 
 def _contribution(leg: str, rows: Sequence[QueryRow], times: Sequence[float]) -> Contribution:
-    found = alone = first_ten = placed_alone = 0
+    relevant_found = alone = first_ten = placed_alone = 0
     for row in rows:
         others = {id_ for other in row.legs.keys() - {leg} - _FOLLOWING for id_ in row.legs[other]}
         own = row.legs.get(leg, {}).keys()
         relevant = {id_ for id_ in own if row.grades.get(id_, 0) > 0}
         first = {*row.ranked[:_FIRST_TEN]}
-        found += len(relevant)
+        relevant_found += len(relevant)
         alone += len(relevant - others)
         first_ten += len(relevant & first)
         placed_alone += len((own & first) - others)
     return Contribution(
-        found=found,
+        found=relevant_found,
         alone=alone,
         first_ten=first_ten,
         placed_alone=placed_alone,

@@ -103,8 +103,10 @@ def sweep(
     results = [*run_arms(plan, [{**(base or {}), **arm.settings} for arm in every], progress)]
     compared = [compare(results[0], after, [metric]).headline for after in results[1:]]
     return [
-        ArmResult(arm=arm, result=result, compared=found)
-        for arm, result, found in zip(every, results, [None, *corrected(compared)], strict=True)
+        ArmResult(arm=arm, result=result, compared=comparison)
+        for arm, result, comparison in zip(
+            every, results, [None, *corrected(compared)], strict=True
+        )
     ]
 
 

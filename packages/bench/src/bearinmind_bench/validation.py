@@ -118,7 +118,7 @@ def _leaks(data: EvaluationSet) -> Iterator[str]:
     splits: dict[tuple[str, str], set[str | None]] = {}
     for query in data.queries:
         splits.setdefault((query.user, query.text.casefold()), set()).add(query.split)
-    leaked = sum(len(found) > 1 for found in splits.values())
+    leaked = sum(len(names) > 1 for names in splits.values())
     if leaked:
         yield f"{leaked} questions stand in more than one split"
 

@@ -116,14 +116,14 @@ class Chat:
             system, text, shape.__name__.lower(), shape.model_json_schema(), MOST_TOKENS
         )
         try:
-            said = self._chat.ask(question)
+            reply = self._chat.ask(question)
         except _NoCallLeft:
             return Unusable(reason=f"no call is left of {self._most_calls}")
         except NotAChat as exc:
             raise self._of_another_kind(exc.problem) from None
         except CallFailed as exc:
             raise self._failure(exc.problem) from None
-        return _read(said, shape)
+        return _read(reply, shape)
 
     def _count(self) -> None:
         if self.spent:
@@ -140,20 +140,20 @@ class Chat:
         return ModelFailure(f"{self.model} at {self.where} {problem}", hint=hint)
 
 
-def _read(said: Said, shape: type[Shape]) -> Answered[Shape] | Unusable:
+def _read(reply: Said, shape: type[Shape]) -> Answered[Shape] | Unusable:
     """The JSON object in an answer, which may be wrapped in thoughts and fences."""
-    if said.cut:
+    if reply.cut:
         return Unusable(reason="the answer was cut off before its end")
-    if not said.text:
+    if not reply.text:
         return Unusable(reason="the answer is empty")
     try:
-        return Answered(value=shape.model_validate(json_object(said.text)))
+        return Answered(value=shape.model_validate(json_object(reply.text)))
     except ValidationError as exc:
         problem = exc.errors()[0]
         where = ".".join(map(str, problem["loc"])) or "the answer"
         return Unusable(reason=f"{where}: {problem['msg']}")
     except ValueError:
-        return Unusable(reason=f"the answer is not JSON: {' '.join(said.text.split())[:60]!r}")
+        return Unusable(reason=f"the answer is not JSON: {' '.join(reply.text.split())[:60]!r}")
 
 
 def hopeless(model: Chat, last: Unusable) -> ModelFailure:

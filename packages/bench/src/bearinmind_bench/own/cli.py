@@ -181,14 +181,17 @@ def label(
         done = labeller.label(pool, limit)
     finally:
         judgements.settle(folder)
-    found = [*judgements.agreements(folder, texts)]
+    agreements = [*judgements.agreements(folder, texts)]
     run.reply(
-        {**dataclasses.asdict(done), "agreement": [dataclasses.asdict(item) for item in found]},
+        {
+            **dataclasses.asdict(done),
+            "agreement": [dataclasses.asdict(item) for item in agreements],
+        },
         lambda: _lines(
             [
                 "",
                 f"{done.graded:,} graded, {done.skipped:,} skipped, {done.left:,} left.",
-                *(line for item in found for line in render.agreement(item)),
+                *(line for item in agreements for line in render.agreement(item)),
             ]
         ),
     )

@@ -143,7 +143,7 @@ _PRIVATE_FILE = 0o600
 
 
 def fingerprint(*texts: str) -> str:
-    """The same for the same texts."""
+    """A digest of these texts."""
     digest = hashlib.sha256("\0".join(texts).encode())
     return digest.hexdigest()[:24]
 
@@ -246,13 +246,13 @@ class Folder:
                 os.close(file)
 
     def _read(self, name: str, kind: type[Row]) -> list[Row]:
-        found = []
+        records = []
         for row in _rows(self.path / name):
             try:
-                found.append(kind.model_validate(row))
+                records.append(kind.model_validate(row))
             except ValidationError:  # a row of a newer version, or cut short: the others still hold
                 continue
-        return found
+        return records
 
     def _replace(self, name: str, content: bytes) -> None:
         place = self.path / name

@@ -51,16 +51,16 @@ class Texts:
 
 def by_judge(judgements: Iterable[Judgement], texts: Texts) -> dict[str, dict[Key, int]]:
     """By judge: the grades that still hold, for the texts as they are now."""
-    found: dict[str, dict[Key, int]] = {}
+    by_name: dict[str, dict[Key, int]] = {}
     for row in judgements:
         key = (row.query_id, row.memory_id)
         if key not in texts or texts.said(key) != row.said:
             continue
-        grades = found.setdefault(row.by, {})
+        grades = by_name.setdefault(row.by, {})
         grades.pop(key, None)
         if row.grade is not None:
             grades[key] = row.grade
-    return found
+    return by_name
 
 
 def settle(folder: Folder) -> None:
@@ -360,6 +360,6 @@ def agreements(folder: Folder, texts: Texts) -> Iterator[Agreement]:
     grades = by_judge(folder.judgements(), texts)
     by_user = grades.pop(USER, {})
     for name, given in grades.items():
-        found = agreement(name, by_user, given)
-        if found.pairs:
-            yield found
+        result = agreement(name, by_user, given)
+        if result.pairs:
+            yield result

@@ -131,10 +131,10 @@ def _unasked(memories: Sequence[Memory], cache: Cache, draw: Draw) -> list[Memor
 
 
 def _written(memory: Memory, model: str, answer: chat.Answered[Asking] | chat.Unusable) -> Written:
-    said = fingerprint(memory.content)
+    digest = fingerprint(memory.content)
     match answer:
         case chat.Answered(value=value):
             question = " ".join(value.question.split())
-            return Written(said=said, model=model, question=question)
+            return Written(said=digest, model=model, question=question)
         case chat.Unusable(reason=reason):
-            return Written(said=said, model=model, question=None, reason=reason)
+            return Written(said=digest, model=model, question=None, reason=reason)

@@ -33,20 +33,20 @@ def built(about: About, where: str, judged: int) -> Iterator[str]:
         yield f"Left alone, because they are sensitive: {_memories(about.sensitive)}"
 
 
-def agreement(found: Agreement) -> Iterator[str]:
+def agreement(result: Agreement) -> Iterator[str]:
     """How far the user and a judge agree."""
-    yield f"{found.judge} and you: {found.same} of {found.pairs} grades are the same"
+    yield f"{result.judge} and you: {result.same} of {result.pairs} grades are the same"
     yield from table(
         [
-            ("Cohen's kappa", _kappa(found.kappa)),
-            ("linear-weighted kappa", _kappa(found.weighted)),
+            ("Cohen's kappa", _kappa(result.kappa)),
+            ("linear-weighted kappa", _kappa(result.weighted)),
         ]
     )
-    head = ("you \\ judge", *map(str, range(len(found.table))))
-    rows = [(str(grade), *map(str, row)) for grade, row in enumerate(found.table)]
+    head = ("you \\ judge", *map(str, range(len(result.table))))
+    rows = [(str(grade), *map(str, row)) for grade, row in enumerate(result.table)]
     yield from table([head, *rows], right={*range(len(head))})
-    if found.weighted.low is not None and found.weighted.low < _FAIR:
-        yield f"Too few pairs, or too little agreement, to rely on {found.judge} alone."
+    if result.weighted.low is not None and result.weighted.low < _FAIR:
+        yield f"Too few pairs, or too little agreement, to rely on {result.judge} alone."
 
 
 def needed(model: str, calls: int, tokens: int) -> str:

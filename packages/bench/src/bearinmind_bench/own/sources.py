@@ -46,11 +46,11 @@ def shared(question: str, memory: Memory) -> frozenset[str]:
 
 def copies(question: str, memory: Memory) -> bool:
     """Whether a text written apart from a memory still says it in the same words."""
-    asked = analysis.index(question).terms
-    if not asked:
+    terms = analysis.index(question).terms
+    if not terms:
         return True
-    return len(shared(question, memory)) > MOST_SHARED * len({*asked}) or bool(
-        _runs(asked) & _runs(analysis.index(memory.content).terms)
+    return len(shared(question, memory)) > MOST_SHARED * len({*terms}) or bool(
+        _runs(terms) & _runs(analysis.index(memory.content).terms)
     )
 
 
@@ -89,7 +89,7 @@ def _names(question: str, content: str) -> frozenset[str]:
     return frozenset((identifiers | inner) - lower)
 
 
-#: Links that say: whoever reads the source will want the target.
+#: Links that say: a reader of the source will want the target.
 TELLING = frozenset(LinkKind) - {LinkKind.SUPERSEDES}
 
 
@@ -191,7 +191,7 @@ class Question:
 
     @property
     def id(self) -> str:
-        """The same for the same question, so that judgements outlive a new set."""
+        """Depends on the question alone, so that judgements outlive a new set."""
         digest = hashlib.sha256(canonical(self.text).encode()).hexdigest()
         return f"{self.source}-{digest[:_DIGITS]}"
 
@@ -221,7 +221,7 @@ class Yielded:
 
 
 def canonical(text: str) -> str:
-    """The same for texts that ask the same."""
+    """A text without differences of case and spaces."""
     return " ".join(text.split()).casefold()
 
 
@@ -245,15 +245,15 @@ def repeats(question: Question, memory: Memory) -> bool:
 
 def captured(queries: Iterable[CapturedQuery], draw: Draw) -> Yielded:
     """What the user really asked; what is relevant to it only a judge can say."""
-    asked: dict[str, CapturedQuery] = {}
+    distinct: dict[str, CapturedQuery] = {}
     rejected: Counter[str] = Counter()
     for query in queries:
         if not stems(query.text):
             rejected["says nothing"] += 1
             continue
-        rejected["asked more than once"] += canonical(query.text) in asked
-        asked[canonical(query.text)] = query
-    chosen = draw.order(asked.values(), lambda query: canonical(query.text))[: draw.most]
+        rejected["asked more than once"] += canonical(query.text) in distinct
+        distinct[canonical(query.text)] = query
+    chosen = draw.order(distinct.values(), lambda query: canonical(query.text))[: draw.most]
     return Yielded(
         source=Source.CAPTURED,
         questions=tuple(
@@ -362,10 +362,10 @@ def _writable(text: str) -> str:
 
 def _telling(memory: Memory, question: str) -> frozenset[str]:
     """The keywords that would give the answer away: those with a word of the question."""
-    asked = stems(question)
-    return frozenset(word for word in memory.keywords if stems(word) & asked)
+    words = stems(question)
+    return frozenset(word for word in memory.keywords if stems(word) & words)
 
 
 def _is_apart(word: str, own: frozenset[str]) -> bool:
-    found = stems(word)
-    return bool(found) and not found & own
+    word_stems = stems(word)
+    return bool(word_stems) and not word_stems & own

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from bearinmind.config import Settings, assignments, separated
 from bearinmind.errors import InvalidInput, InvalidSetting, TooFewQueries
-from bearinmind_bench.compare import Compared, compare
+from bearinmind_bench.compare import compare
 from bearinmind_bench.evaluation import ALL, EvaluationSet
 from bearinmind_bench.inference import MINIMUM_QUERIES
 from bearinmind_bench.metrics import HEADLINE
@@ -104,9 +104,9 @@ def arms(base: Arm, changes: Sequence[str], texts: Sequence[str]) -> list[Arm]:
     Raises:
         InvalidSetting: a value is not allowed, or a setting cannot be measured.
     """
-    found = [base, *([arm(base, changes)] if changes else [])]
-    found += [arm(base, separated(text)) for text in texts]
-    return found
+    chosen = [base, *([arm(base, changes)] if changes else [])]
+    chosen += [arm(base, separated(text)) for text in texts]
+    return chosen
 
 
 def described(settings: Mapping[str, Any]) -> str:
@@ -133,7 +133,7 @@ def pooled(
             "the set has no questions",
             hint="`bearinmind bench own build` says why; store, link and recall, and build again.",
         )
-    asked = {query.id for query in data.queries}
+    query_ids = {query.id for query in data.queries}
     there = {record["id"] for record in data.corpus}
     pairs = [(pair.query_id, pair.memory_id) for pair in folder.pool()]
     for row in folder.questions():
@@ -142,14 +142,9 @@ def pooled(
     for result in run_arms(Plan(data=data), [arm.settings for arm in arms], progress):
         for answer in result.rows:
             pairs += [(answer.query_id, id_) for id_ in answer.ranked[:DEEP]]
-    pool = sorted({pair for pair in pairs if pair[0] in asked and pair[1] in there})
-    folder.write("pool", _rows(pool))
+    pool = sorted({pair for pair in pairs if pair[0] in query_ids and pair[1] in there})
+    folder.write("pool", ({"query_id": query, "memory_id": id_} for query, id_ in pool))
     return pool
-
-
-def _rows(pool: Iterable[Key]) -> Iterator[dict[str, str]]:
-    for query, memory in pool:
-        yield {"query_id": query, "memory_id": memory}
 
 
 def _refuse_unmeasured(name: str) -> None:
@@ -189,20 +184,20 @@ def judged(folder: Folder, split: str, minimum: int = MINIMUM_QUERIES) -> Judged
         TooFewQueries: there are not enough with a relevant memory to conclude anything.
     """
     data = folder.load()
-    asked = data.of_split(split)
-    known = [query for query in asked if query.grades]
+    chosen = data.of_split(split)
+    known = [query for query in chosen if query.grades]
     answerable = sum(bool(query.relevant) for query in known)
     if answerable < minimum:
         raise TooFewQueries(
             f"{answerable} queries of the split {split!r} have a memory that is judged relevant; "
             f"below {minimum} nothing is concluded",
-            hint=_more(len(asked) - len(known), split),
+            hint=_more(len(chosen) - len(known), split),
         )
     kept = tuple(query for query in data.queries if query.grades)
     return Judged(
         data=dataclasses.replace(data, queries=kept),
         split=split,
-        unjudged=len(asked) - len(known),
+        unjudged=len(chosen) - len(known),
     )
 
 
@@ -235,7 +230,7 @@ def compare_arms(
         )
     plan = Plan(data=measured.data, split=measured.split)
     first, second = run_arms(plan, [before.settings, after.settings], progress)
-    found = compare(first, second, metrics=METRICS)
+    comparison = compare(first, second, metrics=METRICS)
     return Trial(
         at=second.manifest.created_at,
         bearinmind=second.manifest.bearinmind,
@@ -246,8 +241,8 @@ def compare_arms(
         after=after.settings,
         against=before.changed,
         changed=after.changed,
-        figures=tuple(_figure(row) for row in found.rows),
-        verdict=found.headline.verdict,
+        figures=tuple(Figure(**row.as_data()) for row in comparison.rows),
+        verdict=comparison.headline.verdict,
         unjudged={"before": holes(first), "after": holes(second)},
         given={"before": _given(first), "after": _given(second)},
     )
@@ -260,25 +255,6 @@ def holes(result: Result) -> int:
 
 def _given(result: Result) -> int:
     return sum(len(row.ranked[:DEEP]) for row in result.rows)
-
-
-def _figure(row: Compared) -> Figure:
-    found = row.difference
-    return Figure(
-        stratum=row.stratum,
-        metric=row.metric,
-        queries=found.queries,
-        before=found.before,
-        after=found.after,
-        difference=found.mean,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-        corrected_p=row.corrected_p,
-        wins=found.wins,
-        losses=found.losses,
-        verdict=row.verdict,
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

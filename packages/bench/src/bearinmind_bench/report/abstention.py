@@ -32,11 +32,11 @@ _LINES = (("abstained", "rightly silent"), ("silenced", "wrongly silent"), ("rec
 
 def abstention_section(material: Material) -> Element | None:
     """What floors for confidence would do; nothing when every query has an answer."""
-    asked = [(run, run.result.unanswerable) for run in material.runs]
-    known = [(run, found) for run, found in asked if found is not None]
+    abstentions = [(run, run.result.unanswerable) for run in material.runs]
+    known = [(run, abstention) for run, abstention in abstentions if abstention is not None]
     if not known:
         return None
-    curved = [(run, found) for run, found in known if found.curve]
+    curved = [(run, abstention) for run, abstention in known if abstention.curve]
     return section(
         "abstention",
         "Unanswerable queries",
@@ -60,13 +60,13 @@ def _summary(known: Sequence[tuple[Run, Abstention]]) -> Element:
         tag(
             "tr",
             tag("th", chip(run), scope="row"),
-            tag("td", count(found.queries)),
-            tag("td", percent(found.answered_now)),
-            tag("td", value(found.area), class_="value")
-            if found.area is not None
+            tag("td", count(abstention.queries)),
+            tag("td", percent(abstention.answered_now)),
+            tag("td", value(abstention.area), class_="value")
+            if abstention.area is not None
             else tag("td", "does not say how sure it is", class_="quiet"),
         )
-        for run, found in known
+        for run, abstention in known
     )
     head = ["run", "unanswerable queries", "answered all the same", "area"]
     return table(head, rows, "Unanswerable queries", heard_only=True)
@@ -100,8 +100,8 @@ def _curve(curved: Sequence[tuple[Run, Abstention]]) -> Element:
     frame, along, up = _square()
     curves = (
         child
-        for place, (run, found) in reversed([*enumerate(curved)])
-        for child in _one_curve(run, found, (along, up), labelled=place == 0)
+        for place, (run, abstention) in reversed([*enumerate(curved)])
+        for child in _one_curve(run, abstention, (along, up), labelled=place == 0)
     )
     return chart(
         "abstention-curve",
@@ -113,33 +113,35 @@ def _curve(curved: Sequence[tuple[Run, Abstention]]) -> Element:
             *curves,
         ],
         title="What floors for confidence silence",
-        description="; ".join(f"{run.letter}: area {value(found.area)}" for run, found in curved),
+        description="; ".join(
+            f"{run.letter}: area {value(abstention.area)}" for run, abstention in curved
+        ),
     )
 
 
 def _one_curve(
-    run: Run, found: Abstention, scales: tuple[Linear, Linear], *, labelled: bool
+    run: Run, abstention: Abstention, scales: tuple[Linear, Linear], *, labelled: bool
 ) -> Iterator[Child]:
     along, up = scales
-    places = [(along(point.silenced), up(point.abstained)) for point in found.curve]
+    places = [(along(point.silenced), up(point.abstained)) for point in abstention.curve]
     yield path(places, f"curve {run.style}")
-    for point, (x, y) in zip(found.curve, places, strict=True):
+    for point, (x, y) in zip(abstention.curve, places, strict=True):
         tip = (
             f"{run.name}, floor {point.floor:g}: {percent(point.abstained)} rightly silent, "
             f"{percent(point.silenced)} wrongly silent"
         )
         yield tag("circle", tag("title", tip), cx=x, cy=y, r=3, class_=f"dot {run.style}")
     if labelled:
-        yield from _floor_labels(found, places, scales)
+        yield from _floor_labels(abstention, places, scales)
 
 
 def _floor_labels(
-    found: Abstention, places: Sequence[tuple[float, float]], scales: tuple[Linear, Linear]
+    abstention: Abstention, places: Sequence[tuple[float, float]], scales: tuple[Linear, Linear]
 ) -> Iterator[Element]:
     """As many floors as there is room for."""
     along, up = scales
     taken: list[tuple[float, float]] = []
-    for point, (x, y) in zip(found.curve, places, strict=True):
+    for point, (x, y) in zip(abstention.curve, places, strict=True):
         spot = (min(x + 7, along.end - 4), min(y + 14, up.begin - 5))
         if not any(_collide(spot, other) for other in taken):
             taken.append(spot)
@@ -150,17 +152,17 @@ def _collide(one: tuple[float, float], other: tuple[float, float]) -> bool:
     return abs(one[0] - other[0]) < _APART[0] and abs(one[1] - other[1]) < _APART[1]
 
 
-def _floors(run: Run, found: Abstention) -> Element:
+def _floors(run: Run, abstention: Abstention) -> Element:
     """What each floor does in one run."""
     frame, along, up = _square()
     lines = (
         path(
-            ((along(point.floor), up(_share(point, what))) for point in found.curve),
+            ((along(point.floor), up(_share(point, what))) for point in abstention.curve),
             f"curve {run.style} {what}",
         )
         for what, _ in _LINES
     )
-    said = ", ".join(words for _, words in _LINES)
+    names = ", ".join(words for _, words in _LINES)
     return tag(
         "figure",
         chart(
@@ -172,7 +174,7 @@ def _floors(run: Run, found: Abstention) -> Element:
                 *lines,
             ],
             title=f"What each floor does in {run.name}",
-            description=f"Lines by floor: {said}.",
+            description=f"Lines by floor: {names}.",
         ),
         tag("figcaption", badge(run), *(_key(run, what, words) for what, words in _LINES)),
     )
@@ -195,7 +197,7 @@ def _key(run: Run, what: str, words: str) -> Element:
     return tag("span", sample, f" {words}", class_="key-item")
 
 
-def _table(run: Run, found: Abstention) -> Element:
+def _table(run: Run, abstention: Abstention) -> Element:
     rows = (
         tag(
             "tr",
@@ -204,7 +206,7 @@ def _table(run: Run, found: Abstention) -> Element:
             tag("td", percent(point.silenced)),
             tag("td", value(point.recall)),
         )
-        for point in found.curve
+        for point in abstention.curve
     )
     head = ["floor", "rightly silent", "wrongly silent", "recall@10"]
     return table(head, rows, f"Floors in {run.name}")

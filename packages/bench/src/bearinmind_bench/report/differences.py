@@ -63,10 +63,10 @@ class QueryDifference:
         return self.after - self.before
 
 
-def balance(reference: Run, run: Run, found: Sequence[QueryDifference]) -> Element:
+def balance(reference: Run, run: Run, changes: Sequence[QueryDifference]) -> Element:
     """Wins, losses and ties in words."""
-    wins, losses = _wins(found), _losses(found)
-    ties = len(found) - wins - losses
+    wins, losses = _wins_and_losses(changes)
+    ties = len(changes) - wins - losses
     return tag(
         "p",
         badge(run),
@@ -78,33 +78,33 @@ def balance(reference: Run, run: Run, found: Sequence[QueryDifference]) -> Eleme
 
 
 def waterfall(
-    name: str, reference: Run, run: Run, metric: str, found: Sequence[QueryDifference]
+    name: str, reference: Run, run: Run, metric: str, changes: Sequence[QueryDifference]
 ) -> Element:
     """The sorted differences as a drawing; the area of a colour is what that run is ahead by."""
     frame = Frame(width=WIDE, height=250, left=60, right=8, top=12, bottom=26)
-    ticks = _ticks([item.change for item in found])
+    ticks = _ticks([item.change for item in changes])
     down = Linear(ticks[-1], ticks[0], frame.top, frame.y_end)
-    along = Linear(0, max(len(found), 1), frame.left, frame.x_end)
-    wins, losses = _wins(found), _losses(found)
+    along = Linear(0, max(len(changes), 1), frame.left, frame.x_end)
+    wins, losses = _wins_and_losses(changes)
     return chart(
         name,
         frame,
         [
             y_axis(frame, down, ticks, _tick),
-            _area(found[:wins], 0, along, down, f"area {run.style}"),
+            _area(changes[:wins], 0, along, down, f"area {run.style}"),
             _area(
-                found[len(found) - losses :],
-                len(found) - losses,
+                changes[len(changes) - losses :],
+                len(changes) - losses,
                 along,
                 down,
                 f"area {reference.style}",
             ),
             line(frame.left, down(0), frame.x_end, down(0), "zero"),
-            *_words(run, reference, (wins, losses, len(found)), along, frame),
+            *_words(run, reference, (wins, losses, len(changes)), along, frame),
         ],
         title=f"{metric_name(metric)}: differences of single queries, {run.letter} against "
         f"{reference.letter}",
-        description=f"{run.letter} is ahead on {wins} of {len(found)} queries and behind on "
+        description=f"{run.letter} is ahead on {wins} of {len(changes)} queries and behind on "
         f"{losses}.",
     )
 
@@ -117,12 +117,8 @@ def _ticks(changes: Sequence[float]) -> list[float]:
     return [step * place for place in range(-below, above + 1)]
 
 
-def _wins(found: Sequence[QueryDifference]) -> int:
-    return sum(item.change > 0 for item in found)
-
-
-def _losses(found: Sequence[QueryDifference]) -> int:
-    return sum(item.change < 0 for item in found)
+def _wins_and_losses(changes: Sequence[QueryDifference]) -> tuple[int, int]:
+    return sum(item.change > 0 for item in changes), sum(item.change < 0 for item in changes)
 
 
 def _tick(tick: float) -> str:
@@ -155,8 +151,8 @@ def _words(
     for begin, end, what in parts:
         left, right = along(begin), along(end)
         if right - left >= _ROOM_FOR_WORDS:
-            said = f"{what}: {count(end - begin)} ({percent((end - begin) / total)})"
-            yield text((left + right) / 2, frame.height - 8, said, class_="tick middle")
+            label = f"{what}: {count(end - begin)} ({percent((end - begin) / total)})"
+            yield text((left + right) / 2, frame.height - 8, label, class_="tick middle")
 
 
 _WIDTH = 150
@@ -170,15 +166,15 @@ def widest(rows: Iterable[Compared]) -> float:
     return nice_step(max(edges), steps=1)
 
 
-def difference_interval(found: Difference, reach: float) -> Element:
+def difference_interval(gap: Difference, reach: float) -> Element:
     """A difference and its interval; a line where there is none."""
     scale = Linear(-reach, reach, _PAD, _WIDTH - _PAD)
     middle = _HEIGHT / 2
     return tag(
         "svg",
         line(scale(0), 0, scale(0), _HEIGHT, "zero"),
-        line(scale(found.low), middle, scale(found.high), middle, "interval"),
-        tag("circle", cx=scale(found.mean), cy=middle, r=3, class_="dot"),
+        line(scale(gap.low), middle, scale(gap.high), middle, "interval"),
+        tag("circle", cx=scale(gap.mean), cy=middle, r=3, class_="dot"),
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         width=_WIDTH,
         height=_HEIGHT,
@@ -259,11 +255,7 @@ def _against(material: Material, run: Run) -> Element:
         for metric in material.metrics
         if metric in reference.result.overall and metric in run.result.overall
     )
-    pair = Pair(
-        reference=reference,
-        run=run,
-        comparison=material.comparisons.get(run.index),
-    )
+    pair = Pair(reference=reference, run=run, comparison=material.comparisons.get(run.index))
     panels = [(metric_name(metric), _panel(pair, metric)) for metric in metrics]
     return tag(
         "article",
@@ -304,27 +296,29 @@ def _narrow(metric: str) -> Element:
     return tag("span", name, tag("wbr"), at + depth)
 
 
-def _matrix_cell(found: Compared | None) -> Element:
-    if found is None:
+def _matrix_cell(compared: Compared | None) -> Element:
+    if compared is None:
         return tag("td")
-    said = f"{found.verdict.value}: {signed(found.difference.mean)}"
+    verdict = f"{compared.verdict.value}: {signed(compared.difference.mean)}"
     return tag(
         "td",
-        tag("span", _GLYPHS[found.verdict], aria_hidden="true"),
-        tag("span", said, class_="unseen"),
-        title=f"{found.stratum}, {metric_name(found.metric)}: {said}",
-        class_=verdict_class(found.verdict),
+        tag("span", _GLYPHS[compared.verdict], aria_hidden="true"),
+        tag("span", verdict, class_="unseen"),
+        title=f"{compared.stratum}, {metric_name(compared.metric)}: {verdict}",
+        class_=verdict_class(compared.verdict),
     )
 
 
 def _panel(pair: Pair, metric: str) -> Element:
-    found = pair.differences(metric)
+    changes = pair.differences(metric)
     return tag(
         "div",
-        balance(pair.reference, pair.run, found),
-        waterfall(f"waterfall-{pair.name}-{slug(metric)}", pair.reference, pair.run, metric, found),
+        balance(pair.reference, pair.run, changes),
+        waterfall(
+            f"waterfall-{pair.name}-{slug(metric)}", pair.reference, pair.run, metric, changes
+        ),
         _verdict_table(pair, metric),
-        _most_changed(pair, metric, found),
+        _most_changed(pair, metric, changes),
     )
 
 
@@ -350,21 +344,21 @@ def _verdict_table(pair: Pair, metric: str) -> Element | None:
 
 
 def _verdict_row(row: Compared, reach: float) -> Element:
-    found = row.difference
+    gap = row.difference
     too_few = row.verdict is Verdict.TOO_FEW
     return tag(
         "tr",
         tag("th", shorten(row.stratum, 32), scope="row", title=row.stratum),
-        tag("td", count(found.queries)),
-        tag("td", value(found.before)),
-        tag("td", value(found.after)),
+        tag("td", count(gap.queries)),
+        tag("td", value(gap.before)),
+        tag("td", value(gap.after)),
         tag(
             "td",
-            tag("span", signed(found.mean), class_="value"),
-            tag("small", signed_span(found.low, found.high)),
+            tag("span", signed(gap.mean), class_="value"),
+            tag("small", signed_span(gap.low, gap.high)),
         ),
-        tag("td", difference_interval(found, reach), class_="forest"),
-        tag("td", f"{count(found.wins)} / {count(found.losses)}"),
+        tag("td", difference_interval(gap, reach), class_="forest"),
+        tag("td", f"{count(gap.wins)} / {count(gap.losses)}"),
         tag("td", NONE if too_few else p_value(row.corrected_p)),
         tag(
             "td",
@@ -376,34 +370,23 @@ def _verdict_row(row: Compared, reach: float) -> Element:
     )
 
 
-def _most_changed(pair: Pair, metric: str, found: Sequence[QueryDifference]) -> Element | None:
-    gains = [item for item in found[:_MOST_CHANGED] if item.change > 0]
-    losses = [item for item in found[::-1][:_MOST_CHANGED] if item.change < 0]
+def _most_changed(pair: Pair, metric: str, changes: Sequence[QueryDifference]) -> Element | None:
+    gains = [item for item in changes[:_MOST_CHANGED] if item.change > 0]
+    losses = [item for item in changes[::-1][:_MOST_CHANGED] if item.change < 0]
     if not gains and not losses:
         return None
-    return folded(
-        "The queries that changed most",
-        tag("div", *_changed(pair, metric, gains, losses), class_="pair"),
-    )
-
-
-def _changed(
-    pair: Pair,
-    metric: str,
-    gains: Sequence[QueryDifference],
-    losses: Sequence[QueryDifference],
-) -> Iterator[Element]:
     name = metric_name(metric)
-    for title, items in ((f"Most gained in {name}", gains), (f"Most lost in {name}", losses)):
-        head: list[Child] = [
-            "query",
-            tag("span", "stratum", class_="left"),
-            badge(pair.reference),
-            badge(pair.run),
-            "difference",
-        ]
-        if items:
-            yield table(head, map(_changed_row, items), title)
+    tables = [
+        table(_changed_head(pair), map(_changed_row, items), title)
+        for title, items in ((f"Most gained in {name}", gains), (f"Most lost in {name}", losses))
+        if items
+    ]
+    return folded("The queries that changed most", tag("div", *tables, class_="pair"))
+
+
+def _changed_head(pair: Pair) -> list[Child]:
+    stratum = tag("span", "stratum", class_="left")
+    return ["query", stratum, badge(pair.reference), badge(pair.run), "difference"]
 
 
 def _changed_row(item: QueryDifference) -> Element:

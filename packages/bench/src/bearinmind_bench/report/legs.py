@@ -68,14 +68,14 @@ def legs_section(material: Material) -> Element:
 
 def bands(rows: Sequence[QueryRow]) -> dict[str, int]:
     """How many relevant memories ended up in each band of ranks."""
-    found = dict.fromkeys(BANDS, 0)
+    counts = dict.fromkeys(BANDS, 0)
     for row in rows:
         ranks = {id_: rank for rank, id_ in enumerate(row.ranked, start=1)}
         proposed = {id_ for leg in row.legs.values() for id_ in leg}
         for id_, grade in row.grades.items():
             if grade > 0:
-                found[_band(ranks.get(id_), proposed=id_ in proposed)] += 1
-    return found
+                counts[_band(ranks.get(id_), proposed=id_ in proposed)] += 1
+    return counts
 
 
 def _band(rank: int | None, *, proposed: bool) -> str:
@@ -86,8 +86,8 @@ def _band(rank: int | None, *, proposed: bool) -> str:
 
 def _histogram(runs: Sequence[Run]) -> Element:
     frame = Frame(width=WIDE, height=270, left=52, right=8, top=22, bottom=44)
-    found = [bands(run.result.rows) for run in runs]
-    shares = [_shares(each) for each in found]
+    counts = [bands(run.result.rows) for run in runs]
+    shares = [_shares(each) for each in counts]
     ticks = steps_to(max(share for each in shares for share in each.values()))
     up = Linear(0, ticks[-1], frame.y_end, frame.top)
     columns = (
@@ -115,9 +115,9 @@ def _histogram(runs: Sequence[Run]) -> Element:
     )
 
 
-def _shares(found: dict[str, int]) -> dict[str, float]:
-    total = sum(found.values()) or 1
-    return {band: number / total for band, number in found.items()}
+def _shares(counts: dict[str, int]) -> dict[str, float]:
+    total = sum(counts.values()) or 1
+    return {band: number / total for band, number in counts.items()}
 
 
 def _centre(frame: Frame, place: int) -> float:
@@ -163,23 +163,21 @@ def _whole(share: float) -> str:
 def _rank_table(runs: Sequence[Run]) -> Element:
     rows = []
     for run in runs:
-        found = bands(run.result.rows)
-        cells = (tag("td", count(found[band])) for band in BANDS)
+        counts = bands(run.result.rows)
+        cells = (tag("td", count(counts[band])) for band in BANDS)
         rows.append(tag("tr", tag("th", badge(run), scope="row"), *cells))
     return table(["run", *BANDS], rows, "Relevant memories by rank")
 
 
 def _leg_table(runs: Sequence[Run]) -> Element:
-    head: list[Child] = [
-        "leg",
-        "run",
-        "found",
-        "found alone",
-        "reached the first ten",
-        "time (p50)",
-    ]
+    head = ["leg", "run", "found", "found alone", "reached the first ten", "time (p50)"]
     silent = [run for run in runs if not run.result.legs]
-    rows = [row for leg in _legs(runs) for run in runs for row in _leg_rows(leg, run)]
+    rows = [
+        _leg_row(leg, run, brought)
+        for leg in _legs(runs)
+        for run in runs
+        if (brought := run.result.legs.get(leg))
+    ]
     if not rows:
         return tag("p", "No run says which leg found what.", class_="meaning")
     note = None
@@ -196,12 +194,6 @@ def _leg_table(runs: Sequence[Run]) -> Element:
 
 def _legs(runs: Sequence[Run]) -> list[str]:
     return [*dict.fromkeys(leg for run in runs for leg in run.result.legs)]
-
-
-def _leg_rows(leg: str, run: Run) -> Iterator[Element]:
-    brought = run.result.legs.get(leg)
-    if brought is not None:
-        yield _leg_row(leg, run, brought)
 
 
 def _leg_row(leg: str, run: Run, brought: Contribution) -> Element:
@@ -230,9 +222,9 @@ def _amount(number: int, total: int, run: Run) -> Element:
         height=8,
         aria_hidden="true",
     )
-    said = f"{count(number)} "
+    figure = f"{count(number)} "
     return tag(
-        "td", tag("span", said, tag("small", percent(share)), class_="amount"), bar, class_="data"
+        "td", tag("span", figure, tag("small", percent(share)), class_="amount"), bar, class_="data"
     )
 
 
@@ -288,12 +280,8 @@ def _table(runs: Sequence[Run], facts: Facts, caption: str) -> Element:
     return table(head, rows, caption)
 
 
-def _times(run: Run) -> list[float]:
-    return sorted(row.milliseconds for row in run.result.rows)
-
-
 def _curves(runs: Sequence[Run]) -> Element | None:
-    times = [_times(run) for run in runs]
+    times = [sorted(row.milliseconds for row in run.result.rows) for run in runs]
     every = [time for each in times for time in each]
     if not every:
         return None
@@ -310,7 +298,7 @@ def _curves(runs: Sequence[Run]) -> Element | None:
         "latency",
         frame,
         [
-            x_axis(frame, along, ticks, _tick, "milliseconds of one recall"),
+            x_axis(frame, along, ticks, "{:g}".format, "milliseconds of one recall"),
             y_axis(frame, up, [0, 0.25, 0.5, 0.75, 1], percent),
             *_marked_lines(frame, up),
             *(
@@ -322,10 +310,6 @@ def _curves(runs: Sequence[Run]) -> Element | None:
         title="How long a recall takes",
         description="; ".join(described),
     )
-
-
-def _tick(tick: float) -> str:
-    return f"{tick:g}"
 
 
 def _marked_lines(frame: Frame, up: Linear) -> Iterator[Element]:

@@ -89,26 +89,22 @@ def _title(material: Material) -> Iterator[Child]:
 
 
 def _subtitle(shared: dict[str, str], runs: int) -> str:
-    said = [f"{shared[name]} {name}" for name in _IN_THE_SUBTITLE if name in shared]
-    return " · ".join([*said, plural(runs, "run", "runs")])
+    parts = [f"{shared[name]} {name}" for name in _IN_THE_SUBTITLE if name in shared]
+    return " · ".join([*parts, plural(runs, "run", "runs")])
 
 
 def _queries(run: Run) -> str:
     rows = run.result.rows
     unanswerable = sum(not row.answerable for row in rows)
-    said = f"{count(len(rows) - unanswerable)} answerable"
-    return f"{said} and {count(unanswerable)} unanswerable" if unanswerable else said
-
-
-def _memories(run: Run) -> str:
-    return count(run.result.sizes.memories)
+    counted = f"{count(len(rows) - unanswerable)} answerable"
+    return f"{counted} and {count(unanswerable)} unanswerable" if unanswerable else counted
 
 
 def _facts(run: Run) -> dict[str, str]:
     manifest = run.result.manifest
     return {
         "queries": _queries(run),
-        "memories": _memories(run),
+        "memories": count(run.result.sizes.memories),
         "set": manifest.data,
         "split": manifest.split,
         "fingerprint": manifest.fingerprint[:_SHORT_HASH],
@@ -177,39 +173,35 @@ def _verdicts(material: Material) -> Iterator[Element]:
         comparison = material.comparisons.get(run.index)
         if comparison:
             yield _verdict(material.reference, run, comparison.headline)
-        else:
-            yield _no_verdict(material, run)
+            continue
+        yield tag(
+            "p",
+            badge(run),
+            tag("strong", " is not compared with "),
+            badge(material.reference),
+            f": {material.why_no_verdict(run)}.",
+            class_="verdict",
+        )
 
 
-def _no_verdict(material: Material, run: Run) -> Element:
-    return tag(
-        "p",
-        badge(run),
-        tag("strong", " is not compared with "),
-        badge(material.reference),
-        f": {material.why_no_verdict(run)}.",
-        class_="verdict",
-    )
-
-
-def _verdict(reference: Run, run: Run, found: Compared) -> Element:
-    difference = found.difference
+def _verdict(reference: Run, run: Run, compared: Compared) -> Element:
+    difference = compared.difference
     words = {
         Verdict.BETTER: "is better than",
         Verdict.WORSE: "is worse than",
         Verdict.CANNOT_TELL: "cannot be told from",
         Verdict.TOO_FEW: "was asked too few queries to be told from",
-    }[found.verdict]
+    }[compared.verdict]
     return tag(
         "p",
         badge(run),
         tag("strong", f" {words} "),
         badge(reference),
-        f": {metric_name(found.metric)} {value(difference.before)} → {value(difference.after)}, "
+        f": {metric_name(compared.metric)} {value(difference.before)} → {value(difference.after)}, "
         f"{signed(difference.mean)} ({signed_span(difference.low, difference.high)}), "
-        f"corrected p {p_value(found.corrected_p)} on "
+        f"corrected p {p_value(compared.corrected_p)} on "
         f"{plural(difference.queries, 'query', 'queries')}.",
-        class_=f"verdict {verdict_class(found.verdict)}",
+        class_=f"verdict {verdict_class(compared.verdict)}",
     )
 
 
@@ -245,12 +237,7 @@ def overall_section(material: Material) -> Element:
 def _row(material: Material, metric: str) -> Element:
     return tag(
         "tr",
-        tag(
-            "th",
-            metric_name(metric),
-            tag("small", metric_meaning(metric)),
-            scope="row",
-        ),
+        tag("th", metric_name(metric), tag("small", metric_meaning(metric)), scope="row"),
         *(_cell(run, metric) for run in material.runs),
         tag("td", _forest(material.runs, metric), class_="forest"),
         class_="headline-row" if metric == HEADLINE else None,
@@ -265,19 +252,15 @@ def _cell(run: Run, metric: str) -> Element:
     )
 
 
-def _width(runs: Sequence[Run]) -> int:
-    return _WIDTHS.get(len(runs), _NARROW)
-
-
 def _scale(runs: Sequence[Run]) -> Linear:
-    return Linear(0, 1, _PAD, _width(runs) - _PAD)
+    return Linear(0, 1, _PAD, _WIDTHS.get(len(runs), _NARROW) - _PAD)
 
 
 def _axis(runs: Sequence[Run]) -> Element:
     """The ticks above the column of intervals."""
     scale = _scale(runs)
     ticks = (text(scale(tick), 12, share_tick(tick), class_="tick middle") for tick in shares())
-    return _drawing(ticks, _width(runs), 16)
+    return _drawing(ticks, scale, 16)
 
 
 def _forest(runs: Sequence[Run], metric: str) -> Element:
@@ -289,12 +272,13 @@ def _forest(runs: Sequence[Run], metric: str) -> Element:
     marks = (
         mark for place, run in enumerate(runs) for mark in _mark(run, metric, scale, place, radius)
     )
-    return _drawing((*grid, *marks), _width(runs), height)
+    return _drawing((*grid, *marks), scale, height)
 
 
-def _drawing(children: Iterable[Element], width: int, height: int) -> Element:
+def _drawing(children: Iterable[Element], scale: Linear, height: int) -> Element:
     """A drawing of what the cells beside it say in numbers."""
-    box = f"0 0 {width} {height}"
+    width = scale.end + _PAD
+    box = f"0 0 {width:g} {height}"
     return tag("svg", *children, viewBox=box, width=width, height=height, aria_hidden="true")
 
 
@@ -316,14 +300,8 @@ def _mark(run: Run, metric: str, scale: Linear, place: int, radius: float) -> It
 
 
 #: On the cards and in the notices.
-_TOLD_ELSEWHERE = (
-    "adaptations",
-    "created_at",
-    "data",
-    "fingerprint",
-    "bearinmind",
-    "revision",
-    "split",
+_SHOWN_ELSEWHERE = frozenset(
+    {"adaptations", "created_at", "data", "fingerprint", "bearinmind", "revision", "split"}
 )
 _KINDS: Sequence[tuple[str, str, Callable[[Result], Sequence[str]]]] = (
     ("faults", "Broken promises: these figures decide nothing", lambda r: r.faults),
@@ -333,9 +311,12 @@ _KINDS: Sequence[tuple[str, str, Callable[[Result], Sequence[str]]]] = (
 
 
 def notices(material: Material) -> Iterator[Element]:
-    """Everything that whoever reads the figures should know, with the runs it is about."""
+    """Everything that a reader of the figures should know, with the runs it is about."""
     for kind, title, texts in _KINDS:
-        items = _by_text([(run, text) for run in material.runs for text in texts(run.result)])
+        items: dict[str, list[Run]] = {}
+        for run in material.runs:
+            for message in texts(run.result):
+                items.setdefault(message, []).append(run)
         if items:
             yield tag(
                 "aside",
@@ -343,13 +324,6 @@ def notices(material: Material) -> Iterator[Element]:
                 tag("ul", *(_notice(material, text, runs) for text, runs in items.items())),
                 class_=f"notice {kind}",
             )
-
-
-def _by_text(said: Sequence[tuple[Run, str]]) -> dict[str, list[Run]]:
-    items: dict[str, list[Run]] = {}
-    for run, message in said:
-        items.setdefault(message, []).append(run)
-    return items
 
 
 def _notice(material: Material, text: str, runs: Sequence[Run]) -> Element:
@@ -378,7 +352,7 @@ def what_differs(material: Material) -> Element | None:
 
 
 def _differing(facts: Sequence[dict[str, str]]) -> list[str]:
-    names = dict.fromkeys(name for each in facts for name in each if name not in _TOLD_ELSEWHERE)
+    names = dict.fromkeys(name for each in facts for name in each if name not in _SHOWN_ELSEWHERE)
     differing = [name for name in names if len({each.get(name) for each in facts}) > 1]
     return sorted(differing, key=lambda name: not name.startswith("settings."))
 

@@ -53,11 +53,14 @@ def queries_section(material: Material) -> Element | None:
 
 def _ordered(material: Material) -> list[str]:
     """The ids of all queries with ranked metrics, the most interesting first."""
-    found: dict[str, list[float]] = {}
+    differences: dict[str, list[float]] = {}
     for run in material.runs:
         for id_, row in run.answerable.items():
-            found.setdefault(id_, []).append(row.metrics.get(HEADLINE, 0.0))
-    return sorted(found, key=lambda id_: (min(found[id_]) - max(found[id_]), min(found[id_]), id_))
+            differences.setdefault(id_, []).append(row.metrics.get(HEADLINE, 0.0))
+    return sorted(
+        differences,
+        key=lambda id_: (min(differences[id_]) - max(differences[id_]), min(differences[id_]), id_),
+    )
 
 
 def _controls() -> Element:
@@ -81,9 +84,9 @@ def _table(material: Material, ids: list[str]) -> Element:
         ]
     rows = [run.answerable for run in material.runs]
     body = (_row(id_, [each.get(id_) for each in rows]) for id_ in ids)
-    found = table(head, body, "Queries", heard_only=True)
-    found.set("id", "query-table")
-    return found
+    element = table(head, body, "Queries", heard_only=True)
+    element.set("id", "query-table")
+    return element
 
 
 def _row(id_: str, rows: list[QueryRow | None]) -> Element:

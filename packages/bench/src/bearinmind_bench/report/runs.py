@@ -18,6 +18,21 @@ from bearinmind_bench.summary import OVERALL
 COLOURS = 6  #: of the palette in style.css; a seventh run has the first one's, and its own letter
 _ALPHABET = 26
 
+Facet = Callable[[Result], str]
+#: What tells runs apart, the plainest first.
+_FACETS: Mapping[str, Facet] = {
+    "data": lambda result: result.manifest.data,
+    "split": lambda result: result.manifest.split,
+    "retriever": lambda result: result.manifest.retriever,
+}
+#: What tells them apart when those do not.
+_MORE_FACETS: Sequence[Facet] = (
+    lambda result: result.manifest.store,
+    lambda result: result.manifest.revision or result.manifest.bearinmind,
+    lambda result: result.manifest.code[:8],
+    lambda result: result.manifest.created_at,
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
@@ -98,12 +113,12 @@ def gather(results: Sequence[Result], comparisons: Sequence[Comparison]) -> Mate
         )
         for index, (label, result) in enumerate(zip(labels(results), results, strict=True))
     )
-    found = dict.fromkeys(name for result in results for name in result.overall)
-    chosen = [name for name in found if name not in ("queries", HEADLINE)]
+    names = dict.fromkeys(name for result in results for name in result.overall)
+    chosen = [name for name in names if name not in ("queries", HEADLINE)]
     others = [run.index for run in runs[1:] if is_comparable(runs[0].result, run.result)]
     return Material(
         runs=runs,
-        metrics=(HEADLINE, *chosen) if HEADLINE in found else tuple(chosen),
+        metrics=(HEADLINE, *chosen) if HEADLINE in names else tuple(chosen),
         comparisons=dict(zip(others, comparisons, strict=False)),
     )
 
@@ -128,9 +143,9 @@ def comparable(results: Sequence[Result]) -> tuple[Result, ...]:
 def labels(results: Sequence[Result]) -> tuple[str, ...]:
     """A name for each result: what was measured, and as much more as tells it from the others."""
     parts: list[list[str]] = [[] for _ in results]
-    for facet in (_data, _split, _retriever, _settings_of(results)):
-        _add(parts, results, facet, always=facet is _retriever)
-    for facet in (_store, _revision, _code, _created):
+    for name, facet in (*_FACETS.items(), ("settings", _settings_of(results))):
+        _add(parts, results, facet, always=name == "retriever")
+    for facet in _MORE_FACETS:
         if len({tuple(part) for part in parts}) < len(parts):
             _add(parts, results, facet)
     return _distinct([" · ".join(part) for part in parts])
@@ -146,37 +161,6 @@ def chip(run: Run, limit: int = 44) -> Element:
     return tag(
         "span", badge(run), " ", tag("bdi", cut(run.label, limit)), class_="chip", title=run.name
     )
-
-
-Facet = Callable[[Result], str]
-
-
-def _data(result: Result) -> str:
-    return result.manifest.data
-
-
-def _split(result: Result) -> str:
-    return result.manifest.split
-
-
-def _retriever(result: Result) -> str:
-    return result.manifest.retriever
-
-
-def _store(result: Result) -> str:
-    return result.manifest.store
-
-
-def _revision(result: Result) -> str:
-    return result.manifest.revision or result.manifest.bearinmind
-
-
-def _code(result: Result) -> str:
-    return result.manifest.code[:8]
-
-
-def _created(result: Result) -> str:
-    return result.manifest.created_at
 
 
 def _settings_of(results: Sequence[Result]) -> Facet:
