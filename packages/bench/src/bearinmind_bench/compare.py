@@ -10,7 +10,7 @@ from bearinmind.errors import IncomparableResults, InvalidData, TooFewQueries
 from bearinmind_bench import inference
 from bearinmind_bench.inference import Difference, Verdict
 from bearinmind_bench.metrics import HEADLINE
-from bearinmind_bench.results import QueryRow, Result
+from bearinmind_bench.results import Result
 from bearinmind_bench.summary import OVERALL, strata
 
 
@@ -75,7 +75,11 @@ def compare(
     chosen = _metrics(before, metrics)
     pairs = [(stratum, metric) for stratum in first for metric in chosen]
     differences = [
-        _difference(first[stratum], second[stratum], metric) for stratum, metric in pairs
+        inference.difference(
+            [row.metrics[metric] for row in first[stratum]],
+            [row.metrics[metric] for row in second[stratum]],
+        )
+        for stratum, metric in pairs
     ]
     corrected = [differences[0].p, *together(differences[1:], minimum)]
     return Comparison(
@@ -119,12 +123,6 @@ def _metrics(result: Result, names: Sequence[str] | None) -> list[str]:
     if names:
         return [*names]
     return [HEADLINE, *(name for name in known if name != HEADLINE)]
-
-
-def _difference(before: Sequence[QueryRow], after: Sequence[QueryRow], metric: str) -> Difference:
-    return inference.difference(
-        [row.metrics[metric] for row in before], [row.metrics[metric] for row in after]
-    )
 
 
 def _refuse_incomparable(before: Result, after: Result) -> None:

@@ -157,30 +157,26 @@ def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
         intervals = row.result.intervals[OVERALL] if row.result else {}
         low, high = intervals.get(HEADLINE, (0.0, 0.0))
         good = not row.differences
+        compared = row.compared
+        verdict = f"{signed(compared.difference.mean)} {compared.verdict}" if compared else ""
         table.add_row(
             render.data(row.condition.name),
             f"{overall.get('queries', 0):,.0f}",
             share(overall.get(HEADLINE, 0.0), 4),
             f"{share(low)} - {share(high)}",
-            render.data(_verdict(row)),
+            render.data(verdict),
             render.data("as published" if good else "differs", render.GOOD if good else render.BAD),
         )
     yield table
-    for name, compared in together(rows).items():
-        gap = compared.difference
+    for name, total in together(rows).items():
+        gap = total.difference
         yield render.data(
-            f"against {name}, {gap.queries:,} queries of all sets: {compared.verdict}, "
+            f"against {name}, {gap.queries:,} queries of all sets: {total.verdict}, "
             f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})"
         )
     for row in rows:
         for difference in row.differences:
             yield render.data(f"{row.condition.name}: {difference}", render.BAD)
-
-
-def _verdict(row: Checked) -> str:
-    if row.compared is None:
-        return ""
-    return f"{signed(row.compared.difference.mean)} {row.compared.verdict}"
 
 
 def problems(listed: Sequence[Problem]) -> Iterator[RenderableType]:

@@ -75,7 +75,8 @@ def _unreadable(data: EvaluationSet) -> Iterator[str]:
             except InvalidData as exc:
                 yield exc.message
         importance = record.get("importance")
-        if importance is not None and not _is_share(importance):
+        is_number = isinstance(importance, int | float) and not isinstance(importance, bool)
+        if importance is not None and not (is_number and 0 <= importance <= 1):
             yield f"memory {record['id']!r} has the importance {importance!r}, not one from 0 to 1"
     for query in data.queries:
         if not query.text.strip():
@@ -84,12 +85,6 @@ def _unreadable(data: EvaluationSet) -> Iterator[str]:
             yield f"query {query.id!r} has a grade below 0"
         if query.stratum == OVERALL:
             yield f"query {query.id!r} has the stratum {OVERALL!r}, the name of all of them"
-
-
-def _is_share(value: object) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return 0 <= value <= 1
 
 
 def _out_of_reach(data: EvaluationSet) -> Iterator[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,7 +14,7 @@ from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
 from bearinmind.types import Memory, MemoryId
 from bearinmind_bench.own import chat, judgements, questions, sources
-from bearinmind_bench.own.folder import About, Folder, Made, Written
+from bearinmind_bench.own.folder import About, Folder, Made
 from bearinmind_bench.own.sources import Draw, Holdings, Question, Source, Yielded
 
 SPLITS = ("dev", "test")
@@ -75,11 +75,7 @@ def write_questions(
     """
     folder.make()
     cache = questions.Cache(folder.written(), model.model)
-
-    def keep(row: Written) -> None:
-        folder.add(row)
-
-    questions.write(gathered.kept, cache, gathered.draw, model, keep, progress)
+    questions.write(gathered.kept, cache, gathered.draw, model, folder.add, progress)
 
 
 def build(app: Mind, gathered: Gathered, folder: Folder, recipe: Recipe) -> About:
@@ -102,6 +98,7 @@ def build(app: Mind, gathered: Gathered, folder: Folder, recipe: Recipe) -> Abou
         sources.captured(log.read(), gathered.draw),
     ]
     chosen, made = _distinct(yielded, kept)
+    by_model = [cache.get(kept[q.relevant[0]]) for q in chosen if q.source is Source.LLM]
     about = About(
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         bearinmind=importlib.metadata.version("bearinmind"),
@@ -110,7 +107,7 @@ def build(app: Mind, gathered: Gathered, folder: Folder, recipe: Recipe) -> Abou
         memories=len(kept),
         left_out=len(gathered.links.left_out),
         sensitive=gathered.holdings.sensitive,
-        generators=_generators(chosen, cache, kept),
+        generators=tuple(sorted({row.model for row in by_model if row})),
         sources=made,
     )
     held_out = {id_: words for given in yielded for id_, words in given.held_out.items()}
@@ -138,7 +135,7 @@ def _distinct(
             elif known is None:
                 chosen[key] = question
             elif known.source is question.source:
-                chosen[key] = _merged(known, question)
+                chosen[key] = replace(known, relevant=(*known.relevant, *question.relevant))
             else:
                 rejected[f"asked already by {known.source}"] += 1
         count = sum(question.source is given.source for question in chosen.values())
@@ -153,23 +150,11 @@ def _distinct(
     return [*chosen.values()], tuple(made)
 
 
-def _merged(one: Question, other: Question) -> Question:
-    relevant = (*one.relevant, *other.relevant)
-    return Question(source=one.source, text=one.text, relevant=relevant, hits=one.hits)
-
-
 def _why_none(given: Yielded, rejected: Counter[str]) -> str:
     if not rejected.total():
         return given.lacking
     reasons = "; ".join(f"{count}: {reason}" for reason, count in sorted(rejected.items()))
     return f"all were rejected ({reasons})"
-
-
-def _generators(
-    chosen: Sequence[Question], cache: questions.Cache, kept: Mapping[MemoryId, Memory]
-) -> tuple[str, ...]:
-    rows = [cache.get(kept[q.relevant[0]]) for q in chosen if q.source is Source.LLM]
-    return tuple(sorted({row.model for row in rows if row}))
 
 
 def _record(memory: Memory, held_out: frozenset[str]) -> dict[str, Any]:
@@ -187,19 +172,15 @@ def _record(memory: Memory, held_out: frozenset[str]) -> dict[str, Any]:
 
 def _row(question: Question, seed: int, kept: Mapping[MemoryId, Memory]) -> dict[str, Any]:
     """A question as it stands among the queries."""
+    # Half and half; all questions for the same memory are on the same side.
+    key = min(question.relevant, default=sources.canonical(question.text))
     row: dict[str, Any] = {
         "query_id": question.id,
         "text": question.text,
         "stratum": question.source,
-        "split": _split(question, seed),
+        "split": SPLITS[sources.chance(seed, key)[0] % len(SPLITS)],
     }
     if question.relevant:
         row["relevant_ids"] = [*question.relevant]
     hits = [id_ for id_ in question.hits if id_ in kept]
     return row | ({"hits": hits} if hits else {})
-
-
-def _split(question: Question, seed: int) -> str:
-    """Half and half; all questions for the same memory are on the same side."""
-    key = min(question.relevant, default=sources.canonical(question.text))
-    return SPLITS[sources.chance(seed, key)[0] % len(SPLITS)]

@@ -72,7 +72,12 @@ def compared(trial: Trial, before: Arm, after: Arm, looks: int, unjudged: int) -
     yield ""
     yield from _figures(trial.figures)
     yield ""
-    yield f"B is {_verdict(trial.figures[0])}."
+    first = trial.figures[0]
+    if first.verdict in (Verdict.BETTER, Verdict.WORSE):
+        change = f"{first.metric} changes by {signed(first.difference)}"
+        yield f"B is {first.verdict} than A: {change}."
+    else:
+        yield f"B is neither better nor worse than A as far as {first.queries:,} queries can tell."
     lacking = trial.unjudged
     if lacking["before"] or lacking["after"]:
         yield (
@@ -114,19 +119,15 @@ def history(trials: Sequence[Trial]) -> Iterator[str]:
 
 def _trial(trial: Trial) -> tuple[str, ...]:
     first = trial.figures[0]
+    against = f" against {described(trial.against)}" if trial.against else ""
     return (
         trial.at[:10],
-        _change(trial),
+        (described(trial.changed) or PRESENT) + against,
         f"{first.queries:,}",
         signed(first.difference),
         _interval(first),
         trial.verdict + (", adopted" if trial.adopted else ""),
     )
-
-
-def _change(trial: Trial) -> str:
-    against = f" against {described(trial.against)}" if trial.against else ""
-    return (described(trial.changed) or PRESENT) + against
 
 
 def _figures(figures: Iterable[Figure]) -> Iterator[str]:
@@ -152,12 +153,6 @@ def _concluded(row: Figure) -> tuple[str, ...]:
 
 def _interval(row: Figure) -> str:
     return f"{signed(row.low)} to {signed(row.high)}"
-
-
-def _verdict(row: Figure) -> str:
-    if row.verdict in (Verdict.BETTER, Verdict.WORSE):
-        return f"{row.verdict} than A: {row.metric} changes by {signed(row.difference)}"
-    return f"neither better nor worse than A as far as {row.queries:,} queries can tell"
 
 
 def _kappa(kappa: Kappa) -> str:

@@ -257,7 +257,12 @@ def captured(queries: Iterable[CapturedQuery], draw: Draw) -> Yielded:
     return Yielded(
         source=Source.CAPTURED,
         questions=tuple(
-            Question(source=Source.CAPTURED, text=_writable(query.text), hits=query.hits)
+            # Without halves of characters, which a recall takes for spaces too.
+            Question(
+                source=Source.CAPTURED,
+                text=query.text.encode(errors="replace").decode(),
+                hits=query.hits,
+            )
             for query in chosen
         ),
         rejected=+rejected,
@@ -273,7 +278,9 @@ def keywords(memories: Sequence[Memory], draw: Draw) -> Yielded:
         if not memory.keywords:
             continue
         own = of_memory(memory)
-        beside = [word for word in memory.keywords if _is_apart(word, own)][:MOST_KEYWORDS]
+        beside = [word for word in memory.keywords if (parts := stems(word)) and not parts & own][
+            :MOST_KEYWORDS
+        ]
         if beside:
             alike.setdefault(" ".join(beside), []).append(memory)
         else:
@@ -355,17 +362,7 @@ def history(holdings: Holdings, kept: Mapping[MemoryId, Memory], draw: Draw) -> 
     )
 
 
-def _writable(text: str) -> str:
-    """A text without halves of characters, which a recall takes for spaces too."""
-    return text.encode(errors="replace").decode()
-
-
 def _telling(memory: Memory, question: str) -> frozenset[str]:
     """The keywords that would give the answer away: those with a word of the question."""
     words = stems(question)
     return frozenset(word for word in memory.keywords if stems(word) & words)
-
-
-def _is_apart(word: str, own: frozenset[str]) -> bool:
-    word_stems = stems(word)
-    return bool(word_stems) and not word_stems & own

@@ -32,21 +32,13 @@ PRESENT = "the present settings"
 #: Settings that make no difference here, and why.
 UNMEASURED = {
     **FIXED,
-    "content_limit": "it is about storing",
-    "categories": "it is about storing",
-    "curate": "it is about curation",
-    "curate_hours": "it is about curation",
-    "curate_cosine": "it is about curation",
-    "curate_temporary_days": "it is about curation",
+    **dict.fromkeys(("content_limit", "categories"), "it is about storing"),
     **dict.fromkeys(
-        (
-            "learn",
-            "learn_url",
-            "learn_model",
-            "learn_dialect",
-            "learn_key",
-            "learn_daily_tokens",
-        ),
+        (name for name in Settings.model_fields if name.split("_")[0] == "curate"),
+        "it is about curation",
+    ),
+    **dict.fromkeys(
+        (name for name in Settings.model_fields if name.split("_")[0] == "learn"),
         "it is about learning",
     ),
     "limit": "every run asks for 20 memories and looks at their order",
@@ -89,7 +81,11 @@ def arm(base: Arm, texts: Sequence[str]) -> Arm:
     changed: dict[str, Any] = {}
     for text in texts:
         for name, value in assignments([text]).items():
-            _refuse_unmeasured(name)
+            if name in UNMEASURED:
+                raise InvalidSetting(
+                    f"{name} cannot be measured on an evaluation set: {UNMEASURED[name]}",
+                    hint="Compare a setting that changes the ranking, such as importance_weight.",
+                )
             one_entry = "." in text.partition("=")[0]
             before = changed.get(name, base.settings.get(name, {})) if one_entry else {}
             changed[name] = {**before, **value} if one_entry else value
@@ -111,7 +107,10 @@ def arms(base: Arm, changes: Sequence[str], texts: Sequence[str]) -> list[Arm]:
 
 def described(settings: Mapping[str, Any]) -> str:
     """Settings on one line."""
-    return ", ".join(f"{name}={_shown(value)}" for name, value in settings.items())
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in settings.items()
+    )
 
 
 def pooled(
@@ -145,18 +144,6 @@ def pooled(
     pool = sorted({pair for pair in pairs if pair[0] in query_ids and pair[1] in there})
     folder.write("pool", ({"query_id": query, "memory_id": id_} for query, id_ in pool))
     return pool
-
-
-def _refuse_unmeasured(name: str) -> None:
-    if name in UNMEASURED:
-        raise InvalidSetting(
-            f"{name} cannot be measured on an evaluation set: {UNMEASURED[name]}",
-            hint="Compare a setting that changes the ranking, such as importance_weight.",
-        )
-
-
-def _shown(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 #: Few, because each one more makes all of them harder to be sure of.

@@ -24,7 +24,7 @@ from bearinmind_bench.report.charts import (
 )
 from bearinmind_bench.report.formats import count, percent, share_tick, value
 from bearinmind_bench.report.runs import Material, Run, badge, chip, legend
-from bearinmind_bench.results import Abstention, AbstentionPoint
+from bearinmind_bench.results import Abstention
 
 _APART = (34, 15)  # pixels between two labels of floors, across and down
 _LINES = (("abstained", "rightly silent"), ("silenced", "wrongly silent"), ("recall", "recall@10"))
@@ -157,7 +157,7 @@ def _floors(run: Run, abstention: Abstention) -> Element:
     frame, along, up = _square()
     lines = (
         path(
-            ((along(point.floor), up(_share(point, what))) for point in abstention.curve),
+            ((along(point.floor), up(getattr(point, what))) for point in abstention.curve),
             f"curve {run.style} {what}",
         )
         for what, _ in _LINES
@@ -178,10 +178,6 @@ def _floors(run: Run, abstention: Abstention) -> Element:
         ),
         tag("figcaption", badge(run), *(_key(run, what, words) for what, words in _LINES)),
     )
-
-
-def _share(point: AbstentionPoint, what: str) -> float:
-    return {"abstained": point.abstained, "silenced": point.silenced, "recall": point.recall}[what]
 
 
 def _key(run: Run, what: str, words: str) -> Element:

@@ -30,17 +30,20 @@ def tag(name: str, /, *children: Child, **attributes: Attribute) -> Element:
     element = ET.Element(name)
     for key, value in attributes.items():
         if value is not None and value is not False:
-            element.set(key.rstrip("_").replace("_", "-"), _attribute(value))
+            shown = clean(value) if isinstance(value, str) else number(value)
+            element.set(key.rstrip("_").replace("_", "-"), "" if value is True else shown)
     return extend(element, children)
 
 
 def extend(element: Element, children: Iterable[Child]) -> Element:
     """The element with more children."""
     for child in children:
-        if isinstance(child, str):
-            _add_text(element, clean(child))
-        elif child is not None:
+        if isinstance(child, Element):
             element.append(child)
+        elif child is not None and len(element):
+            element[-1].tail = (element[-1].tail or "") + clean(child)
+        elif child is not None:
+            element.text = (element.text or "") + clean(child)
     return element
 
 
@@ -79,19 +82,6 @@ def policy(script: str) -> str:
 def document(root: Element) -> str:
     """The text of a page."""
     return "<!doctype html>\n" + ET.tostring(root, encoding="unicode", method="html")
-
-
-def _attribute(value: str | float | bool) -> str:
-    if isinstance(value, str):
-        return clean(value)
-    return "" if value is True else number(value)
-
-
-def _add_text(element: Element, text: str) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + text
-    else:
-        element.text = (element.text or "") + text
 
 
 _LEAST = 1e-3  # a thousandth of a millisecond: no clock says less, and zero has no logarithm

@@ -86,8 +86,10 @@ def _band(rank: int | None, *, proposed: bool) -> str:
 
 def _histogram(runs: Sequence[Run]) -> Element:
     frame = Frame(width=WIDE, height=270, left=52, right=8, top=22, bottom=44)
-    counts = [bands(run.result.rows) for run in runs]
-    shares = [_shares(each) for each in counts]
+    shares = []
+    for counts in (bands(run.result.rows) for run in runs):
+        total = sum(counts.values()) or 1
+        shares.append({band: amount / total for band, amount in counts.items()})
     ticks = steps_to(max(share for each in shares for share in each.values()))
     up = Linear(0, ticks[-1], frame.y_end, frame.top)
     columns = (
@@ -113,11 +115,6 @@ def _histogram(runs: Sequence[Run]) -> Element:
         title="Ranks of relevant memories",
         description="; ".join(described),
     )
-
-
-def _shares(counts: dict[str, int]) -> dict[str, float]:
-    total = sum(counts.values()) or 1
-    return {band: number / total for band, number in counts.items()}
 
 
 def _centre(frame: Frame, place: int) -> float:

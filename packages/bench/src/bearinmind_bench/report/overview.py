@@ -50,24 +50,20 @@ def opening(material: Material) -> Element:
     """The header of the page."""
     shared = _shared_facts(material)
     facts = {name: fact for name, fact in shared.items() if name not in _IN_THE_SUBTITLE}
+    sizes = [f"{shared[name]} {name}" for name in _IN_THE_SUBTITLE if name in shared]
+    runs = len(material.runs)
+    style = "cards single" if runs == 1 else "cards many" if runs > _IN_A_ROW else "cards"
     return tag(
         "header",
         tag("p", "Bear in Mind benchmark", class_="eyebrow"),
         tag("h1", *_title(material)),
-        tag("p", _subtitle(shared, len(material.runs)), class_="subtitle"),
+        tag("p", " · ".join([*sizes, plural(runs, "run", "runs")]), class_="subtitle"),
         tag("dl", *_pairs(facts), class_="facts"),
-        tag(
-            "div", *(_card(run, material, shared) for run in material.runs), class_=_cards(material)
-        ),
+        tag("div", *(_card(run, material, shared) for run in material.runs), class_=style),
         *_verdicts(material),
         *notices(material),
         what_differs(material),
     )
-
-
-def _cards(material: Material) -> str:
-    many = len(material.runs) > _IN_A_ROW
-    return "cards many" if many else "cards single" if len(material.runs) == 1 else "cards"
 
 
 def title_text(material: Material) -> str:
@@ -86,11 +82,6 @@ def _title(material: Material) -> Iterator[Child]:
     for place, name in enumerate(_sets(material)):
         yield ", " if place else None
         yield tag("bdi", shorten(name, 48), title=name)
-
-
-def _subtitle(shared: dict[str, str], runs: int) -> str:
-    parts = [f"{shared[name]} {name}" for name in _IN_THE_SUBTITLE if name in shared]
-    return " · ".join([*parts, plural(runs, "run", "runs")])
 
 
 def _queries(run: Run) -> str:
@@ -126,6 +117,9 @@ def _shared_facts(material: Material) -> dict[str, str]:
 
 def _card(run: Run, material: Material, shared: dict[str, str]) -> Element:
     own = {name: fact for name, fact in _facts(run).items() if name not in shared}
+    overall, latency = run.result.overall, run.result.latency
+    more = {metric_name(name): value(overall[name]) for name in _MORE if name in overall}
+    more["p50 / p95"] = f"{milliseconds(latency.p50)} / {milliseconds(latency.p95)}"
     reference = run is material.reference and len(material.runs) > 1
     return tag(
         "article",
@@ -137,7 +131,7 @@ def _card(run: Run, material: Material, shared: dict[str, str]) -> Element:
             tag("span", "reference", class_="pill") if reference else None,
         ),
         _headline(run),
-        tag("dl", *_pairs(_more_figures(run))),
+        tag("dl", *_pairs(more)),
         tag("dl", *_pairs(own)) if own else None,
         class_=f"card {run.style}",
     )
@@ -153,14 +147,6 @@ def _headline(run: Run) -> Element:
         tag("span", span(interval), class_="quiet", title="95% interval"),
         class_="headline",
     )
-
-
-def _more_figures(run: Run) -> dict[str, str]:
-    overall, latency = run.result.overall, run.result.latency
-    return {
-        **{metric_name(m): value(overall[m]) for m in _MORE if m in overall},
-        "p50 / p95": f"{milliseconds(latency.p50)} / {milliseconds(latency.p95)}",
-    }
 
 
 def _pairs(facts: dict[str, str]) -> Iterator[Element]:
@@ -238,17 +224,16 @@ def _row(material: Material, metric: str) -> Element:
     return tag(
         "tr",
         tag("th", metric_name(metric), tag("small", metric_meaning(metric)), scope="row"),
-        *(_cell(run, metric) for run in material.runs),
+        *(
+            tag(
+                "td",
+                tag("span", value(run.result.overall.get(metric)), class_="value"),
+                tag("small", span(run.interval(OVERALL, metric))),
+            )
+            for run in material.runs
+        ),
         tag("td", _forest(material.runs, metric), class_="forest"),
         class_="headline-row" if metric == HEADLINE else None,
-    )
-
-
-def _cell(run: Run, metric: str) -> Element:
-    return tag(
-        "td",
-        tag("span", value(run.result.overall.get(metric)), class_="value"),
-        tag("small", span(run.interval(OVERALL, metric))),
     )
 
 
@@ -335,7 +320,12 @@ def what_differs(material: Material) -> Element | None:
     """The settings of a single run, or what is not the same in all of them."""
     facts = [flat(run.result.manifest) for run in material.runs]
     several = len(facts) > 1
-    chosen = _differing(facts) if several else _settings(facts[0])
+    own = ("settings.", "recipe.", "models")
+    chosen = (
+        _differing(facts)
+        if several
+        else [name for name, fact in facts[0].items() if fact and name.startswith(own)]
+    )
     if not chosen:
         return None
     rows = [
@@ -357,14 +347,6 @@ def _differing(facts: Sequence[dict[str, str]]) -> list[str]:
     return sorted(differing, key=lambda name: not name.startswith("settings."))
 
 
-def _settings(facts: dict[str, str]) -> list[str]:
-    return [
-        name
-        for name, fact in facts.items()
-        if fact and name.startswith(("settings.", "recipe.", "models"))
-    ]
-
-
 def _fact(name: str, fact: str | None) -> Element:
     if fact is None:
         return tag("td", "default" if name.startswith("settings.") else NONE, class_="fact quiet")
@@ -377,7 +359,14 @@ def manifests_section(material: Material) -> Element:
         "manifests",
         "Manifests",
         "Code, data, versions, seeds and settings: what it takes to measure the same again.",
-        *(_manifest(run) for run in material.runs),
+        *(
+            tag(
+                "details",
+                tag("summary", chip(run, 80)),
+                tag("dl", *_manifest_rows(run), class_="manifest"),
+            )
+            for run in material.runs
+        ),
     )
 
 
@@ -396,9 +385,6 @@ def _fields(manifest: Manifest) -> Iterator[tuple[str, str]]:
             yield name, "" if field is None else as_text(field)
 
 
-def _manifest(run: Run) -> Element:
-    rows = (
-        tag("div", tag("dt", name), tag("dd", text or "none"))
-        for name, text in flat(run.result.manifest).items()
-    )
-    return tag("details", tag("summary", chip(run, 80)), tag("dl", *rows, class_="manifest"))
+def _manifest_rows(run: Run) -> Iterator[Element]:
+    for name, field in flat(run.result.manifest).items():
+        yield tag("div", tag("dt", name), tag("dd", field or "none"))

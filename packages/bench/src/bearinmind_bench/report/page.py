@@ -135,6 +135,7 @@ def render(results: Sequence[Result], comparisons: Sequence[Comparison] = ()) ->
         raise InvalidData("a report needs a result", hint="Name a file that `bench run` wrote.")
     material = gather(results, comparisons)
     sections = [made for make in _SECTIONS if (made := make(material)) is not None]
+    links = (tag("a", made.get("aria-label"), href=f"#{made.get('id')}") for made in sections)
     return document(
         tag(
             "html",
@@ -143,7 +144,7 @@ def render(results: Sequence[Result], comparisons: Sequence[Comparison] = ()) ->
                 "body",
                 tag("a", "Skip to the figures", href="#overall", class_="skip"),
                 opening(material),
-                _contents(sections),
+                tag("nav", *links, aria_label="Contents"),
                 tag("main", *sections),
                 tag("footer", "Made by ", tag("code", "bearinmind bench report"), "."),
                 asset("script", "page.js"),
@@ -164,8 +165,3 @@ def _head(material: Material) -> Element:
         tag("title", title_text(material)),
         asset("style", "style.css"),
     )
-
-
-def _contents(sections: Sequence[Element]) -> Element:
-    links = (tag("a", part.get("aria-label"), href=f"#{part.get('id')}") for part in sections)
-    return tag("nav", *links, aria_label="Contents")
