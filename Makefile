@@ -10,7 +10,7 @@ PYTEST = $(BIN)/pytest -n $(WORKERS) --dist worksteal
 PAGES = README.md $(shell grep -rl '\[\[\[cog' docs benchmarks --include='*.md')
 DATA ?= ../shared/data
 SETS = $(wildcard $(addprefix $(DATA)/,locomo-facts locomo-turns scifact 2wiki musique musique-openie))
-ENCODER = $(shell find encoder -type f ! -name '*.pyc')
+ENCODER = $(shell find packages/encoder -type f ! -name '*.pyc')
 CRASH_ROUNDS ?= 50
 CRASH_STORES ?= 1000
 EXAMPLES ?= 100
@@ -28,12 +28,12 @@ help: ## Show what can be made
 
 setup: $(READY) ## Set up the virtual environment
 
-$(READY): requirements/dev.lock pyproject.toml scripts/setup $(ENCODER)
+$(READY): requirements/dev.lock pyproject.toml packages/bench/pyproject.toml scripts/setup $(ENCODER)
 	@scripts/setup "$(PYTHON)" "$(VENV)"
 	@touch $@
 
 encoder: $(READY) ## Build the wheel of bearinmind-encoder into .encoder, unless it is there
-	@$(BIN)/python encoder/build.py .encoder
+	@$(BIN)/python packages/encoder/build.py .encoder
 
 run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
 	@$(BIN)/bearinmind serve --demo
@@ -67,7 +67,7 @@ docs: $(READY) ## Write the generated parts of the docs anew
 bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
-	$(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
+	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
 	  --missing-ok --results benchmarks/results/quality.json
 
 bench-sweep: $(READY) ## What each ranking setting is worth, on development queries (ADR 0004, 0010, 0015 to 0017)

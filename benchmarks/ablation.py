@@ -16,11 +16,11 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bearinmind import analysis
-from bearinmind.bench.evaluation import EvaluationSet, load
-from bearinmind.bench.metrics import HEADLINE
-from bearinmind.bench.runner import Plan, run
-from bearinmind.bench.sweep import tunable_split
 from bearinmind.store import estimates
+from bearinmind_bench.evaluation import EvaluationSet, load
+from bearinmind_bench.metrics import HEADLINE
+from bearinmind_bench.runner import Plan, run
+from bearinmind_bench.sweep import tunable_split
 
 
 def main() -> int:

@@ -11,20 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bearinmind.bench import compare, corpus, inference, runner, validation
-from bearinmind.bench.corpus import StoredCorpus
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.evaluation import EvaluationSet, load
-from bearinmind.bench.inference import Difference
-from bearinmind.bench.metrics import HEADLINE
-from bearinmind.bench.product import Product
-from bearinmind.bench.results import QueryRow
-from bearinmind.bench.summary import OVERALL, strata
-from bearinmind.bench.sweep import tunable_split
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.protocols import Embedder
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind_bench import compare, corpus, inference, runner, validation
+from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
+from bearinmind_bench.evaluation import EvaluationSet, load
+from bearinmind_bench.inference import Difference
+from bearinmind_bench.metrics import HEADLINE
+from bearinmind_bench.product import Product
+from bearinmind_bench.results import QueryRow
+from bearinmind_bench.summary import OVERALL, strata
+from bearinmind_bench.sweep import tunable_split
 
 METRICS = (HEADLINE, "recall@10")
 #: Embedders are compared by what they find themselves, not by where the graph leads from there.

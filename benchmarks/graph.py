@@ -26,15 +26,14 @@ from typing import Any, NamedTuple
 import arms
 import graph_results
 from bearinmind.app import Mind
-from bearinmind.bench import runner
-from bearinmind.bench.corpus import StoredCorpus
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.evaluation import ONLY_USER, EvaluationSet
-from bearinmind.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Shape
-from bearinmind.bench.product import Product, settings_for
-from bearinmind.bench.sweep import DEV, TEST, read_arms, tunable_split
 from bearinmind.errors import MissingExtra
+from bearinmind_bench import runner
+from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
+from bearinmind_bench.evaluation import ONLY_USER, EvaluationSet
+from bearinmind_bench.product import Product, settings_for
+from bearinmind_bench.sweep import DEV, TEST, read_arms, tunable_split
 from graph_results import Asked
+from research.graph_shapes import SHAPES, SHIPPED, WITHOUT, Shape
 
 RESULTS = Path(__file__).parent / "results" / "graph.json"
 SWEEP = Path(__file__).parent / "sweeps" / "graph.toml"

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bearinmind.bench import compare, inference, manifest, runner
-from bearinmind.bench.evaluation import EvaluationSet
-from bearinmind.bench.graph_shapes.shapes import SHIPPED, WITHOUT
-from bearinmind.bench.inference import Difference
-from bearinmind.bench.metrics import HEADLINE
-from bearinmind.bench.results import QueryRow
-from bearinmind.bench.summary import OVERALL, strata
+from bearinmind_bench import compare, inference, runner
+from bearinmind_bench.evaluation import EvaluationSet
+from bearinmind_bench.inference import Difference
+from bearinmind_bench.metrics import HEADLINE
+from bearinmind_bench.results import QueryRow
+from bearinmind_bench.summary import OVERALL, strata
+from research.graph_shapes import SHIPPED, WITHOUT
 
 #: What is compared, as far as a set has it.
 METRICS = ("recall@5", "recall@10", HEADLINE, "answers@10")
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 
 def described(data: EvaluationSet, split: str) -> Found:
     """Which queries were asked, and by which code."""
-    told = manifest.describe(
+    told = runner.describe(
         data,
         split=split,
         store="sqlite",

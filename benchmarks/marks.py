@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from bearinmind.bench.manifest import revision
+from bearinmind_bench.runner import revision
 
 HERE = Path(__file__).parent
 CONDITIONS = HERE / "conditions" / "speed.toml"

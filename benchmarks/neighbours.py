@@ -23,12 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import arms
-from bearinmind.bench.corpus import StoredCorpus
-from bearinmind.bench.embedding import EmbeddersOfRun
 from bearinmind.config import Settings
 from bearinmind.embedded_text import embedded_text
 from bearinmind.protocols import Embedder, Page, Store
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, State, UserId
+from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.5)
 _SESSION = re.compile(r"session_\d+")

@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import arms
-from bearinmind.bench.embedding import default_cache
 from bearinmind.config import Settings
 from bearinmind.embed import choose
 from bearinmind.embed.cache import CachedEmbedder, EmbeddingCache
 from bearinmind.embed.local import LocalEmbedder
 from bearinmind.embed.paired import PairedEmbedder
 from bearinmind.protocols import Embedder
+from bearinmind_bench.corpus import default_cache
 
 SHIPPED = choose.SHARE
 SHARES = (SHIPPED, *sorted({0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0} - {SHIPPED}))

@@ -25,18 +25,18 @@ from typing import Any
 
 import arms
 from bearinmind import analysis
-from bearinmind.bench import corpus, runner
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.evaluation import EvaluationSet
-from bearinmind.bench.manifest import revision
-from bearinmind.bench.metrics import HEADLINE
-from bearinmind.bench.product import Product
-from bearinmind.bench.sweep import tunable_split
 from bearinmind.ids import new_id
 from bearinmind.protocols import History, LexicalSearch, Store
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
+from bearinmind_bench import corpus, runner
+from bearinmind_bench.corpus import EmbeddersOfRun
+from bearinmind_bench.evaluation import EvaluationSet
+from bearinmind_bench.metrics import HEADLINE
+from bearinmind_bench.product import Product
+from bearinmind_bench.runner import revision
+from bearinmind_bench.sweep import tunable_split
 from lexical_ways import OTHERS, WORDS, Ways, database
 from made_up import Writer
 from own_server import own_server

@@ -30,7 +30,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 import vector_database
-from bearinmind.bench.manifest import revision
 from bearinmind.store import rows
 from bearinmind.store.halves import HALF, direction_of
 from bearinmind.store.postgres.costs import COSTS, Costs
@@ -39,6 +38,7 @@ from bearinmind.store.postgres.indexes import VectorIndexes
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.vectors import VectorSearch
 from bearinmind.types import Filter, Scope, UserId
+from bearinmind_bench.runner import revision
 from own_server import own_server
 from vector_database import COMMON, RARE, SOME, SPACE
 from vector_sets import Vectors, VectorSet, enlarged, real

@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bearinmind.app import Mind
-from bearinmind.bench import corpus
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.evaluation import EvaluationQuery, EvaluationSet, load
-from bearinmind.bench.inference import SEED
-from bearinmind.bench.product import settings_for
 from bearinmind.store.sqlite.store import SqliteStore
 from bearinmind.surfaces import machine
 from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT, MOST
+from bearinmind_bench import corpus
+from bearinmind_bench.corpus import EmbeddersOfRun
+from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load
+from bearinmind_bench.inference import SEED
+from bearinmind_bench.product import settings_for
 
 OWN = Path(__file__).parent / "data" / "agent-store"
 PUBLIC = ("locomo-turns", "locomo-facts")

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, count, islice
 from pathlib import Path
 
-from bearinmind.bench import evaluation
 from bearinmind.config import Settings
+from bearinmind_bench import evaluation
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMMON, _COMMON_SHARE = 10, 0.01  # a name is common that so many and such a share of a set hold

@@ -15,10 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bearinmind.bench import evaluation
-from bearinmind.bench.corpus import words_of
-from bearinmind.bench.embedding import EmbeddersOfRun
 from bearinmind.config import Settings
+from bearinmind_bench import evaluation
+from bearinmind_bench.corpus import EmbeddersOfRun, words_of
 
 _NEIGHBOURS = 8  # of a vector, among which the one is taken that lends the difference
 _AT_ONCE = 2_000

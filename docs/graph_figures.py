@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from bearinmind.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
+from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results" / "graph.json"
 OVERALL = "overall"

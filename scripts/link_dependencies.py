@@ -3,6 +3,7 @@
     python scripts/link_dependencies.py WHEEL SITE_PACKAGES
 
 The versions are those that are locked and installed here, so that nothing is fetched or unpacked.
+What the other environment has already stays as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import sys
 import zipfile
 from collections.abc import Iterator
-from importlib.metadata import Distribution, PathDistribution, distribution
+from importlib.metadata import Distribution, PathDistribution, distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -55,5 +56,7 @@ def link(package: Distribution, place: Path) -> None:
 
 
 if __name__ == "__main__":
-    for package in needed(inside(Path(sys.argv[1]))).values():
-        link(package, Path(sys.argv[2]))
+    present = {canonicalize_name(package.name) for package in distributions(path=[sys.argv[2]])}
+    for name, package in needed(inside(Path(sys.argv[1]))).items():
+        if name not in present:
+            link(package, Path(sys.argv[2]))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytrec_eval
 
-from bearinmind.bench.evaluation import EvaluationSet, load
-from bearinmind.bench.results import QueryRow, Result
-from bearinmind.bench.runner import Plan, run
+from bearinmind_bench.evaluation import EvaluationSet, load
+from bearinmind_bench.results import QueryRow, Result
+from bearinmind_bench.runner import Plan, run
 
 Row = dict[str, Any]
 Score = Callable[[Sequence[str], Mapping[str, int]], Mapping[str, float]]

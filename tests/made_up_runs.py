@@ -7,10 +7,10 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bearinmind.bench import inference, metrics, summary
-from bearinmind.bench.compare import Compared, Comparison
-from bearinmind.bench.inference import Difference
-from bearinmind.bench.results import Ingest, Manifest, QueryRow, Result, Sizes
+from bearinmind_bench import inference, metrics, summary
+from bearinmind_bench.compare import Compared, Comparison
+from bearinmind_bench.inference import Difference
+from bearinmind_bench.results import Ingest, Manifest, QueryRow, Result, Sizes
 
 STRATA = ("single fact", "multi-hop", "temporal", "preference")
 LEGS = ("lexical", "dense")

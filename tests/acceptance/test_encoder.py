@@ -30,7 +30,7 @@ def again(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def wheel() -> Path:
     """The one that this checkout was set up with."""
-    [known] = (ENCODER.parent / ".encoder").glob("*.whl")
+    [known] = (ENCODER.parents[1] / ".encoder").glob("*.whl")
     return known
 
 

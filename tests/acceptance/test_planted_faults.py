@@ -18,10 +18,6 @@ from typer.testing import CliRunner
 
 from bearinmind import errors
 from bearinmind.app import wiring
-from bearinmind.bench import metrics
-from bearinmind.bench.compare import compare
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.results import Result
 from bearinmind.config import Settings
 from bearinmind.embed import choose
 from bearinmind.embed.embedders import ActiveSpace
@@ -38,6 +34,10 @@ from bearinmind.surfaces.cli import app
 from bearinmind.testing import MemoryStore
 from bearinmind.trace import Dropped, Judged, LegReport
 from bearinmind.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
+from bearinmind_bench import metrics
+from bearinmind_bench.compare import compare
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.results import Result
 from bench_sets import (
     Row,
     measure,

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.compare import compare
-from bearinmind.bench.evaluation import load
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.results import Result
-from bearinmind.bench.runner import Plan, run, run_arms
+from bearinmind_bench.compare import compare
+from bearinmind_bench.evaluation import load
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.results import Result
+from bearinmind_bench.runner import Plan, run, run_arms
 
 pytestmark = pytest.mark.long
 
@@ -83,7 +83,8 @@ def test_the_answers_keep_the_promises_of_the_ranking(now: Result) -> None:
 
 
 def test_the_earlier_lexical_path_is_beaten(plan: Plan, now: Result) -> None:
-    compared = compare(run(replace(plan, retriever="earlier")), now, GATED)
+    earlier = replace(plan, retriever="research.baselines:EarlierLexical")
+    compared = compare(run(earlier), now, GATED)
 
     assert compared.headline.verdict is Verdict.BETTER
     assert Verdict.WORSE not in {row.verdict for row in compared.rows}

@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.bench import corpus
-from bearinmind.bench.evaluation import ONLY_USER, load
-from bearinmind.bench.product import settings_for
 from bearinmind.config import Settings
 from bearinmind.store.choose import open_store
 from bearinmind.store_name import StoreName, store_name
@@ -21,6 +18,9 @@ from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.trace import Answer
 from bearinmind.types import Link, MemoryId, State
+from bearinmind_bench import corpus
+from bearinmind_bench.evaluation import ONLY_USER, load
+from bearinmind_bench.product import settings_for
 
 if TYPE_CHECKING:
     from postgres_server import Databases

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from bearinmind.bench.evaluation import load
-from bearinmind.bench.results import Result
+from bearinmind_bench.evaluation import load
+from bearinmind_bench.results import Result
 from bench_sets import measure, small_set, write_set
 
 Run = Callable[..., Any]

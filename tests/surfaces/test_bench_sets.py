@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.bench.evaluation import load
+from bearinmind_bench.evaluation import load
 from bench_sets import rows_of, small_set, write_set
 
 Run = Callable[..., Any]

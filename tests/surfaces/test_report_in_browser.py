@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.compare import Comparison, compare
-from bearinmind.bench.report import render
-from bearinmind.bench.results import QueryRow, Result
+from bearinmind_bench.compare import Comparison, compare
+from bearinmind_bench.report.page import render
+from bearinmind_bench.results import QueryRow, Result
 from bench_sets import measure, small_set
 from made_up_runs import made_comparison, made_result, made_rows
 from webdriver import FAINT, Browser, browser

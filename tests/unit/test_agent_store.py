@@ -11,8 +11,8 @@ from typing import Any
 import Stemmer
 
 from bearinmind import analysis
-from bearinmind.bench import validation
-from bearinmind.bench.evaluation import EvaluationQuery, load
+from bearinmind_bench import validation
+from bearinmind_bench.evaluation import EvaluationQuery, load
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "data" / "agent-store"
 DATA = load(FOLDER)

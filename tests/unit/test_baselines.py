@@ -9,20 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.baselines.dense import ExactCosine
-from bearinmind.bench.baselines.fts import EarlierLexical, Fts5AndOr, Fts5Porter
-from bearinmind.bench.baselines.fused import LexicalFusion, ReciprocalRankFusion
-from bearinmind.bench.baselines.library import Bm25Library
-from bearinmind.bench.baselines.ranking import Baseline, best_first
-from bearinmind.bench.baselines.table import BASELINES
-from bearinmind.bench.embedding import default_cache
-from bearinmind.bench.evaluation import Record
-from bearinmind.bench.retriever import load
 from bearinmind.errors import InvalidRetriever
+from bearinmind_bench.baselines import (
+    BASELINES,
+    Baseline,
+    Bm25Library,
+    ExactCosine,
+    Fts5AndOr,
+    Fts5Porter,
+    ReciprocalRankFusion,
+    best_first,
+)
+from bearinmind_bench.corpus import default_cache
+from bearinmind_bench.evaluation import Record
+from bearinmind_bench.retrievers import load
+from research.baselines import EarlierLexical, LexicalFusion
 
 LEXICAL: dict[str, type[Baseline]] = {
-    name: BASELINES[name]
-    for name in ("earlier", "fts5-and-or", "fts5-porter", "bm25s", "rrf-lexical")
+    "earlier": EarlierLexical,
+    "rrf-lexical": LexicalFusion,
+    **{name: BASELINES[name] for name in ("fts5-and-or", "fts5-porter", "bm25s")},
 }
 CORPUS: list[Record] = [
     {"id": "a", "content": "The harbour office closes at noon on Fridays."},
@@ -238,8 +244,9 @@ def test_the_best_come_first_and_ties_break_on_the_id() -> None:
 
 
 def test_a_baseline_is_found_by_its_name() -> None:
-    assert {*BASELINES} >= {"earlier", "fts5-porter", "fts5-and-or", "bm25s", "cosine", "rrf"}
+    assert {*BASELINES} >= {"fts5-porter", "fts5-and-or", "bm25s", "cosine", "rrf"}
     assert load("fts5-porter") is Fts5Porter
+    assert load("research.baselines:EarlierLexical") is EarlierLexical
 
 
 def test_a_class_in_the_current_folder_is_found(

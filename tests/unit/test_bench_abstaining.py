@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench import metrics
-from bearinmind.bench.results import QueryRow, Result
-from bearinmind.bench.summary import abstention
+from bearinmind_bench import metrics
+from bearinmind_bench.results import QueryRow, Result
+from bearinmind_bench.summary import abstention
 from bench_sets import Row, measure, rows_of, small_set, words, write_set
 
 

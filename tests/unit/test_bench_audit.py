@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.bench.audit import faults
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.embed.hashed import HashEmbedder
@@ -17,6 +16,7 @@ from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer
 from bearinmind.types import Hit, UserId
+from bearinmind_bench.audit import faults
 
 Change = Callable[[Answer], Answer]
 Open = Callable[..., Mind]

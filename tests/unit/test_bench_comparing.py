@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench import metrics
-from bearinmind.bench.compare import Compared, compare, corrected
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.results import QueryRow, Result
+from bearinmind_bench import metrics
+from bearinmind_bench.compare import Compared, compare, corrected
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.results import QueryRow, Result
 from bench_sets import measure, small_set, with_rankings
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench.conditions import Checked, Condition, check, chosen, read
-from bearinmind.bench.inference import Verdict
+from bearinmind_bench.conditions import Checked, Condition, check, chosen, read
+from bearinmind_bench.inference import Verdict
 from bench_sets import measure, small_set
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench import validation
-from bearinmind.bench.evaluation import EvaluationSet, load
+from bearinmind_bench import validation
+from bearinmind_bench.evaluation import EvaluationSet, load
 from bench_sets import Row, small_set, write_set
 
 CORPUS: list[Row] = [{"id": id_, "content": f"content of {id_}"} for id_ in "abc"]

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench import validation
-from bearinmind.bench.converters import half
-from bearinmind.bench.download import SOURCES, Fetched, fetch, source_of
-from bearinmind.bench.evaluation import load
+from bearinmind_bench import validation
+from bearinmind_bench.download import SOURCES, Fetched, fetch, half, source_of
+from bearinmind_bench.evaluation import load
 
 Files = dict[str, bytes]
 

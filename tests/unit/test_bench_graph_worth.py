@@ -13,11 +13,11 @@ import pytest
 
 import graph
 import graph_results
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.graph_shapes.shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
-from bearinmind.bench.results import QueryRow
+from bearinmind_bench.corpus import EmbeddersOfRun
+from bearinmind_bench.results import QueryRow
 from bench_sets import Row, small_set, write_set
 from graph_results import Asked
+from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
 
 Legs = Mapping[str, Mapping[str, int]]
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]  # SciPy ships no types
 
-from bearinmind.bench import inference
-from bearinmind.bench.inference import Difference, Verdict
+from bearinmind_bench import inference
+from bearinmind_bench.inference import Difference, Verdict
 
 RNG = np.random.default_rng
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bearinmind.bench import metrics
+from bearinmind_bench import metrics
 from bench_sets import TREC_NAMES, disagreements, judged_rankings
 
 IDS = [f"m{number}" for number in range(40)]

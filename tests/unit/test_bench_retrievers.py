@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench.evaluation import Record, load
-from bearinmind.bench.foreign import Foreign
-from bearinmind.bench.results import Result
-from bearinmind.bench.runner import Plan, run
+from bearinmind_bench.evaluation import Record, load
+from bearinmind_bench.results import Result
+from bearinmind_bench.retrievers import Foreign
+from bearinmind_bench.runner import Plan, run
 from bench_sets import Row, measure, small_set, write_set
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench import metrics
-from bearinmind.bench.evaluation import load
-from bearinmind.bench.results import Result
-from bearinmind.bench.runner import Plan, run
+from bearinmind_bench import metrics
+from bearinmind_bench.evaluation import load
+from bearinmind_bench.results import Result
+from bearinmind_bench.runner import Plan, run
 from bench_sets import Row, measure, ranked, small_set, words, write_set
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from bearinmind import config, errors
-from bearinmind.bench.evaluation import load
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
+from bearinmind_bench.evaluation import load
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
 from bench_sets import rows_of, small_set, write_set
 
 

@@ -10,10 +10,10 @@ import pytest
 
 import arms
 import neighbours
-from bearinmind.bench.summary import means, strata
 from bearinmind.embed.hashed import HashEmbedder
 from bearinmind.embed.paired import PairedEmbedder
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
+from bearinmind_bench.summary import means, strata
 from bench_sets import Row, measure, small_set, write_set
 from made_up_runs import made_row
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.bench.audit import faults
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.embed.hashed import HashEmbedder
@@ -19,6 +18,7 @@ from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer, LegReport
 from bearinmind.types import Candidate, Filter, Hit, MemoryId, Query, Ranking
+from bearinmind_bench.audit import faults
 
 Open = Callable[..., Mind]
 

@@ -12,16 +12,6 @@ import networkx as nx
 import pytest
 
 import arms
-from bearinmind.bench.corpus import StoredCorpus
-from bearinmind.bench.embedding import EmbeddersOfRun
-from bearinmind.bench.evaluation import EvaluationSet
-from bearinmind.bench.graph_shapes.again import RecallAgain
-from bearinmind.bench.graph_shapes.mention_graph import MentionGraph, MentionGraphs, plainly
-from bearinmind.bench.graph_shapes.pagerank import PageRankLeg, pagerank
-from bearinmind.bench.graph_shapes.proposed import OnlyProposed
-from bearinmind.bench.graph_shapes.shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
-from bearinmind.bench.graph_shapes.typed import RelatedView
-from bearinmind.bench.product import Product
 from bearinmind.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement, name_of
 from bearinmind.protocols import Following
 from bearinmind.recall.fusion import Calibrated
@@ -37,7 +27,21 @@ from bearinmind.types import (
     Scope,
     UserId,
 )
+from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
+from bearinmind_bench.evaluation import EvaluationSet
+from bearinmind_bench.product import Product
 from bench_sets import Row, write_set
+from research.graph_legs import (
+    MentionGraph,
+    MentionGraphs,
+    OnlyProposed,
+    PageRankLeg,
+    RecallAgain,
+    RelatedView,
+    pagerank,
+    plainly,
+)
+from research.graph_shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
 
 ADA = Scope(user=UserId("ada"))
 Ask = Callable[..., Query]

@@ -9,10 +9,10 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.bench.own import holdings
 from bearinmind.surfaces import transfer
 from bearinmind.testing import FixedClock, MemoryStore
 from bearinmind.types import Memory
+from bearinmind_bench.own import sources
 from households import household
 
 
@@ -121,7 +121,7 @@ def test_what_is_learned_looked_through_and_begun_with_stays_the_own(
     grace: Mind, line: list[Memory]
 ) -> None:
     own = {line[0].id, line[2].id}
-    assert {each.id for each in holdings.read(grace).live} == own
+    assert {each.id for each in sources.holdings_of(grace).live} == own
     assert {each.id for each in grace.brief(session="monday", query="number")} == own
     grace.store("NUMBER 1 of ada")  # nearly what Ada says
     proposed = grace.curate().proposals

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from bearinmind.bench.own.adopt import Change, adopt
 from bearinmind.errors import InvalidSetting
+from bearinmind_bench.own.trial import Change, adopt
 
 FILE = """\
 # mine

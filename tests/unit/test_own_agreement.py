@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from bearinmind.bench.own.agreement import Agreement, agreement
+from bearinmind_bench.own.judgements import Agreement, agreement
 
 Key = tuple[str, str]
 

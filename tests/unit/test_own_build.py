@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.bench import validation
-from bearinmind.bench.own import build, grades, judge
-from bearinmind.bench.own.folder import Folder
-from bearinmind.bench.own.grades import Texts
-from bearinmind.bench.own.records import USER, About, Made
 from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
 from bearinmind.types import Memory, UserId
+from bearinmind_bench import validation
+from bearinmind_bench.own import build, judgements
+from bearinmind_bench.own.folder import USER, About, Folder, Made
+from bearinmind_bench.own.judgements import Texts
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOUNS = "harbour violin kettle glacier orchard lantern meadow saddle copper thistle".split()  # noqa: SIM905
@@ -29,7 +28,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def make_set(app: Mind, folder: Folder, **recipe: Any) -> About:
-    chosen = build.Recipe(**recipe)
+    chosen = build.Recipe(**{"seed": 1, "most": 200, **recipe})
     return build.build(app, build.gather(app, chosen), folder, chosen)
 
 
@@ -191,7 +190,7 @@ def test_all_questions_about_one_memory_are_in_the_same_split(memory: Mind, fold
 
 def test_an_empty_store_is_refused(memory: Mind) -> None:
     with pytest.raises(InvalidData, match="'local' has no live memories"):
-        build.gather(memory, build.Recipe())
+        build.gather(memory, build.Recipe(seed=1, most=200))
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(memory: Mind, folder: Folder) -> None:
@@ -224,8 +223,8 @@ def judged(folder: Folder, *given: tuple[str, str, int | None]) -> dict[str, dic
         for stratum, by, grade in given:
             if row["stratum"] == stratum and row.get("relevant_ids"):
                 key = (row["query_id"], row["relevant_ids"][0])
-                folder.add(judge.judgement(texts, key, grade, by))
-    grades.settle(folder)
+                folder.add(judgements.judgement(texts, key, grade, by))
+    judgements.settle(folder)
     return {query.stratum: dict(query.grades) for query in folder.load().queries}
 
 

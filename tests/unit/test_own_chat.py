@@ -14,8 +14,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, Field
 
-from bearinmind.bench.own.chat import TRIES, Answered, Chat, Unusable
 from bearinmind.errors import InvalidSetting, ModelFailure
+from bearinmind_bench.own.chat import TRIES, Answered, Chat, Unusable
 
 KEY = "sk-very-secret-123"
 

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.bench.own import judge, label
-from bearinmind.bench.own.folder import Folder
-from bearinmind.bench.own.grades import Texts, by_judge
-from bearinmind.bench.own.label import Labelled, Labeller
-from bearinmind.bench.own.records import USER
+from bearinmind_bench.own import judgements
+from bearinmind_bench.own.folder import USER, Folder
+from bearinmind_bench.own.judgements import Labelled, Labeller, Texts, by_judge
 
 POOL = [(f"q{i}", f"m{j}") for i in range(4) for j in range(3)]
 TEXTS = Texts(
@@ -134,7 +132,7 @@ def test_neither_the_judges_grade_nor_the_arm_is_shown(
     go: Go, folder: Folder, shown: list[str]
 ) -> None:
     for key in POOL:
-        folder.add(judge.judgement(TEXTS, key, 2, "the-judge"))
+        folder.add(judgements.judgement(TEXTS, key, 2, "the-judge"))
 
     go(["0"] * 12)
 
@@ -145,11 +143,11 @@ def test_neither_the_judges_grade_nor_the_arm_is_shown(
 
 def test_the_agreement_is_with_each_judge(go: Go, folder: Folder) -> None:
     for key in POOL[:6]:
-        folder.add(judge.judgement(TEXTS, key, 2, "one"))
-    folder.add(judge.judgement(TEXTS, POOL[0], 3, "two"))
+        folder.add(judgements.judgement(TEXTS, key, 2, "one"))
+    folder.add(judgements.judgement(TEXTS, POOL[0], 3, "two"))
 
     go(["2"] * 12)
 
-    found = {item.judge: item for item in label.agreements(folder, TEXTS)}
+    found = {item.judge: item for item in judgements.agreements(folder, TEXTS)}
     assert (found["one"].pairs, found["one"].same) == (6, 6)
     assert (found["two"].pairs, found["two"].same) == (1, 0)

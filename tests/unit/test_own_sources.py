@@ -9,13 +9,11 @@ import pytest
 
 from bearinmind import analysis
 from bearinmind.app import Mind
-from bearinmind.bench.own import holdings, questions, sources
-from bearinmind.bench.own.grades import fingerprint
-from bearinmind.bench.own.holdings import Holdings
-from bearinmind.bench.own.records import Written
-from bearinmind.bench.own.sources import Draw, Question, Source, Yielded
 from bearinmind.capture import CapturedQuery
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
+from bearinmind_bench.own import questions, sources
+from bearinmind_bench.own.folder import Written, fingerprint
+from bearinmind_bench.own.sources import Draw, Holdings, Question, Source, Yielded
 
 Make = Callable[..., Memory]
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -182,7 +180,7 @@ def test_what_a_memory_said_before_asks_for_what_it_says_now(memory: Mind) -> No
     new = memory.store("We eat noodles together now.", supersedes=[gone.memory.id])
     newest = memory.store("Meals come by bicycle courier.", supersedes=[new.memory.id])
     memory.store("Untouched.")
-    found = holdings.read(memory)
+    found = sources.holdings_of(memory)
 
     given = sources.history(found, found.by_id, DRAW)
 
@@ -197,7 +195,7 @@ def test_a_small_change_is_no_question(memory: Mind) -> None:
     stored = memory.store("Backups run at two every night on the server.")
     memory.update(stored.memory.id, content="Backups run at three every night on the server.")
     memory.update(stored.memory.id, importance=0.9)
-    found = holdings.read(memory)
+    found = sources.holdings_of(memory)
 
     given = sources.history(found, found.by_id, DRAW)
 
@@ -215,7 +213,7 @@ def test_removed_links_and_links_of_dead_memories_are_not_used(memory: Mind) -> 
     memory.link(two, "causes", three)
     memory.delete(three)
 
-    assert holdings.read(memory).links == ()
+    assert sources.holdings_of(memory).links == ()
 
 
 def test_of_memories_that_say_the_same_one_is_read(memory: Mind, make: Make) -> None:
@@ -226,7 +224,7 @@ def test_of_memories_that_say_the_same_one_is_read(memory: Mind, make: Make) -> 
     memory.add_histories([history], siblings={first.id, twin.id})
     assert len(memory.list()) == 2
 
-    assert len(holdings.read(memory).live) == 1
+    assert len(sources.holdings_of(memory).live) == 1
 
 
 def test_sensitive_memories_are_never_read(memory: Mind, make: Make) -> None:
@@ -237,7 +235,7 @@ def test_sensitive_memories_are_never_read(memory: Mind, make: Make) -> None:
     memory.link(plain.id, "see-also", secret.id)
     memory.link(secret.id, "see-also", plain.id)
 
-    found = holdings.read(memory)
+    found = sources.holdings_of(memory)
 
     assert [m.id for m in found.live] == [plain.id]
     assert found.links == ()
@@ -262,8 +260,8 @@ def everything(make: Make) -> tuple[list[Yielded], dict[MemoryId, Memory]]:
     copying = make(f"{live[5].content} Really.")
     links = (*(link(a, b) for a, b in zip(asking, live, strict=False)), link(copying, live[5]))
     former = (
-        holdings.Former(text="Grandfather hid his possessions everywhere.", present=live[6].id),
-        holdings.Former(text=live[7].content.replace("Easter", "May"), present=live[7].id),
+        sources.Former(text="Grandfather hid his possessions everywhere.", present=live[6].id),
+        sources.Former(text=live[7].content.replace("Easter", "May"), present=live[7].id),
     )
     found = Holdings(live=(*live, *asking, copying), links=links, former=former, sensitive=0)
     wrote = [

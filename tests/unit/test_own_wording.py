@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from bearinmind.bench.own import wording
 from bearinmind.types import Memory
+from bearinmind_bench.own import sources
 
 Make = Callable[..., Memory]
 
@@ -27,26 +27,26 @@ Make = Callable[..., Memory]
 def test_only_names_and_identifiers_may_be_shared(
     make: Make, question: str, content: str, given_away: set[str]
 ) -> None:
-    assert wording.gives_away(question, make(content)) >= given_away
-    assert bool(wording.gives_away(question, make(content))) is bool(given_away)
+    assert sources.gives_away(question, make(content)) >= given_away
+    assert bool(sources.gives_away(question, make(content))) is bool(given_away)
 
 
 def test_a_question_of_nothing_but_names_gives_itself_away(make: Make) -> None:
     memory = make("We met Anna, Bert, Cora and Dora in Oslo.")
 
-    assert not wording.gives_away("Who was there with Anna and Bert?", memory)
-    assert wording.gives_away("Were Anna, Bert, Cora and Dora there?", memory)
+    assert not sources.gives_away("Who was there with Anna and Bert?", memory)
+    assert sources.gives_away("Were Anna, Bert, Cora and Dora there?", memory)
 
 
 def test_words_are_compared_by_their_stem_and_grammar_does_not_count(make: Make) -> None:
     memory = make("She painted the fence.", tags=("garden",), category="projects")
 
-    assert wording.shared("painting of the gardens, a project", memory) == {
+    assert sources.shared("painting of the gardens, a project", memory) == {
         "paint",
         "garden",
         "project",
     }
-    assert wording.shared("was that she the one?", memory) == set()
+    assert sources.shared("was that she the one?", memory) == set()
 
 
 @pytest.mark.parametrize(
@@ -63,4 +63,4 @@ def test_texts_that_say_the_same_in_the_same_words_are_copies(
 ) -> None:
     memory = make("Our backups run every night at two on the server.")
 
-    assert wording.copies(text, memory) is copied
+    assert sources.copies(text, memory) is copied

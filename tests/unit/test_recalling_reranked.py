@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pytest
 
-from bearinmind.bench.audit import faults
 from bearinmind.config import Settings
 from bearinmind.errors import RerankerFailure
 from bearinmind.protocols import Reranker
@@ -22,6 +21,7 @@ from bearinmind.recall.select import Selection
 from bearinmind.testing import MemoryStore
 from bearinmind.trace import Answer
 from bearinmind.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId
+from bearinmind_bench.audit import faults
 from rerankers import Failing, Scripted, WordOverlap
 
 SCOPE = Scope(user=UserId("ada"))

@@ -11,11 +11,12 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from bearinmind import errors
-from bearinmind.bench.compare import Comparison
-from bearinmind.bench.inference import Verdict
-from bearinmind.bench.report import labels, render
-from bearinmind.bench.report.elements import tag
-from bearinmind.bench.results import QueryRow, Result
+from bearinmind_bench.compare import Comparison
+from bearinmind_bench.inference import Verdict
+from bearinmind_bench.report.charts import tag
+from bearinmind_bench.report.page import render
+from bearinmind_bench.report.runs import labels
+from bearinmind_bench.results import QueryRow, Result
 from html_tree import attributes, by_id, parsed, text_of, with_class
 from made_up_runs import made_comparison, made_result, made_row, made_rows
 

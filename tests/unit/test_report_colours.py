@@ -71,7 +71,7 @@ def perceived(colour: str, eye: Colour) -> Colour:
 
 @pytest.fixture(params=["light", "dark"])
 def palette(request: pytest.FixtureRequest) -> dict[str, str]:
-    style = files("bearinmind.bench.report").joinpath("style.css").read_text(encoding="utf-8")
+    style = files("bearinmind_bench.report").joinpath("style.css").read_text(encoding="utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
     chosen = light if request.param == "light" else dark
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", chosen))

@@ -11,9 +11,9 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from bearinmind.bench.report import render
-from bearinmind.bench.report.scales import decades, nice_step, steps_to
-from bearinmind.bench.results import Result
+from bearinmind_bench.report.charts import decades, nice_step, steps_to
+from bearinmind_bench.report.page import render
+from bearinmind_bench.results import Result
 from html_tree import by_id, parsed, text_of, with_class
 from made_up_runs import made_comparison, made_result, made_rows
 

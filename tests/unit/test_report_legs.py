@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bearinmind.bench import summary
-from bearinmind.bench.report import render
-from bearinmind.bench.results import QueryRow
+from bearinmind_bench import summary
+from bearinmind_bench.report.page import render
+from bearinmind_bench.results import QueryRow
 from html_tree import by_id, parsed, text_of
 from made_up_runs import made_result, made_rows
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from bearinmind.bench.report import comparable, render
+from bearinmind_bench.report.page import render
+from bearinmind_bench.report.runs import comparable
 from html_tree import by_id, has_id, parsed, text_of, with_class
 from made_up_runs import STRATA, made_comparison, made_result, made_rows
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bearinmind.capture import QueryLog
-from bearinmind.surfaces.cli import bench_own
+from bearinmind_bench.own import cli as bench_own
 from judging_server import Models
 
 Run = Callable[..., Any]

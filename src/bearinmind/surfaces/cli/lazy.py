@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bearinmind.surfaces import (
         background,
-        bench,
         demo,
         examine,
         lines,
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
         progress,
         render,
         render_accounts,
-        render_bench,
         render_curate,
         render_db,
         render_graph,
         render_learning,
         render_moving,
-        render_own,
         render_recall,
         render_secret,
         render_sharing,
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
     __all__ = [
         "background",
-        "bench",
         "demo",
         "examine",
         "lines",
@@ -62,13 +58,11 @@ if TYPE_CHECKING:
         "progress",
         "render",
         "render_accounts",
-        "render_bench",
         "render_curate",
         "render_db",
         "render_graph",
         "render_learning",
         "render_moving",
-        "render_own",
         "render_recall",
         "render_secret",
         "render_sharing",

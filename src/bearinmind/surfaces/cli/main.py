@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from bearinmind.surfaces.cli.guard import quiet_logging
-from bearinmind.surfaces.cli.ondemand import GroupOnDemand
+from bearinmind.surfaces.cli.ondemand import PLUGIN, GroupOnDemand
 from bearinmind.surfaces.cli.session import Globals
 
 #: Where each command is.
@@ -52,7 +52,7 @@ GROUPS = {
     "key": "key.app",
     "db": "db.app",
     "hooks": "hooks.app",
-    "bench": "bench.app",
+    "bench": PLUGIN,
 }
 
 

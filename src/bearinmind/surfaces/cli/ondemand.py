@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer.core
 import typer.main
 
+from bearinmind.errors import MissingExtra
 from bearinmind.surfaces.cli.guard import guarded
+
+#: The place of a command that another package plugs in.
+PLUGIN = ""
 
 Made = TypeVar("Made")
 
@@ -67,10 +72,31 @@ class GroupOnDemand(typer.core.TyperGroup):
 def _group_of(name: str, place: str) -> typer.core.TyperGroup:
     """A group with this one command, by which Typer makes it as it makes all."""
     module, _, what = place.partition(".")
-    found = getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), what)
+    if place == PLUGIN:
+        found = _plugged_in(name)
+    else:
+        found = getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), what)
     alone = typer.Typer(rich_markup_mode=None)
     if isinstance(found, typer.Typer):
         alone.add_typer(found, name=name)
     else:
-        alone.command(name)(guarded(found))
+        alone.command(name, context_settings={"ignore_unknown_options": place == PLUGIN})(
+            guarded(found)
+        )
     return typer.main.get_group(alone)
+
+
+def _plugged_in(name: str) -> Any:  # noqa: ANN401  whatever the package offers
+    """What a package of its own offers under this name, or a command that says how to get it."""
+    for point in importlib.metadata.entry_points(group="bearinmind.commands", name=name):
+        return point.load()
+
+    def refuse(rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None) -> None:
+        del rest
+        raise MissingExtra(
+            f"`bearinmind {name}` needs the package bearinmind-{name}",
+            hint=f"Install it: pip install 'bearinmind[{name}]'.",
+        )
+
+    refuse.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
+    return refuse

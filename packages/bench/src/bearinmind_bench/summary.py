@@ -1,0 +1,147 @@
+"""From the answers to single queries to what a run is worth."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from bearinmind_bench import inference, metrics
+from bearinmind_bench.results import (
+    Abstention,
+    AbstentionPoint,
+    Contribution,
+    Latency,
+    QueryRow,
+)
+
+OVERALL = "overall"
+_FIRST_TEN = 10
+_FLOORS = tuple(step / 20 for step in range(21))
+#: Legs that go on from what the others found, which they make no less alone.
+_FOLLOWING = frozenset({"graph"})
+_ENOUGH_CHANCES = 30  # queries in which a leg alone found something, before its silence is told
+
+
+def strata(rows: Iterable[QueryRow]) -> dict[str, list[QueryRow]]:
+    """The answerable queries: all of them, then each stratum."""
+    answerable = [row for row in rows if row.answerable]
+    groups = {OVERALL: answerable}
+    for name in dict.fromkeys(row.stratum for row in answerable):
+        groups[name] = [row for row in answerable if row.stratum == name]
+    return groups
+
+
+def means(rows: Sequence[QueryRow]) -> dict[str, float]:
+    """The number of queries and the mean of every metric."""
+    return {"queries": len(rows), **metrics.mean([row.metrics for row in rows])}
+
+
+def intervals(rows: Sequence[QueryRow]) -> dict[str, tuple[float, float]]:
+    """The interval of every metric."""
+    if not rows:
+        return {}
+    return inference.intervals({name: [r.metrics[name] for r in rows] for name in rows[0].metrics})
+
+
+def latency(rows: Sequence[QueryRow]) -> Latency:
+    """How long a recall takes."""
+    times = np.array([row.milliseconds for row in rows])
+    p50, p90, p95, p99 = (float(np.percentile(times, p)) for p in (50, 90, 95, 99))
+    return Latency(
+        p50=p50, p90=p90, p95=p95, p99=p99, max=float(times.max()), mean=float(times.mean())
+    )
+
+
+def abstention(rows: Sequence[QueryRow]) -> Abstention | None:
+    """How well a floor for confidence tells unanswerable queries from the others.
+
+    Without a confidence for every query there is nothing to tell them apart by; the curve also
+    needs confidences from 0 to 1, as the setting `least_confidence` has them.
+    """
+    unanswerable = [row for row in rows if not row.answerable]
+    known = [row for row in rows if row.answerable]
+    if not unanswerable:
+        return None
+    confidences = [row.confidence for row in rows if row.confidence is not None]
+    says = len(confidences) == len(rows)
+    without = sorted(row.confidence or 0.0 for row in unanswerable)
+    scaled = says and all(0 <= confidence <= 1 for confidence in confidences)
+    return Abstention(
+        queries=len(unanswerable),
+        answered_now=sum(bool(row.ranked) for row in unanswerable) / len(unanswerable),
+        area=_area(without, known) if says and known else None,
+        curve=tuple(_point(floor, without, known) for floor in _FLOORS) if scaled else (),
+    )
+
+
+def _area(without: Sequence[float], known: Sequence[QueryRow]) -> float:
+    """The chance that an answerable query has a surer answer than an unanswerable one."""
+    below = 0.0
+    for row in known:
+        confidence = row.confidence or 0.0
+        lower = bisect.bisect_left(without, confidence)
+        below += lower + (bisect.bisect_right(without, confidence) - lower) / 2
+    return below / (len(without) * len(known))
+
+
+def _point(floor: float, without: Sequence[float], known: Sequence[QueryRow]) -> AbstentionPoint:
+    left = [_above(floor, row) for row in known]
+    count = len(known) or 1
+    return AbstentionPoint(
+        floor=floor,
+        abstained=bisect.bisect_left(without, floor) / len(without),
+        silenced=sum(not ranked for ranked in left) / count,
+        recall=sum(
+            metrics.recall(ranked, row.relevant, _FIRST_TEN)
+            for ranked, row in zip(left, known, strict=True)
+        )
+        / count,
+    )
+
+
+def _above(floor: float, row: QueryRow) -> list[str]:
+    """What a floor leaves of an answer."""
+    pairs = zip(row.ranked, row.confidences, strict=True)
+    return [id_ for id_, confidence in pairs if confidence >= floor]
+
+
+def contributions(
+    rows: Sequence[QueryRow], leg_times: Mapping[str, Sequence[float]]
+) -> dict[str, Contribution]:
+    """What each leg brought to the answers."""
+    legs = dict.fromkeys(leg for row in rows for leg in row.legs)
+    return {leg: _contribution(leg, rows, leg_times.get(leg, ())) for leg in legs}
+
+
+def _contribution(leg: str, rows: Sequence[QueryRow], times: Sequence[float]) -> Contribution:
+    relevant_found = alone = first_ten = placed_alone = 0
+    for row in rows:
+        others = {id_ for other in row.legs.keys() - {leg} - _FOLLOWING for id_ in row.legs[other]}
+        own = row.legs.get(leg, {}).keys()
+        relevant = {id_ for id_ in own if row.grades.get(id_, 0) > 0}
+        first = {*row.ranked[:_FIRST_TEN]}
+        relevant_found += len(relevant)
+        alone += len(relevant - others)
+        first_ten += len(relevant & first)
+        placed_alone += len((own & first) - others)
+    return Contribution(
+        found=relevant_found,
+        alone=alone,
+        first_ten=first_ten,
+        placed_alone=placed_alone,
+        milliseconds_p50=float(np.median(times)) if len(times) else 0.0,
+    )
+
+
+def silent_legs(legs: Mapping[str, Contribution]) -> list[str]:
+    """Legs that found relevant memories nobody else did, and never got one into a first ten."""
+    if len(legs) < 2:  # noqa: PLR2004  a single leg is the answer
+        return []
+    return [
+        f"the {name} leg alone found {leg.alone} relevant memories, "
+        "and none that it alone found reached a first ten: its weight may lock it out"
+        for name, leg in legs.items()
+        if leg.alone >= _ENOUGH_CHANCES and not leg.placed_alone
+    ]
