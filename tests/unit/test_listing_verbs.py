@@ -11,14 +11,14 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.bench.own import holdings
 from bearinmind.surfaces import transfer
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
 from households import household
 
 
 @pytest.fixture
 def ada(clock: FixedClock) -> Iterator[Mind]:
-    with household(MemoryStore(), clock, embedder="none") as memory:
+    with household(TemporaryStore(), clock, embedder="none") as memory:
         yield memory
 
 
