@@ -8,12 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
     rule,
-    run_state_machine_as_test,
 )
 
 from bearinmind.concepts import (
@@ -32,6 +31,7 @@ from bearinmind.protocols import History, Job, Sealed, Store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, UserId
+from support.few_lives import lead_few_lives
 from support.graph_model import GraphModel
 
 USERS = [Scope(user=UserId(name)) for name in ("ada", "eve")]
@@ -343,8 +343,4 @@ TestGraph.settings = LIVES
 
 
 def test_postgres_leads_the_same_lives(migrated_database: Callable[[], str]) -> None:
-    run_state_machine_as_test(
-        lambda: GraphSideBySide(PostgresStore(migrated_database())),
-        # Each life needs a database of its own, and so would each attempt at a shorter one.
-        settings=settings(LIVES, max_examples=5, phases=[Phase.generate]),
-    )
+    lead_few_lives(lambda: GraphSideBySide(PostgresStore(migrated_database())), LIVES)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import hypothesis.strategies as st
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     Bundle,
     MultipleResults,
@@ -15,7 +15,6 @@ from hypothesis.stateful import (
     invariant,
     multiple,
     rule,
-    run_state_machine_as_test,
 )
 
 from bearinmind.app import Mind
@@ -34,6 +33,7 @@ from bearinmind.types import (
     State,
     Stored,
 )
+from support.few_lives import lead_few_lives
 from support.memory_model import MemoryModel
 
 WORDS = ["walrus", "walruses", "seal", "otter", "parseConfig", "parse_config", "3.11.7", "the"]
@@ -281,8 +281,4 @@ TestSideBySide.settings = LIVES
 
 
 def test_postgres_leads_the_same_lives(migrated_database: Callable[[], str]) -> None:
-    run_state_machine_as_test(
-        lambda: SideBySide(PostgresStore(migrated_database())),
-        # Each life needs a database of its own, and so would each attempt at a shorter one.
-        settings=settings(LIVES, max_examples=5, phases=[Phase.generate]),
-    )
+    lead_few_lives(lambda: SideBySide(PostgresStore(migrated_database())), LIVES)
