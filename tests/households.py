@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pydantic_core
@@ -13,21 +12,18 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.protocols import Store
-from bearinmind.store.sqlite import SqliteStore
 from bearinmind.surfaces import machine
-from bearinmind.testing import FixedClock, MemoryStore, counting_ids
+from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
 from bearinmind.trace import Answer
 from made_up_embedders import WordEmbedder
 
-KINDS = ("memory", "sqlite", "postgres")
+KINDS = ("sqlite", "postgres")
 
 
-def open_kind(kind: str, path: Path, database: Callable[[], str]) -> Store:
+def open_kind(kind: str, database: Callable[[], str]) -> Store:
     """A store of this kind, empty."""
-    if kind == "memory":
-        return MemoryStore()
     if kind == "sqlite":
-        return SqliteStore(path)
+        return TemporaryStore()
     from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  needs its driver
 
     return PostgresStore(database())

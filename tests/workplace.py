@@ -1,11 +1,11 @@
-"""A store in memory with workers for it, for tests."""
+"""A temporary store with workers for it, for tests."""
 
 from __future__ import annotations
 
 from bearinmind.embed.embedders import Embedders
 from bearinmind.graph.configured import ConfiguredExtractor
 from bearinmind.protocols import Embedder, Extractor, Store, WorkState
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, Scope, UserId
 from bearinmind.work import embed, extract
 from bearinmind.work.embed import Embedding
@@ -17,10 +17,10 @@ ADA = Scope(user=UserId("ada"))
 
 
 class Workplace:
-    """A store in memory and workers for it."""
+    """A temporary store and workers for it."""
 
     def __init__(self, clock: FixedClock) -> None:
-        self.store: Store = MemoryStore()
+        self.store: Store = TemporaryStore()
         self.clock = clock
 
     def worker(self, configured: Embedder | None, *others: Embedder, batch: int = 128) -> Worker:

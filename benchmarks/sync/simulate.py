@@ -10,7 +10,7 @@ backup. Then there is peace, and all must hold the same: nothing lost, nothing t
 clear. Exit status 1 when anything does not hold.
 
 With `--server postgres` the memories of the server are in an embedded Postgres, and it loses its
-connection to that as well; most replicas are in memory, those of every fourth schedule on files.
+connection to that as well; the replicas are on SQLite files.
 """
 
 from __future__ import annotations

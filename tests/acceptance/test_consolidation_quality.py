@@ -9,7 +9,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.curate.differences import compare_read, key, read
 from bearinmind.proposals import ProposalKind
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 
 
 def test_the_planted_set_is_large_and_split_in_halves() -> None:
@@ -32,7 +32,7 @@ def test_a_store_of_all_planted_texts_is_consolidated_without_losing_one_of_them
     pairs = curation.load()
     apart = {frozenset({pair.one, pair.other}) for pair in pairs if pair.differs_in}
     plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
-    with Mind(MemoryStore(), plain) as memory:
+    with Mind(TemporaryStore(), plain) as memory:
         texts = {text for pair in pairs for text in (pair.one, pair.other)}
         for text in sorted(texts):
             memory.store(text)

@@ -31,7 +31,7 @@ from bearinmind.recall.select import Selection
 from bearinmind.recall.standing import Standing
 from bearinmind.settings import recall as recall_settings
 from bearinmind.surfaces.cli import app
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
 from bearinmind.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
 from bearinmind_bench import metrics
@@ -139,7 +139,7 @@ def test_the_weights_of_the_earlier_system_lock_a_leg_out() -> None:
     fusion = ReciprocalRank(weights={"within": 0.35})
     assert [fused.id for fused in fusion(given)][-1] == "alone"
 
-    legs: Sequence[Leg] = (LexicalLeg(MemoryStore()), WithinLeg(MemoryStore()))
+    legs: Sequence[Leg] = (LexicalLeg(TemporaryStore()), WithinLeg(TemporaryStore()))
     assert [*locked_out(fusion, legs, 10)] == ["within"]
     assert [*locked_out(fusion, legs, 50)] == ["within"]
     assert locked_out(ConvexCombination(weights={"within": 0.35}), legs, 10) == {}

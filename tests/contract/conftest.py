@@ -5,42 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from bearinmind.protocols import Store
 from bearinmind.store.postgres.store import PostgresStore
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
 from plain_reading import HOUR, Make, Read, read_all
 
-#: A way of making an empty store, given a folder and a way to an empty database.
-Makes = Callable[[Path, Callable[[], str]], Store]
+#: A way of making an empty store, given a way to an empty database.
+Makes = Callable[[Callable[[], str]], Store]
 
 #: Each kind of store. A new adapter is held to the whole contract by one line here.
 STORES: dict[str, Makes] = {
-    "memory": lambda _folder, _database: MemoryStore(),
-    "sqlite": lambda folder, _database: SqliteStore(folder / "memories.db"),
-    "postgres": lambda _folder, database: PostgresStore(database(), connections=4),
+    "sqlite": lambda _database: TemporaryStore(),
+    "postgres": lambda database: PostgresStore(database(), connections=4),
 }
 
 
 @pytest.fixture(params=[*STORES])
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, migrated_database: Callable[[], str]
-) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, migrated_database: Callable[[], str]) -> Iterator[Store]:
     """An empty store, once of each kind."""
-    made = STORES[request.param](tmp_path, migrated_database)
+    made = STORES[request.param](migrated_database)
     yield made
     made.close()
 
 
 @pytest.fixture
-def stores(tmp_path: Path, migrated_database: Callable[[], str]) -> Iterator[dict[str, Store]]:
+def stores(migrated_database: Callable[[], str]) -> Iterator[dict[str, Store]]:
     """An empty store of every kind, to be compared with each other."""
-    made = {name: make(tmp_path, migrated_database) for name, make in STORES.items()}
+    made = {name: make(migrated_database) for name, make in STORES.items()}
     yield made
     for each in made.values():
         each.close()

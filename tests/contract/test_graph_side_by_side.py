@@ -1,17 +1,19 @@
-"""Random lives of the concept graph, led by every store side by side."""
+"""Random lives of the concept graph, led by stores side by side; what is mentioned, by a model."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+)
 
 from bearinmind.concepts import (
     ConceptName,
@@ -19,15 +21,18 @@ from bearinmind.concepts import (
     Kind,
     Mention,
     Merge,
+    Relation,
     Role,
     Statement,
     name_of,
 )
 from bearinmind.errors import Conflict, NotFound
 from bearinmind.protocols import History, Job, Sealed, Store
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import MemoryStore
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, UserId
+from support.few_lives import lead_few_lives
+from support.graph_model import GraphModel
 
 USERS = [Scope(user=UserId(name)) for name in ("ada", "eve")]
 MINUTE = timedelta(minutes=1)
@@ -57,27 +62,33 @@ def extraction(memory: Memory, target: str) -> Extraction:
     return Extraction(tuple(found[target == "second" :]), tuple(stated))
 
 
-class GraphSideBySide(RuleBasedStateMachine):
-    """Whatever is done, all stores answer alike, and the file stays sound."""
+class Claim(NamedTuple):
+    """Jobs as every store gave them, and as the model knows them."""
 
-    def __init__(self) -> None:
+    jobs: list[list[Job]]
+    numbers: list[tuple[str, int]]
+
+
+class GraphSideBySide(RuleBasedStateMachine):
+    """Whatever is done, all stores answer alike, and as the model expects; they stay sound."""
+
+    def __init__(self, *others: Store) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.stores: list[Store] = [SqliteStore(self.folder / "memories.db"), MemoryStore()]
+        self.stores: list[Store] = [TemporaryStore(), *others]
+        self.model = GraphModel()
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
         self.count = 0
-        self.held: list[list[list[Job]]] = []  # claims, each as every store gave it
-        self.both(lambda store: store.use_extractor("first"))
+        self.held: list[Claim] = []
+        self.use("first", again=False)
 
     def teardown(self) -> None:
         for store in self.stores:
             store.close()
-        shutil.rmtree(self.folder)
 
-    def both(self, verb: Callable[[Store], object]) -> object:
+    def all(self, verb: Callable[[Store], object]) -> object:
         """What every store answered."""
-        first, second = (_answer(store, verb) for store in self.stores)
-        assert first == second
+        first, *others = (_answer(store, verb) for store in self.stores)
+        assert all(other == first for other in others)
         return first
 
     def _tick(self) -> datetime:
@@ -108,7 +119,7 @@ class GraphSideBySide(RuleBasedStateMachine):
         """One of the memories that are there."""
         number = 1 + chosen % max(1, self.count)
         scope, id_ = USERS[number % 2], MemoryId(f"m{number:04}")
-        memory = self.stores[1].get(scope, id_)
+        memory = self.stores[0].get(scope, id_)
         return (scope, memory) if memory else None
 
     # ---- memories ------------------------------------------------------------------------------
@@ -116,7 +127,8 @@ class GraphSideBySide(RuleBasedStateMachine):
     @rule(content=contents, tag=st.booleans(), now=st.booleans())
     def put(self, content: str, tag: bool, now: bool) -> None:
         memory = self._made(content, tag)
-        self.both(lambda store: store.put(USERS[self.count % 2], memory))
+        self.all(lambda store: store.put(USERS[self.count % 2], memory))
+        self.model.keep(USERS[self.count % 2], memory)
         if now:
             self.read()
 
@@ -125,7 +137,8 @@ class GraphSideBySide(RuleBasedStateMachine):
         first = self._made(one, tag=False)
         second = replace(first, updated_at=self._tick(), version=2, content=f"{two} {self.count}")
         history = History(versions=(first, second))
-        self.both(lambda store: store.put_many(USERS[self.count % 2], [history]))
+        self.all(lambda store: store.put_many(USERS[self.count % 2], [history]))
+        self.model.keep(USERS[self.count % 2], *history.versions)
 
     @rule(chosen=numbers, content=st.none() | contents, gone=st.booleans(), hide=numbers)
     def change(self, chosen: int, content: str | None, gone: bool, hide: int) -> None:
@@ -144,31 +157,36 @@ class GraphSideBySide(RuleBasedStateMachine):
         )
         concealed = []
         if changed.sensitive and not memory.sensitive:
-            before = self.stores[1].versions(scope, memory.id)
+            before = self.stores[0].versions(scope, memory.id)
             concealed = [replace(x, content="hidden", sensitive=True) for x in before]
         sealed = [_sealed(scope, x) for x in concealed]
-        self.both(lambda store: store.replace(scope, changed, sealed=sealed, concealed=concealed))
+        self.all(lambda store: store.replace(scope, changed, sealed=sealed, concealed=concealed))
+        self.model.conceal(scope, *concealed)
+        self.model.keep(scope, changed)
 
     @rule(chosen=numbers)
     def purge(self, chosen: int) -> None:
         found = self._chosen(chosen)
         if found is not None:
             scope, memory = found
-            self.both(lambda store: store.purge(scope, [memory.id]))
+            for store in self.stores:
+                store.purge(scope, [memory.id])
+            self.model.forget(scope, memory.id)
 
     # ---- reading -------------------------------------------------------------------------------
 
     @rule(key=st.sampled_from(["first", "second", ""]), again=st.booleans())
     def use(self, key: str, again: bool) -> None:
-        self.both(lambda store: store.use_extractor(key, again=again))
+        self.all(lambda store: store.use_extractor(key, again=again))
+        self.model.use(key, again=again)
 
     @rule(limit=st.integers(1, 9))
     def claim(self, limit: int) -> None:
         now = self._tick()
         claims = [store.claim(["extract"], limit, now, now + MINUTE) for store in self.stores]
-        told = [[job._replace(number=0) for job in jobs] for jobs in claims]
-        assert told[0] == told[1]
-        self.held.append(claims)
+        first, *others = ([job._replace(number=0) for job in jobs] for jobs in claims)
+        assert all(other == first for other in others)
+        self.held.append(Claim(claims, [*map(self.model.job_of, first)]))
 
     @rule()
     def read(self) -> None:
@@ -181,13 +199,14 @@ class GraphSideBySide(RuleBasedStateMachine):
         """Do what was claimed, now or some claims ago; maybe try to do it again later."""
         if len(self.held) <= late:
             return
-        claims = self.held[-1 - late]
+        claim = self.held[-1 - late]
         if not keep:
-            self.held.remove(claims)
+            self.held.remove(claim)
         at = self._tick()
-        for store, jobs in zip(self.stores, claims, strict=True):
-            found = [extraction(job.memory, job.target) for job in jobs]
+        found = [extraction(job.memory, job.target) for job in claim.jobs[0]]
+        for store, jobs in zip(self.stores, claim.jobs, strict=True):
             store.finish_extraction(jobs, found, at)
+        self.model.finish(claim.jobs[0], claim.numbers, found)
 
     @rule(chosen=numbers, name=names, place=st.integers(0, 3), given=st.booleans())
     def add_a_mention(self, chosen: int, name: str, place: int, given: bool) -> None:
@@ -195,7 +214,8 @@ class GraphSideBySide(RuleBasedStateMachine):
         if found is not None:
             scope, memory = found
             more = {memory.id: [mention(name, place)], MemoryId("none"): [mention("z", 1)]}
-            self.both(lambda store: store.add_mentions(scope, more, given=given))
+            self.all(lambda store: store.add_mentions(scope, more, given=given))
+            self.model.add(scope, memory.id, mention(name, place), given=given)
 
     # ---- relations and merges ------------------------------------------------------------------
 
@@ -207,69 +227,84 @@ class GraphSideBySide(RuleBasedStateMachine):
             stated = Statement(mention(one, 1), "knows", mention(two, 1), weight=0.3)
             given = [(stated, [] if alone else [memory.id])]
             at = self._tick()
-            self.both(lambda store: store.add_statements(scope, given, at, "import"))
+            self.all(lambda store: store.add_statements(scope, given, at, "import"))
+            if not alone and one != two:
+                self.model.state(scope, memory.id)
 
     @rule(scope=users, chosen=numbers, end=st.booleans())
     def retract(self, scope: Scope, chosen: int, end: bool) -> None:
-        believed = [*self.stores[1].all_relations(Filter(scope=scope, now=self.now))]
-        if believed:
-            number, at = believed[chosen % len(believed)].number, self._tick()
+        filter_, at = Filter(scope=scope, now=self.now), self._tick()
+
+        def attempt(store: Store) -> tuple[bool, bool] | None:
+            believed = [*store.all_relations(filter_)]
+            if not believed:
+                return None
+            number = believed[chosen % len(believed)].number  # each store has numbers of its own
             if end:
-                self.both(lambda store: store.end_relation(scope, number, at - MINUTE, at))
+                done = store.end_relation(scope, number, at - MINUTE, at)
             else:
-                self.both(lambda store: store.retract(scope, number, at))
-            self.both(lambda store: store.retract(scope, number, at))
+                done = store.retract(scope, number, at)
+            return done, store.retract(scope, number, at)
+
+        assert self.all(attempt) in (None, (True, False))
 
     @rule(scope=users, alias=names, into=names)
     def merge(self, scope: Scope, alias: ConceptName, into: ConceptName) -> None:
         merge = Merge(alias=alias, into=into, reason="alike", score=0.5, merged_at=self._tick())
-        self.both(lambda store: store.merge(scope, merge))
+        self.all(lambda store: store.merge(scope, merge))
 
     @rule(scope=users, alias=names)
     def unmerge(self, scope: Scope, alias: ConceptName) -> None:
         at = self._tick()
-        self.both(lambda store: store.unmerge(scope, alias, at))
+        self.all(lambda store: store.unmerge(scope, alias, at))
 
     # ---- what they answer ----------------------------------------------------------------------
 
     @rule(scope=users, asked=st.lists(names), limit=st.integers(1, 3), role=st.sampled_from(Role))
     def ask(self, scope: Scope, asked: list[ConceptName], limit: int, role: Role) -> None:
         filter_ = Filter(scope=scope, now=self.now, categories=frozenset({"people"}))
-        self.both(lambda store: store.mentioning(filter_, asked, limit, role))
-        self.both(lambda store: store.relations(filter_, asked, limit))
-        self.both(lambda store: store.hubs(scope, limit, containing=str(asked[:1])))
+        self.all(lambda store: store.mentioning(filter_, asked, limit, role))
+        self.all(lambda store: _plain(store.relations(filter_, asked, limit)))
+        self.all(lambda store: store.hubs(scope, limit, containing=str(asked[:1])))
 
     @rule(scope=users, back=st.integers(0, 30))
     def ask_of_then(self, scope: Scope, back: int) -> None:
         filter_ = Filter(scope=scope, now=self.now, as_of=self.now - back * MINUTE)
-        self.both(lambda store: store.mentioning(filter_, LETTERS, 9))
-        self.both(lambda store: [*store.all_mentions(filter_)])
-        self.both(lambda store: [*store.all_relations(filter_)])
+        self.all(lambda store: store.mentioning(filter_, LETTERS, 9))
+        mentioned = self.all(lambda store: [*store.all_mentions(filter_)])
+        assert isinstance(mentioned, list)
+        assert {*mentioned} == self.model.mentioned(filter_, self._merged(scope))
+        self.all(lambda store: _plain(store.all_relations(filter_)))
+
+    def _merged(self, scope: Scope) -> dict[ConceptName, ConceptName]:
+        return {merge.alias: merge.into for merge in self.stores[0].merges(scope)}
 
     def _compare(self, scope: Scope) -> None:
         ids = [MemoryId(f"m{number:04}") for number in range(self.count + 1)]
         filter_ = Filter(scope=scope, now=self.now)
-        self.both(lambda store: store.concepts(scope, LETTERS))
-        self.both(lambda store: store.known_names(scope, LETTERS))
-        self.both(lambda store: store.hubs(scope, 9))
-        self.both(lambda store: store.graph_counts(scope))
-        self.both(lambda store: store.read_so_far(scope, 1_000))
-        self.both(lambda store: store.merges(scope, undone=True))
-        self.both(lambda store: store.mentions_in(filter_, ids))
-        self.both(lambda store: store.mentioning(filter_, LETTERS, 3))
-        self.both(lambda store: store.relations(filter_, LETTERS, 99))
-        self.both(lambda store: [*store.all_relations(filter_)])
+        self.all(lambda store: store.concepts(scope, LETTERS))
+        self.all(lambda store: store.known_names(scope, LETTERS))
+        self.all(lambda store: store.hubs(scope, 9))
+        self.all(lambda store: store.graph_counts(scope))
+        self.all(lambda store: store.read_so_far(scope, 1_000))
+        self.all(lambda store: store.merges(scope, undone=True))
+        mentioned = self.all(lambda store: store.mentions_in(filter_, ids))
+        assert isinstance(mentioned, list)
+        assert {*mentioned} == self.model.mentioned(filter_, self._merged(scope))
+        self.all(lambda store: store.mentioning(filter_, LETTERS, 3))
+        self.all(lambda store: _plain(store.relations(filter_, LETTERS, 99)))
+        self.all(lambda store: _plain(store.all_relations(filter_)))
 
     @invariant()
     def everything_is_the_same(self) -> None:
         for scope in USERS:
             self._compare(scope)
-        self.both(lambda store: store.extractor())
-        self.both(lambda store: store.work_counts(self.now))
+        self.all(lambda store: store.extractor())
+        self.all(lambda store: store.work_counts(self.now))
 
     @invariant()
     def the_file_is_sound(self) -> None:
-        assert [finding for finding in self.stores[0].check() if not finding.good] == []
+        assert [x for store in self.stores for x in store.check() if not x.good] == []
 
 
 def _answer(store: Store, verb: Callable[[Store], object]) -> object:
@@ -277,6 +312,11 @@ def _answer(store: Store, verb: Callable[[Store], object]) -> object:
         return verb(store)
     except (Conflict, NotFound) as exc:
         return exc.code
+
+
+def _plain(relations: Iterable[Relation]) -> list[Relation]:
+    """Relations without their numbers, which each store gives as it likes."""
+    return [replace(relation, number=0) for relation in relations]
 
 
 def _sealed(scope: Scope, memory: Memory) -> Sealed:
@@ -291,11 +331,16 @@ def _sealed(scope: Scope, memory: Memory) -> Sealed:
     )
 
 
-TestGraphSideBySide = GraphSideBySide.TestCase
-TestGraphSideBySide.settings = settings(
+LIVES = settings(
     max_examples=20,
     stateful_step_count=40,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+TestGraph = GraphSideBySide.TestCase
+TestGraph.settings = LIVES
+
+
+def test_postgres_leads_the_same_lives(migrated_database: Callable[[], str]) -> None:
+    lead_few_lives(lambda: GraphSideBySide(PostgresStore(migrated_database())), LIVES)

@@ -10,6 +10,7 @@ import pytest
 from bearinmind import analysis
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope
+from support.bm25 import scorer, weights
 
 HOUR = timedelta(hours=1)
 Make = Callable[..., Memory]
@@ -206,22 +207,37 @@ def _corpus(make: Make, noon: datetime, seed: int) -> list[Memory]:
     return memories
 
 
+def _matches(
+    written: list[Memory], filter: Filter, terms: list[str], *, every: bool
+) -> list[Memory]:
+    """What matches best by BM25 over all versions; of equals what was written first."""
+    then = [x for x in written if filter.as_of is None or x.updated_at <= filter.as_of]
+    present = {memory.id: memory for memory in then}
+    admitted = [x for x in written if x is present.get(x.id)]
+    meant = [x for x in admitted if not filter.categories or x.category in filter.categories]
+    wanted = all if every else any
+    found = [x for x in meant if wanted(term in weights(x) for term in terms)]
+    score = scorer(written, terms)
+    return sorted(found, key=lambda memory: -score(memory))
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_all_stores_rank_alike(
     stores: dict[str, Store], scope: Scope, make: Make, noon: datetime, seed: int
 ) -> None:
     """One user's memories: of several, a file counts the words of all, others of each."""
-    chance = random.Random(seed)
+    chance, written = random.Random(seed), list[Memory]()
     for n, memory in enumerate(_corpus(make, noon, seed)):
+        later = replace(
+            memory,
+            content=f"{memory.content} {WORDS[0]}",
+            version=2,
+            updated_at=noon + 9 * HOUR,
+        )
+        written += [memory, later] if n % 5 == 0 else [memory]
         for each in stores.values():
             each.put(scope, memory)
             if n % 5 == 0:
-                later = replace(
-                    memory,
-                    content=f"{memory.content} {WORDS[0]}",
-                    version=2,
-                    updated_at=noon + 9 * HOUR,
-                )
                 each.replace(scope, later)
     for _ in range(60):
         terms = chance.sample(WORDS, k=chance.randint(1, 5))
@@ -240,5 +256,7 @@ def test_all_stores_rank_alike(
         }
         told = [[(*match[:-1], match.load()) for match in answer] for answer in answers.values()]
         assert all(each == told[0] for each in told), (terms, filter_)
+        matches = [x.id for x in _matches(written, filter_, terms, every=every)]
+        assert [match.id for match in answers["sqlite"]] == matches[:limit]
         facts = [each.lexical_statistics(scope, terms) for each in stores.values()]
         assert all(fact == facts[0] for fact in facts)

@@ -1,12 +1,9 @@
-"""Random lives of a memory, led by every store side by side and by a simple model."""
+"""Random lives of a memory, led by stores side by side and by a model in dicts."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
@@ -23,9 +20,21 @@ from hypothesis.stateful import (
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import MindError
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import FixedClock, MemoryStore, counting_ids
-from bearinmind.types import LinkKind, Memory, MemoryId, SortBy, State
+from bearinmind.protocols import Store
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
+from bearinmind.types import (
+    AlreadyKnown,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    SortBy,
+    State,
+    Stored,
+)
+from support.few_lives import lead_few_lives
+from support.memory_model import MemoryModel
 
 WORDS = ["walrus", "walruses", "seal", "otter", "parseConfig", "parse_config", "3.11.7", "the"]
 CATEGORIES = st.sampled_from(["facts", "people", "Decision"])
@@ -43,29 +52,27 @@ class SideBySide(RuleBasedStateMachine):
 
     ids: Bundle[MemoryId] = Bundle("ids")
 
-    def __init__(self) -> None:
+    def __init__(self, *others: Store) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
         self.clock = FixedClock()
-        chosen = Settings(store=self.folder / "memories.db", decay_days={"people": 30.0})
+        chosen = Settings(decay_days={"people": 30.0})
         self.memories = [
             Mind(store, chosen, clock=self.clock, new_id=counting_ids())
-            for store in (SqliteStore(self.folder / "memories.db"), MemoryStore())
+            for store in (TemporaryStore(), *others)
         ]
-        self.model: dict[MemoryId, list[Memory]] = {}
+        self.model = MemoryModel()
         self.moments: list[datetime] = [self.clock()]
 
     def teardown(self) -> None:
         for memory in self.memories:
             memory.close()
-        shutil.rmtree(self.folder)
 
-    def both(self, verb: Verb) -> object:
+    def all(self, verb: Verb) -> object:
         """What every store answered, or the kind of error that each raised."""
         self.clock.advance(minutes=1)
-        answers = [self._attempt(verb, memory) for memory in self.memories]
-        assert answers[0] == answers[1]
-        return answers[0]
+        first, *others = (self._attempt(verb, memory) for memory in self.memories)
+        assert all(other == first for other in others)
+        return first
 
     @staticmethod
     def _attempt(verb: Verb, memory: Mind) -> object:
@@ -75,9 +82,9 @@ class SideBySide(RuleBasedStateMachine):
             return type(error)
 
     def write(self, verb: Verb) -> None:
-        written = self.both(verb)
-        if isinstance(written, Memory) and written not in self.model.get(written.id, []):
-            self.model.setdefault(written.id, []).append(written)
+        written = self.all(verb)
+        if isinstance(written, Memory):
+            self.model.keep(written)
 
     # ---- the write path ------------------------------------------------------------------------
 
@@ -99,9 +106,9 @@ class SideBySide(RuleBasedStateMachine):
         ages: int,
         valid: tuple[int, int] | None,
     ) -> Made:
-        now = self.clock()
+        twin, now = self.model.twin(content), self.clock()
         begins = None if valid is None else now + timedelta(hours=valid[0])
-        outcome = self.both(
+        outcome = self.all(
             lambda memory: memory.store(
                 content,
                 category=category,
@@ -112,18 +119,25 @@ class SideBySide(RuleBasedStateMachine):
                 valid_to=begins + timedelta(hours=valid[1]) if begins and valid else None,
             )
         )
-        return self._remember(outcome)
+        return self._remember(outcome, twin)
 
     @rule(target=ids, content=contents, old=ids)
     def supersede(self, content: str, old: MemoryId) -> Made:
-        return self._remember(self.both(lambda memory: memory.store(content, supersedes=[old])))
+        twin = self.model.twin(content)
+        outcome = self.all(lambda memory: memory.store(content, supersedes=[old]))
+        made = self._remember(outcome, twin)
+        if isinstance(outcome, Stored):
+            self.model.link(outcome.memory.id, LinkKind.SUPERSEDES, old, self.clock())
+        return made
 
-    def _remember(self, outcome: object) -> Made:
-        memory = getattr(outcome, "memory", None)
-        if not isinstance(memory, Memory) or memory.id in self.model:
+    def _remember(self, outcome: object, twin: Memory | None) -> Made:
+        """What is stored is new, unless something says the same already."""
+        if not isinstance(outcome, Stored):
+            assert outcome == (AlreadyKnown(memory=twin) if twin else outcome)
             return multiple()
-        self.model[memory.id] = [memory]
-        return memory.id
+        assert twin is None
+        self.model.keep(outcome.memory)
+        return outcome.memory.id
 
     @rule(id_=ids, content=st.none() | contents, importance=st.none() | importances, tags=TAGS)
     def update(
@@ -144,29 +158,37 @@ class SideBySide(RuleBasedStateMachine):
     @rule(id_=consumes(ids))
     def purge(self, id_: MemoryId) -> None:
         self.write(lambda memory: memory.delete(id_))
-        plan = self.both(lambda memory: memory.plan_purge([id_]))
-        self.both(lambda memory: memory.purge(memory.plan_purge([id_])))
+        plan = self.all(lambda memory: memory.plan_purge([id_]))
+        self.all(lambda memory: memory.purge(memory.plan_purge([id_])))
         if not isinstance(plan, type):
-            del self.model[id_]
+            self.model.purge(id_)
 
     @rule(source=ids, kind=st.sampled_from(LinkKind), end=ids)
     def link(self, source: MemoryId, kind: LinkKind, end: MemoryId) -> None:
-        self.both(lambda memory: memory.link(source, kind, end))
+        refusal = self.model.refusal(source, kind, end)
+        link = self.all(lambda memory: memory.link(source, kind, end))
+        assert isinstance(link, Link) if refusal is None else link is refusal
+        if refusal is None:
+            self.model.link(source, kind, end, self.clock())
 
     @rule(source=ids, end=ids)
     def link_as_newer(self, source: MemoryId, end: MemoryId) -> None:
-        self.both(lambda memory: memory.link(source, "supersedes", end))
+        self.link(source, LinkKind.SUPERSEDES, end)
 
     @rule(source=ids, kind=st.sampled_from(LinkKind), end=ids)
     def unlink(self, source: MemoryId, kind: LinkKind, end: MemoryId) -> None:
-        self.both(lambda memory: memory.unlink(source, kind, end))
+        held = [(x.source, x.kind, x.target) for x in self.model.holding()]
+        link = self.all(lambda memory: memory.unlink(source, kind, end))
+        assert isinstance(link, Link) == ((source, kind, end) in held)
+        if isinstance(link, Link):
+            self.model.unlink(source, kind, end, self.clock())
 
     @rule(data=st.data())
     def unlink_one_that_holds(self, data: st.DataObject) -> None:
-        holding = [x for x in self.memories[1].all_links() if x.removed_at is None]
+        holding = self.model.holding()
         if holding:
             chosen = data.draw(st.sampled_from(holding))
-            self.both(lambda memory: memory.unlink(chosen.source, chosen.kind, chosen.target))
+            self.unlink(chosen.source, chosen.kind, chosen.target)
 
     @rule(span=st.integers(1, 48))
     def let_time_pass(self, span: int) -> None:
@@ -207,50 +229,56 @@ class SideBySide(RuleBasedStateMachine):
                 expanded=["otter"],
             )
             assert not answer.trace.degraded
+            admitted = self.model.listed(states or [State.LIVE], self.clock(), as_of)
+            assert all(hit.memory in admitted for hit in answer.hits)
+            assert all({*tags} <= {*hit.memory.tags} for hit in answer.hits)
             return answer.hits, answer.trace.fused, answer.trace.judged, answer.trace.dropped
 
-        self.both(ask)
+        self.all(ask)
 
     @rule(id_=ids, text=contents, limit=st.integers(1, 2))
     def ask_why(self, id_: MemoryId, text: str, limit: int) -> None:
-        self.both(lambda memory: memory.why(id_))
-        self.both(lambda memory: memory.why_not(text, id_, limit=limit))
-        self.both(lambda memory: memory.timeline(id_, before=2, after=2, states=[*State]))
+        self.all(lambda memory: memory.why(id_))
+        self.all(lambda memory: memory.why_not(text, id_, limit=limit))
+        self.all(lambda memory: memory.timeline(id_, before=2, after=2, states=[*State]))
 
     @invariant()
     def everything_is_the_same(self) -> None:
-        self.both(lambda memory: memory.stats())
-        self.both(lambda memory: [*memory.all_links()])
-        self.both(lambda memory: memory.recall("walrus seal otter parse 3.11", limit=50).hits)
+        assert self.all(lambda memory: memory.stats()) == self.model.statistics(self.clock())
+        links = self.all(lambda memory: [*memory.all_links()])
+        assert isinstance(links, list)
+        assert sorted(links, key=repr) == sorted(self.model.links, key=repr)
+        self.all(lambda memory: memory.recall("walrus seal otter parse 3.11", limit=50).hits)
         for state in State:
-            self.both(lambda memory, state=state: memory.list(states=[state], limit=99))  # type: ignore[misc]
+            listed = self.all(lambda memory, state=state: [*memory.list(states=[state], limit=99)])  # type: ignore[misc]
+            assert listed == self.model.listed([state], self.clock())
 
     @invariant()
     def every_version_is_kept(self) -> None:
         for memory in self.memories:
-            kept = {id_: [*memory.versions(id_)] for id_ in self.model}
-            assert kept == self.model
+            kept = {id_: [*memory.versions(id_)] for id_ in self.model.versions}
+            assert kept == self.model.versions
             listed = {found.id for found in memory.list(states=[*State], limit=99)}
-            assert listed == {*self.model}
+            assert listed == {*self.model.versions}
 
     @invariant()
     def every_moment_sees_what_was_true_then(self) -> None:
         for moment in self.moments[-3:]:
-            then = {}
-            for id_, versions in self.model.items():
-                known = [version for version in versions if version.updated_at <= moment]
-                if known:
-                    then[id_] = known[-1]
             for memory in self.memories:
                 seen = memory.list(as_of=moment, states=[*State], limit=99)
-                assert {found.id: found for found in seen} == then
+                assert [*seen] == self.model.listed([*State], self.clock(), moment)
 
 
-TestSideBySide = SideBySide.TestCase
-TestSideBySide.settings = settings(
+LIVES = settings(
     max_examples=40,
     stateful_step_count=30,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+TestSideBySide = SideBySide.TestCase
+TestSideBySide.settings = LIVES
+
+
+def test_postgres_leads_the_same_lives(migrated_database: Callable[[], str]) -> None:
+    lead_few_lives(lambda: SideBySide(PostgresStore(migrated_database())), LIVES)

@@ -9,7 +9,6 @@ from bearinmind.types import Memory, Scope
 def test_a_store_grows_with_what_it_holds(
     stores: dict[str, Store], scope: Scope, make: Callable[..., Memory]
 ) -> None:
-    del stores["memory"]  # it takes no room that could be counted
     for store in stores.values():
         before = store.facts().bytes
         for number in range(300):
@@ -22,7 +21,7 @@ def test_a_store_grows_with_what_it_holds(
 
 def test_only_what_runs_beside_this_process_has_a_version(stores: dict[str, Store]) -> None:
     named = {kind: {*store.facts().versions} for kind, store in stores.items()}
-    assert named == {"memory": set(), "sqlite": set(), "postgres": {"postgres", "pgvector"}}
+    assert named == {"sqlite": set(), "postgres": {"postgres", "pgvector"}}
 
 
 def test_facts_are_told_in_words() -> None:

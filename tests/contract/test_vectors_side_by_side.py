@@ -1,27 +1,32 @@
-"""Random lives of spaces, vectors and jobs, led by every store side by side."""
+"""Random lives of spaces, vectors and jobs, led by stores side by side and by a model in dicts."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis.strategies as st
 import numpy as np
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+)
 
-from bearinmind.protocols import History, Job, SpaceState, Store
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import MemoryStore
+from bearinmind.protocols import History, Job, Nearby, SpaceState, Store
+from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, Space, UserId
+from support.few_lives import lead_few_lives
+from support.vector_model import VectorModel, pointing
 
 SPACES = [Space(model="made-up", revision=str(n), dimensions=3) for n in range(3)]
 USERS = [Scope(user=UserId(name)) for name in ("ada", "eve")]
 MINUTE = timedelta(minutes=1)
+CLOSE = 2e-3  # what is kept of a vector has 11 bits
 
 users = st.sampled_from(USERS)
 spaces = st.sampled_from(SPACES)
@@ -29,33 +34,36 @@ spaces = st.sampled_from(SPACES)
 contents = st.tuples(*[st.integers(-2, 2)] * 3).map(lambda xyz: " ".join(map(str, xyz)))
 
 
-def pointing(content: str) -> np.ndarray:
-    return np.array(content.split()[:3], np.float32)
+class Claim(NamedTuple):
+    """Jobs as every store gave them, and their numbers in the model."""
+
+    jobs: list[list[Job]]
+    numbers: list[int]
 
 
 class VectorsSideBySide(RuleBasedStateMachine):
-    """Whatever is done, all stores answer alike."""
+    """Whatever is done, all stores answer alike, and as the model expects."""
 
-    def __init__(self) -> None:
+    def __init__(self, *others: Store) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.stores: list[Store] = [SqliteStore(self.folder / "memories.db"), MemoryStore()]
+        self.stores: list[Store] = [TemporaryStore(), *others]
+        self.model = VectorModel()
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
         self.count = 0
-        self.held: list[list[list[Job]]] = []  # claims, each as every store gave it
+        self.held: list[Claim] = []
         self.use(SPACES[0])
 
     def teardown(self) -> None:
-        unwell = [x for x in self.stores[0].check() if not x.good and x.name != "work"]
+        found = [finding for store in self.stores for finding in store.check()]
         for store in self.stores:
             store.close()
-        shutil.rmtree(self.folder)
+        unwell = [x for x in found if not x.good and x.name != "work"]
         assert unwell == [], "no version is left without its vector or a job"
 
-    def both(self, verb: Callable[[Store], object]) -> object:
+    def all(self, verb: Callable[[Store], object]) -> object:
         """What every store answered."""
-        first, second = (verb(store) for store in self.stores)
-        assert first == second
+        first, *others = (verb(store) for store in self.stores)
+        assert all(other == first for other in others)
         return first
 
     def _made(self, content: str, category: str) -> Memory:
@@ -82,7 +90,7 @@ class VectorsSideBySide(RuleBasedStateMachine):
         """One of the memories that are there."""
         number = 1 + chosen % max(1, self.count)
         scope, id_ = USERS[number % 2], MemoryId(f"m{number:04}")
-        memory = self.stores[1].get(scope, id_)
+        memory = self.stores[0].get(scope, id_)
         return (scope, memory) if memory else None
 
     # ---- memories ------------------------------------------------------------------------------
@@ -90,7 +98,8 @@ class VectorsSideBySide(RuleBasedStateMachine):
     @rule(content=contents, category=st.sampled_from(["facts", "people"]), now=st.booleans())
     def put(self, content: str, category: str, now: bool) -> None:
         memory = self._made(content, category)
-        self.both(lambda store: store.put(USERS[self.count % 2], memory))
+        self.all(lambda store: store.put(USERS[self.count % 2], memory))
+        self.model.keep(USERS[self.count % 2], memory)
         if now:
             self.embed()
 
@@ -99,7 +108,8 @@ class VectorsSideBySide(RuleBasedStateMachine):
         first = self._made(one, "facts")
         later = {"updated_at": self.now + MINUTE, "version": 2, "content": f"{two} {self.count}"}
         history = History(versions=(first, replace(first, **later)))  # type: ignore[arg-type]
-        self.both(lambda store: store.put_many(USERS[self.count % 2], [history]))
+        self.all(lambda store: store.put_many(USERS[self.count % 2], [history]))
+        self.model.keep(USERS[self.count % 2], *history.versions)
         self.now += MINUTE
 
     @rule(chosen=st.integers(0, 99), content=st.none() | contents, gone=st.booleans())
@@ -117,28 +127,34 @@ class VectorsSideBySide(RuleBasedStateMachine):
             updated_at=self.now,
             deleted_at=self.now if gone else None,
         )
-        self.both(lambda store: store.replace(scope, changed))
+        self.all(lambda store: store.replace(scope, changed))
+        self.model.keep(scope, changed)
 
     @rule(chosen=st.integers(0, 99))
     def purge(self, chosen: int) -> None:
         found = self._chosen(chosen)
         if found is not None:
             scope, memory = found
-            self.both(lambda store: store.purge(scope, [memory.id]))
+            for store in self.stores:
+                store.purge(scope, [memory.id])
+            self.model.forget(scope, memory.id)
 
     # ---- spaces and jobs -----------------------------------------------------------------------
 
     @rule(space=spaces)
     def use(self, space: Space) -> None:
-        self.both(lambda store: store.use_space(space))
+        state = self.all(lambda store: store.use_space(space))
+        self.model.use(space)
+        assert state == self.model.states[space]
 
     @rule()
     def activate(self) -> None:
-        self.both(lambda store: store.activate_filled())
+        if self.all(lambda store: store.activate_filled()):
+            self.model.activate()
 
     @rule()
     def drop(self) -> None:
-        self.both(lambda store: store.drop_retired())
+        assert self.all(lambda store: store.drop_retired()) == self.model.drop_retired()
 
     @rule(limit=st.integers(1, 9))
     def claim(self, limit: int) -> None:
@@ -146,9 +162,9 @@ class VectorsSideBySide(RuleBasedStateMachine):
         claims = [
             store.claim(["embed"], limit, self.now, self.now + MINUTE) for store in self.stores
         ]
-        told = [[job._replace(number=0) for job in jobs] for jobs in claims]
-        assert told[0] == told[1]
-        self.held.append(claims)
+        first, *others = ([job._replace(number=0) for job in jobs] for jobs in claims)
+        assert all(other == first for other in others)
+        self.held.append(Claim(claims, [*map(self.model.number_of, first)]))
 
     @rule()
     def embed(self) -> None:
@@ -161,27 +177,29 @@ class VectorsSideBySide(RuleBasedStateMachine):
         """Do what was claimed, now or some claims ago; maybe try to do it again later."""
         if len(self.held) <= late:
             return
-        claims = self.held[-1 - late]
+        claim = self.held[-1 - late]
         if not keep:
-            self.held.remove(claims)
+            self.held.remove(claim)
         for space in SPACES:
-            new = []
-            for store, jobs in zip(self.stores, claims, strict=True):
-                mine = [job for job in jobs if job.target == space.key]
+            chosen = [n for n, job in enumerate(claim.jobs[0]) if job.target == space.key]
+            numbers = [claim.numbers[n] for n in chosen]
+            expected = self.model.finish(space, [claim.jobs[0][n] for n in chosen], numbers)
+            for store, jobs in zip(self.stores, claim.jobs, strict=True):
+                mine = [jobs[n] for n in chosen]
                 vectors = np.array([pointing(job.memory.content) for job in mine], np.float32)
-                new.append(store.finish_embedding(space, mine, vectors.reshape(-1, 3)))
-            assert new[0] == new[1]
+                new = store.finish_embedding(space, mine, vectors.reshape(-1, 3))
+                assert new == expected
 
     @rule(late=st.integers(0, 2), minutes=st.integers(0, 3), dead=st.booleans())
     def give_back(self, late: int, minutes: int, dead: bool) -> None:
         if len(self.held) > late:
             due = self.now + minutes * MINUTE
-            for store, jobs in zip(self.stores, self.held[-1 - late], strict=True):
+            for store, jobs in zip(self.stores, self.held[-1 - late].jobs, strict=True):
                 store.give_back(jobs, f"error {minutes}", due, dead=dead)
 
     @rule()
     def revive(self) -> None:
-        self.both(lambda store: store.revive("embed"))
+        self.all(lambda store: store.revive("embed"))
 
     # ---- what they answer ----------------------------------------------------------------------
 
@@ -208,20 +226,30 @@ class VectorsSideBySide(RuleBasedStateMachine):
             categories=frozenset({category} if category else ()),
             as_of=None if back is None else self.now - back * MINUTE,
         )
-        answers = [store.nearest(filter_, space, pointing(query), limit) for store in self.stores]
-        assert answers[0].nearest == answers[1].nearest
-        assert answers[0].searched == answers[1].searched
-        assert np.allclose(answers[0][2:5], answers[1][2:5], atol=0.01)
+        expected = self.model.nearest(filter_, space, pointing(query))
+        present = self.model.nearest(Filter(scope=scope, now=self.now), space, pointing(query))
+        cosines = [near.cosine for near in present]
+        spread = [*map(float, (np.mean(cosines), np.std(cosines)))] if cosines else [0.0, 0.0]
+        for store in self.stores:
+            answer = store.nearest(filter_, space, pointing(query), limit)
+            assert _same(answer.nearest, expected, limit)
+            assert answer.searched == len(expected)
+            assert np.allclose(answer[2:5], [*spread, len(cosines)], atol=0.01)
 
     @invariant()
     def everything_is_the_same(self) -> None:
-        known = self.both(lambda store: store.spaces())
+        known = self.all(lambda store: store.spaces())
         assert isinstance(known, list)
+        assert {each.space: each.state for each in known} == self.model.states
         states = [each.state for each in known]
         assert states.count(SpaceState.ACTIVE) == bool(known)
         assert states.count(SpaceState.FILLING) <= 1
-        self.both(lambda store: store.work_counts(self.now))
-        self.both(lambda store: store.next_due(self.now))
+        for each in known:
+            waiting = sum(target == each.space.key for target, _ in self.model.jobs)
+            assert each.waiting + each.dead == waiting
+            assert each.embedded == len(self.model.embedded[each.space])
+        self.all(lambda store: store.work_counts(self.now))
+        self.all(lambda store: store.next_due(self.now))
 
     @invariant()
     def what_is_near_is_the_same(self) -> None:
@@ -232,11 +260,25 @@ class VectorsSideBySide(RuleBasedStateMachine):
             self.ask(scope, SPACES[0], "0 0 1", 99, None, 3)
 
 
-TestVectorsSideBySide = VectorsSideBySide.TestCase
-TestVectorsSideBySide.settings = settings(
+def _same(answer: list[Nearby], expected: list[Nearby], limit: int) -> bool:
+    """Whether these are the nearest; what is as near as another may stand in its place."""
+    cosines = {near.id: near.cosine for near in expected}
+    given, best = ([near.cosine for near in each[:limit]] for each in (answer, expected))
+    own = [cosines.get(near.id, 9.0) for near in answer]
+    near = np.allclose(given, own, atol=CLOSE)
+    return len(given) == len(best) and near and np.allclose(given, best, atol=CLOSE)
+
+
+LIVES = settings(
     max_examples=20,
     stateful_step_count=40,
     derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
+TestVectors = VectorsSideBySide.TestCase
+TestVectors.settings = LIVES
+
+
+def test_postgres_leads_the_same_lives(migrated_database: Callable[[], str]) -> None:
+    lead_few_lives(lambda: VectorsSideBySide(PostgresStore(migrated_database())), LIVES)

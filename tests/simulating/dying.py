@@ -89,8 +89,7 @@ class Dying:
     def _struck(self, write: Callable[[], Any]) -> Any:
         """The write at which it happens."""
         if self._moment in (Moment.INSIDE, Moment.CUT):
-            if not isinstance(self.store, OnDatabase):  # whose transactions have no inside
-                raise Crash
+            assert isinstance(self.store, OnDatabase)
             with _breaking(self.store, self._statements, dies=self._moment is Moment.INSIDE):
                 written = write()
         elif self._moment is Moment.AFTER:

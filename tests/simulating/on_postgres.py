@@ -14,9 +14,8 @@ from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import UserId
 from postgres_server import Databases, shared_databases
 from simulating.ledger import SECRET, Broken
-from simulating.stores import SERVER, InFiles, InMemory, Keeping
+from simulating.stores import SERVER, InFiles, Keeping
 
-_IN_FILES = 4  # the replicas of every so many worlds are on files
 _CONNECTIONS = 2  # a world does one thing at a time; one more, should one be lost
 
 
@@ -33,8 +32,8 @@ class PostgresServer:
     def world(self, seed: int) -> Keeping:
         """Where the next world is kept."""
         self._worlds += 1
-        replicas = InFiles() if seed % _IN_FILES == 0 else InMemory()
-        return OnPostgres(self, UserId(f"ada{self._worlds}"), replicas)
+        del seed
+        return OnPostgres(self, UserId(f"ada{self._worlds}"), InFiles())
 
     def begin_anew(self) -> None:
         """Let another process take the place of the one that has ended."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from unittest import mock
 from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_subject
 from bearinmind.errors import MindError
 from bearinmind.protocols import Gone, History, Received, Settled, Store
+from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync import merge, mirroring, pushing, replica
 from bearinmind.sync.fields import text_of
 from bearinmind.sync.lineage import told
@@ -23,7 +25,6 @@ from bearinmind.sync.replica import Replica
 from bearinmind.sync.report import SyncReport
 from bearinmind.sync.server import ServerSide
 from bearinmind.sync.transport import Arrived, Operation
-from bearinmind.testing import MemoryStore
 from bearinmind.types import MemoryId, Scope
 
 Planting = Callable[[], Any]
@@ -124,13 +125,13 @@ def _the_cursor_is_kept_before_its_page_is_taken() -> Iterator[None]:
 
 @_fault
 def _what_was_sent_is_settled_though_it_changed_again() -> Iterator[None]:
-    settle = MemoryStore.settle
+    settle = SqliteStore.settle
 
-    def settled(self: MemoryStore, scope: Scope, sent: Sequence[Settled]) -> None:
+    def settled(self: SqliteStore, scope: Scope, sent: Sequence[Settled]) -> None:
         now = self.numbers(scope, [each.subject for each in sent])
         settle(self, scope, [x._replace(number=now.get(x.subject, x.number)) for x in sent])
 
-    with mock.patch.object(MemoryStore, "settle", settled):
+    with mock.patch.object(SqliteStore, "settle", settled):
         yield
 
 
@@ -202,11 +203,11 @@ def _what_is_not_shared_any_more_stays_on_the_machine() -> Iterator[None]:
 
 @_fault
 def _a_conflict_is_decided_on_one_machine_alone() -> Iterator[None]:
-    resolve = MemoryStore.resolve_conflict
+    resolve = SqliteStore.resolve_conflict
 
-    def quietly(self: MemoryStore, scope: Scope, number: int, at: datetime) -> bool:
-        with mock.patch.object(MemoryStore, "_note", return_value=None):
+    def quietly(self: SqliteStore, scope: Scope, number: int, at: datetime) -> bool:
+        with mock.patch.object(sys.modules[resolve.__module__], "note"):
             return resolve(self, scope, number, at)
 
-    with mock.patch.object(MemoryStore, "resolve_conflict", quietly):
+    with mock.patch.object(SqliteStore, "resolve_conflict", quietly):
         yield

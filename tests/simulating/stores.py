@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import shutil
 import tempfile
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Protocol
 
 from bearinmind.protocols import Store
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import empty_file
 from bearinmind.types import UserId
 from simulating.ledger import SECRET, Broken
 
@@ -48,48 +45,8 @@ class Keeping(Protocol):
         """Let go of everything."""
 
 
-class InMemory:
-    """Satisfies `Keeping`: the quickest way, and what most schedules are run on."""
-
-    user = UserId("ada")
-    may_be_cut = False
-
-    def __init__(self) -> None:
-        self._stores: dict[str, MemoryStore] = {}
-        self._restore: Callable[[], None] | None = None
-
-    def store(self, name: str) -> Store:
-        """What was written to memory stays there, as it would in a file."""
-        return self._stores.setdefault(name, MemoryStore())
-
-    def back_up(self) -> None:
-        """Keep what the server has now."""
-        self._restore = backup(self._stores[SERVER])
-
-    def restore(self) -> None:
-        """Give the server what it had then."""
-        assert self._restore is not None
-        self._restore()
-
-    def check(self) -> None:
-        """There is nothing below."""
-
-    def traces(self, name: str) -> bytes:  # noqa: ARG002
-        """Memory is not looked through."""
-        return b""
-
-    def close(self) -> None:
-        """There is nothing to let go of."""
-
-
-def backup(store: MemoryStore) -> Callable[[], None]:
-    """What puts a store in memory back to what it is now."""
-    kept = {name: copy.deepcopy(vars(store)[name]) for name in ("_holdings", "_shares", "_feeds")}
-    return lambda: vars(store).update(copy.deepcopy(kept))
-
-
 class InFiles:
-    """Satisfies `Keeping`: one SQLite file for every machine."""
+    """Satisfies `Keeping`: SQLite files that every process opens anew."""
 
     user = UserId("ada")
     may_be_cut = False
@@ -104,7 +61,7 @@ class InFiles:
             self._stores[name].close()
         file = self._file(name)
         if not file.exists():
-            file.write_bytes(_empty_file())
+            file.write_bytes(empty_file())
         self._stores[name] = _opened(file)
         return self._stores[name]
 
@@ -143,12 +100,3 @@ def _opened(file: Path) -> SqliteStore:
     # Processes die here, and never the machine: what was written need not reach the disk.
     store._connections.get().execute("PRAGMA synchronous = OFF")
     return store
-
-
-@cache
-def _empty_file() -> bytes:
-    """An empty store: to make one takes as long as half a schedule."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "empty.db")
-        _opened(file).close()
-        return file.read_bytes()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
@@ -37,8 +35,7 @@ def ask(noon: datetime) -> Callable[..., Query]:
 
 @pytest.fixture(params=KINDS)
 def new_store(
-    request: pytest.FixtureRequest, tmp_path: Path, migrated_database: Callable[[], str]
+    request: pytest.FixtureRequest, migrated_database: Callable[[], str]
 ) -> Callable[[], Store]:
     """Makes empty stores of one kind, for each kind that there is."""
-    numbers = itertools.count()
-    return lambda: open_kind(request.param, tmp_path / f"{next(numbers)}.db", migrated_database)
+    return lambda: open_kind(request.param, migrated_database)

@@ -18,7 +18,7 @@ from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRa
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import adjusted_out, locked_out, never_sure
 from bearinmind.settings.recall import LEGS
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.trace import LegReport
 from bearinmind.types import Query, Ranking, Trust
 
@@ -94,7 +94,7 @@ def test_one_leg_is_the_answer_whatever_its_weight() -> None:
 def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     """The real legs, every fusion and every adjustment as they are by default."""
     settings = config.checked({"fusion": fusion, "limit": limit})
-    memory = Mind(MemoryStore(), settings)
+    memory = Mind(TemporaryStore(), settings)
     recall = memory._recall
     names = [leg.name for leg in recall.legs] + [leg.name for leg in recall.following]
     assert names == [*LEGS]
@@ -122,7 +122,7 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
 def test_a_leg_that_follows_the_others_can_be_locked_out_too(
     changes: dict[str, Any], locked: list[str]
 ) -> None:
-    assert [*Mind(MemoryStore(), config.checked(changes)).locked_out()] == locked
+    assert [*Mind(TemporaryStore(), config.checked(changes)).locked_out()] == locked
 
 
 @pytest.mark.parametrize("weight", [0.05, 0.35, 2.0])
@@ -199,7 +199,7 @@ def test_a_full_importance_weight_locks_out_what_has_none() -> None:
 
 @pytest.mark.parametrize(("floor", "locked"), [(0.0, False), (0.5, False), (0.9, True)])
 def test_a_floor_that_few_memories_cannot_reach_is_told(floor: float, *, locked: bool) -> None:
-    store = MemoryStore()
+    store = TemporaryStore()
     dense = DenseLeg(store, lambda: Unavailable("off"))
     found = never_sure(floor, [LexicalLeg(store), dense], embedded=12)
     assert bool(found) is locked

@@ -13,7 +13,7 @@ from bearinmind.curate.judging import decision_of
 from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidSetting
 from bearinmind.proposals import ProposalKind
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory
 from chat_server import ChatServer, says, serving
 from made_up_embedders import WordEmbedder
@@ -30,7 +30,7 @@ def server() -> Iterator[ChatServer]:
 def _opened(url: str | None, **fields: object) -> Mind:
     plain = {"llm_url": url, "llm_model": "judge", "extractor": "none", "curate_cosine": 0.6}
     memory = Mind(
-        MemoryStore(),
+        TemporaryStore(),
         Settings.model_validate(plain | fields),
         embedders=Embedders.among(WordEmbedder()),
     )

@@ -9,7 +9,7 @@ from bearinmind.app import Mind
 from bearinmind.app.curating import Curating, begin
 from bearinmind.config import Settings
 from bearinmind.proposals import ProposalKind
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 
 TEXTS = ("The cache holds 500 entries.", "Note that the cache holds 500 entries.")
 PATIENCE = 30.0  # seconds, of which hardly any pass
@@ -17,7 +17,7 @@ PATIENCE = 30.0  # seconds, of which hardly any pass
 
 def _opened(**fields: object) -> Mind:
     plain = {"embedder": "none", "extractor": "none", **fields}
-    return Mind(MemoryStore(), Settings.model_validate(plain))
+    return Mind(TemporaryStore(), Settings.model_validate(plain))
 
 
 def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> None:

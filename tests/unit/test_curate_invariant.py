@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import random
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-
-import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.curate.differences import compare
 from bearinmind.errors import MindError
 from bearinmind.proposals import ProposalKind, ProposalState
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import FixedClock, MemoryStore, counting_ids
+from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
 from bearinmind.types import LinkKind, Memory, MemoryId, State
 
 #: Near-duplicates and near-misses of each other: most pairs of them say the same, or nearly.
@@ -34,16 +29,14 @@ TEXTS = (
     "Token expires at noon, because it must",
 )
 ACTS = ("apply", "apply", "update", "undo", "dismiss", "delete", "restore", "store", "curate")
-LIVES = {"memory": 150, "sqlite": 15}
+LIVES = 150
 
 
 @contextmanager
-def _opened(kind: str) -> Iterator[Mind]:
-    with tempfile.TemporaryDirectory() as folder:
-        store = MemoryStore() if kind == "memory" else SqliteStore(Path(folder) / "memories.db")
-        plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
-        with Mind(store, plain, clock=FixedClock(), new_id=counting_ids()) as memory:
-            yield memory
+def _opened() -> Iterator[Mind]:
+    plain = Settings.model_validate({"embedder": "none", "extractor": "none"})
+    with Mind(TemporaryStore(), plain, clock=FixedClock(), new_id=counting_ids()) as memory:
+        yield memory
 
 
 class _Life:
@@ -113,11 +106,10 @@ def _refusals() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("kind", LIVES)
-def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact(kind: str) -> None:
-    for seed in range(LIVES[kind]):
-        luck = random.Random(f"{kind} {seed}")
-        with _opened(kind) as memory:
+def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact() -> None:
+    for seed in range(LIVES):
+        luck = random.Random(f"memory {seed}")
+        with _opened() as memory:
             life = _Life(memory)
             for content in luck.choices(TEXTS, k=6):
                 memory.store(content, tags=["ops"] if luck.random() < 0.2 else [])
@@ -127,11 +119,8 @@ def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact(kind: s
                 life.check(seed)
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
-def test_applying_everything_leaves_every_fact_and_undoing_it_leaves_every_memory(
-    kind: str,
-) -> None:
-    with _opened(kind) as memory:
+def test_applying_everything_leaves_every_fact_and_undoing_it_leaves_every_memory() -> None:
+    with _opened() as memory:
         before = {memory.store(text).memory.id: text for text in TEXTS}
         memory.curate(propose=True)
         for proposal in memory.proposals():

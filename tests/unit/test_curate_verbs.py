@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from bearinmind.app import Mind
 from bearinmind.curate.gathering import PAGE
 from bearinmind.curate.proposing import Find, proposal
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId
 from households import KINDS, household, open_kind
 
@@ -22,27 +21,20 @@ LONG = "The staging database listens on port 5433. It is small."
 SHORT = "Staging DB listens on port 5433"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def ada(
-    request: pytest.FixtureRequest,
-    path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Mind]:
-    store = open_kind(request.param, path, migrated_database)
-    with household(store, clock, embedder="none", extractor="none") as memory:
+@pytest.fixture
+def ada(clock: FixedClock) -> Iterator[Mind]:
+    with household(TemporaryStore(), clock, embedder="none", extractor="none") as memory:
         yield memory
 
 
 @pytest.fixture(params=KINDS)
 def anywhere(
     request: pytest.FixtureRequest,
-    path: Path,
     clock: FixedClock,
     migrated_database: Callable[[], str],
 ) -> Iterator[Mind]:
     """A memory whose meanings follow from its words."""
-    store = open_kind(request.param, path, migrated_database)
+    store = open_kind(request.param, migrated_database)
     with household(store, clock, extractor="none", curate_cosine=0.6) as memory:
         yield memory
 
@@ -148,7 +140,7 @@ def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Mind) -> N
 
 
 def test_every_memory_is_looked_at_in_a_large_store(clock: FixedClock) -> None:
-    with household(MemoryStore(), clock, embedder="none", extractor="none") as memory:
+    with household(TemporaryStore(), clock, embedder="none", extractor="none") as memory:
         first = memory.store(LONG).memory.id
         for number in range(PAGE):
             memory.store(f"memory {number} says something about {number}")

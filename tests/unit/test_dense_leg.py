@@ -13,7 +13,7 @@ from bearinmind.embedded_text import embedded_text
 from bearinmind.errors import EmbedderFailure
 from bearinmind.protocols import Current, DenseAnswer, Nearby, Unavailable
 from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates, most_confidence
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ Ask = Callable[..., Query]
 SCOPE = Scope(user=UserId("ada"))
 
 
-def kept(*memories: Memory) -> tuple[MemoryStore, Callable[[], Current]]:
+def kept(*memories: Memory) -> tuple[TemporaryStore, Callable[[], Current]]:
     """A store in which these memories are embedded, and what answers its queries."""
-    store, embedder = MemoryStore(), HashEmbedder()
+    store, embedder = TemporaryStore(), HashEmbedder()
     store.use_space(embedder.space)
     for memory in memories:
         store.put(SCOPE, memory)
@@ -132,7 +132,7 @@ def test_when_it_is_repeated_it_embeds_a_query_once(make: Make, ask: Ask) -> Non
 
 def test_when_it_is_repeated_it_fails_once(ask: Ask) -> None:
     failing = Counting(EmbedderFailure("no answer in 10 s"))
-    repeated = DenseLeg(MemoryStore(), lambda: Current(failing.space, failing)).repeated()
+    repeated = DenseLeg(TemporaryStore(), lambda: Current(failing.space, failing)).repeated()
     for _ in range(3):
         with pytest.raises(EmbedderFailure, match="no answer"):
             repeated(ask("seals"))
@@ -162,7 +162,7 @@ def test_among_few_no_memory_can_stand_out() -> None:
 @pytest.mark.parametrize("expected", [True, False])
 def test_without_semantic_recall_it_says_why(ask: Ask, *, expected: bool) -> None:
     off = Unavailable("no key is set", expected=expected)
-    ranking, report = DenseLeg(MemoryStore(), lambda: off)(ask("anything"))
+    ranking, report = DenseLeg(TemporaryStore(), lambda: off)(ask("anything"))
     assert ranking.candidates == ()
     assert (report.error, report.detail.get("off")) == (
         (None, "no key is set") if expected else ("no key is set", None)
@@ -179,7 +179,7 @@ def test_an_empty_query_means_nothing(make: Make, ask: Ask) -> None:
 def test_a_failing_embedder_is_the_recalls_to_handle(ask: Ask) -> None:
     broken = Counting(EmbedderFailure("cannot embed"))
     with pytest.raises(EmbedderFailure):
-        DenseLeg(MemoryStore(), lambda: Current(broken.space, broken))(ask("seals"))
+        DenseLeg(TemporaryStore(), lambda: Current(broken.space, broken))(ask("seals"))
 
 
 def test_a_filter_changes_nothing_about_how_far_a_memory_stands_out() -> None:

@@ -14,7 +14,7 @@ from bearinmind.accounts.keys import Bearer, NewKey
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidKeyTerms, NotAllowed, NotAuthenticated
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Access
 
 NAMES = ("ada", "bea", "cid")
@@ -41,7 +41,7 @@ class Keys(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FixedClock()
-        self.memory = Mind(MemoryStore(), Settings(embedder="none"), clock=self.clock)
+        self.memory = Mind(TemporaryStore(), Settings(embedder="none"), clock=self.clock)
         self.gate: Gate = self.memory.gate()
         self.disabled: set[str] = set()
         self.keys: list[Expected] = []

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from bearinmind.graph.rules import Rules
-from bearinmind.protocols import Job, Store
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.protocols import Job
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, Scope, UserId
 from bearinmind.work import joining
 from made_up_extractors import TitleExtractor
@@ -21,9 +19,9 @@ from workplace import ADA, ReadingPlace
 Make = Callable[..., Memory]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def place(request: pytest.FixtureRequest, path: Path, clock: FixedClock) -> Iterator[ReadingPlace]:
-    store: Store = MemoryStore() if request.param == "memory" else SqliteStore(path)
+@pytest.fixture
+def place(clock: FixedClock) -> Iterator[ReadingPlace]:
+    store = TemporaryStore()
     yield ReadingPlace(store, clock)
     store.close()
 

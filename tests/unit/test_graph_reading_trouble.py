@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, name_of
 from bearinmind.errors import ExtractorFailure
 from bearinmind.graph.together import Together
-from bearinmind.protocols import Store, WorkState
-from bearinmind.store.sqlite import SqliteStore
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.protocols import WorkState
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, Scope
 from bearinmind.work import extract
 from bearinmind.work.attempts import MOST_ATTEMPTS
@@ -24,9 +22,9 @@ from workplace import ADA, ReadingPlace
 Make = Callable[..., Memory]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def place(request: pytest.FixtureRequest, path: Path, clock: FixedClock) -> Iterator[ReadingPlace]:
-    store: Store = MemoryStore() if request.param == "memory" else SqliteStore(path)
+@pytest.fixture
+def place(clock: FixedClock) -> Iterator[ReadingPlace]:
+    store = TemporaryStore()
     yield ReadingPlace(store, clock)
     store.close()
 

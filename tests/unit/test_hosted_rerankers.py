@@ -20,7 +20,7 @@ from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.rerank.hosted import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 from rerank_server import RerankServer, Rows, fails, running, says, waits_for
 
@@ -195,7 +195,7 @@ def test_no_byte_of_a_sensitive_memory_reaches_the_server(
     make: Callable[..., Memory],
     ask: Callable[..., Query],
 ) -> None:
-    store, scope = MemoryStore(), Scope(user=UserId("ada"))
+    store, scope = TemporaryStore(), Scope(user=UserId("ada"))
     secret = make("hunter2-canary", sensitive=True, tags=("walrus",), keywords=("sings",))
     others = [make("walrus food"), make("the walrus sings"), make("the walrus sings of food")]
     for memory in (secret, *others):

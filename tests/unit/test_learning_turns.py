@@ -12,9 +12,9 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.learn.turns import Learned, Message, Mode, Refusal, Role
 from bearinmind.proposals import ProposalKind, ProposalState
-from bearinmind.testing import FixedClock
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Trust
-from households import household, open_kind
+from households import household
 
 PASSWORD = "Zq9!x7" + "-hunter2"
 SECRETS = (
@@ -24,19 +24,14 @@ SECRETS = (
 )
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def home(
-    request: pytest.FixtureRequest,
-    path: Path,
-    clock: FixedClock,
-    migrated_database: Callable[[], str],
-) -> Iterator[Callable[[str], Mind]]:
+@pytest.fixture
+def home(clock: FixedClock) -> Iterator[Callable[[str], Mind]]:
     """Opens a store with one mode or another."""
     with ExitStack() as opened:
 
         def open_(mode: str) -> Mind:
-            store = open_kind(request.param, path, migrated_database)
-            return opened.enter_context(household(store, clock, embedder="none", learn=mode))
+            opening = household(TemporaryStore(), clock, embedder="none", learn=mode)
+            return opened.enter_context(opening)
 
         yield open_
 

@@ -6,7 +6,7 @@ import pytest
 
 from bearinmind.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
 from bearinmind.recall.lexical import MOST_TERMS, TELLING_TOTAL, LexicalLeg, information
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.types import Candidate, Filter, Memory, Query, Scope, UserId
 
 Make = Callable[..., Memory]
@@ -15,11 +15,11 @@ SCOPE = Scope(user=UserId("ada"))
 
 
 @pytest.fixture
-def keep(make: Make) -> Callable[..., tuple[MemoryStore, list[Memory]]]:
+def keep(make: Make) -> Callable[..., tuple[TemporaryStore, list[Memory]]]:
     """A store that holds memories of these contents."""
 
-    def keep_all(*contents: str) -> tuple[MemoryStore, list[Memory]]:
-        store = MemoryStore()
+    def keep_all(*contents: str) -> tuple[TemporaryStore, list[Memory]]:
+        store = TemporaryStore()
         memories = [make(content) for content in contents]
         for memory in memories:
             store.put(SCOPE, memory)
@@ -28,7 +28,7 @@ def keep(make: Make) -> Callable[..., tuple[MemoryStore, list[Memory]]]:
     return keep_all
 
 
-Keep = Callable[..., tuple[MemoryStore, list[Memory]]]
+Keep = Callable[..., tuple[TemporaryStore, list[Memory]]]
 
 
 def ranked(store: LexicalSearch, query: Query) -> dict[str, Candidate]:
@@ -39,7 +39,7 @@ def ranked(store: LexicalSearch, query: Query) -> dict[str, Candidate]:
 class Recorder:
     """A search that remembers how it was asked."""
 
-    def __init__(self, store: MemoryStore) -> None:
+    def __init__(self, store: TemporaryStore) -> None:
         self.store = store
         self.asked: list[tuple[bool, tuple[str, ...]]] = []
 
@@ -123,7 +123,7 @@ def test_the_querys_own_spelling_ranks_above_other_forms(keep: Keep, ask: Ask) -
 def test_keywords_tags_and_category_are_found_with_certainty(
     make: Make, ask: Ask, field: str, value: object
 ) -> None:
-    store = MemoryStore()
+    store = TemporaryStore()
     memory = make(**{"content": "nothing", field: value})
     store.put(SCOPE, memory)
     store.put(SCOPE, make("another", category="x"))
@@ -131,7 +131,7 @@ def test_keywords_tags_and_category_are_found_with_certainty(
 
 
 def test_content_ranks_above_keywords_above_category(make: Make, ask: Ask) -> None:
-    store = MemoryStore()
+    store = TemporaryStore()
     content = make("walrus one two", category="x")
     keywords = make("one two", keywords=("walrus",), category="x")
     category = make("two one three", category="walrus")

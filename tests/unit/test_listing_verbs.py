@@ -10,7 +10,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.surfaces import transfer
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
 from bearinmind_bench.own import sources
 from households import household
@@ -18,7 +18,7 @@ from households import household
 
 @pytest.fixture
 def ada(clock: FixedClock) -> Iterator[Mind]:
-    with household(MemoryStore(), clock, embedder="none") as memory:
+    with household(TemporaryStore(), clock, embedder="none") as memory:
         yield memory
 
 

@@ -19,7 +19,7 @@ from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.select import Selection
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.trace import LegReport, Superseded
 from bearinmind.types import Memory, MemoryId, Query, Ranking, Scope, UserId
 
@@ -45,7 +45,7 @@ class BrokenLeg:
         raise self.error
 
 
-def pipeline(store: MemoryStore, legs: tuple[Leg, ...], executor: ThreadPoolExecutor) -> Recall:
+def pipeline(store: TemporaryStore, legs: tuple[Leg, ...], executor: ThreadPoolExecutor) -> Recall:
     return Recall(
         store=store,
         legs=legs,
@@ -66,7 +66,7 @@ def pipeline(store: MemoryStore, legs: tuple[Leg, ...], executor: ThreadPoolExec
 def test_a_leg_that_fails_costs_only_its_leg_and_is_named(
     make: Make, ask: Ask, error: Exception, told: str
 ) -> None:
-    store = MemoryStore()
+    store = TemporaryStore()
     memory = make("walrus")
     store.put(SCOPE, memory)
     with ThreadPoolExecutor() as executor:

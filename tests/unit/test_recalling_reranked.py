@@ -18,7 +18,7 @@ from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Answer
 from bearinmind.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId
 from bearinmind_bench.audit import faults
@@ -32,12 +32,12 @@ Build = Callable[..., Recall]
 
 
 @pytest.fixture
-def store() -> MemoryStore:
-    return MemoryStore()
+def store() -> TemporaryStore:
+    return TemporaryStore()
 
 
 @pytest.fixture
-def build(store: MemoryStore) -> Iterator[Build]:
+def build(store: TemporaryStore) -> Iterator[Build]:
     """Makes a recall with a reranker over the store."""
     with ThreadPoolExecutor() as executor:
 
@@ -55,7 +55,7 @@ def build(store: MemoryStore) -> Iterator[Build]:
         yield made
 
 
-def fill(store: MemoryStore, make: Make, contents: Sequence[str]) -> list[Memory]:
+def fill(store: TemporaryStore, make: Make, contents: Sequence[str]) -> list[Memory]:
     memories = [make(content) for content in contents]
     for memory in memories:
         store.put(SCOPE, memory)
@@ -71,7 +71,7 @@ SINGERS = [f"walrus {'walrus ' * n}number{n}" for n in range(12)]
 
 
 def test_a_memory_from_below_the_limit_can_become_the_first(
-    store: MemoryStore, make: Make, ask: Ask, build: Build
+    store: TemporaryStore, make: Make, ask: Ask, build: Build
 ) -> None:
     fill(store, make, SINGERS)
     plain = build(None)(ask("walrus", limit=12))
@@ -90,7 +90,7 @@ def test_a_memory_from_below_the_limit_can_become_the_first(
 
 
 def test_without_a_reranker_nothing_speaks_of_one(
-    store: MemoryStore, make: Make, ask: Ask, build: Build
+    store: TemporaryStore, make: Make, ask: Ask, build: Build
 ) -> None:
     fill(store, make, SINGERS)
 
@@ -102,7 +102,7 @@ def test_without_a_reranker_nothing_speaks_of_one(
 
 
 def test_a_failing_reranker_leaves_the_answer_of_the_plain_recall(
-    store: MemoryStore, make: Make, ask: Ask, build: Build
+    store: TemporaryStore, make: Make, ask: Ask, build: Build
 ) -> None:
     fill(store, make, SINGERS)
 
@@ -113,7 +113,7 @@ def test_a_failing_reranker_leaves_the_answer_of_the_plain_recall(
 
 
 def test_the_newest_of_a_chain_is_read_in_place_of_the_old(
-    store: MemoryStore, make: Make, ask: Ask, build: Build
+    store: TemporaryStore, make: Make, ask: Ask, build: Build
 ) -> None:
     old, other = fill(store, make, ["the walrus office is in Oslo", "walrus food"])
     new = make("moved to Bergen")
@@ -130,7 +130,7 @@ def test_the_newest_of_a_chain_is_read_in_place_of_the_old(
 
 
 def test_why_not_sends_the_same_memories_once(
-    store: MemoryStore, make: Make, ask: Ask, build: Build
+    store: TemporaryStore, make: Make, ask: Ask, build: Build
 ) -> None:
     memories = fill(store, make, SINGERS)
     overlap = WordOverlap()
@@ -145,7 +145,7 @@ def test_why_not_sends_the_same_memories_once(
 
 
 @pytest.fixture
-def answer(store: MemoryStore, make: Make, ask: Ask, build: Build) -> Answer:
+def answer(store: TemporaryStore, make: Make, ask: Ask, build: Build) -> Answer:
     """Eight hits, of which the reranker turned the first six round, but for one secret."""
     for n, content in enumerate(SINGERS[:7]):
         store.put(SCOPE, make(content, importance=n / 7))
@@ -167,7 +167,7 @@ def test_a_reranked_answer_keeps_every_promise(answer: Answer) -> None:
 @pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("limit", [2, 20])
 def test_answers_of_every_weight_and_limit_keep_every_promise(
-    store: MemoryStore, make: Make, ask: Ask, build: Build, weight: float, limit: int
+    store: TemporaryStore, make: Make, ask: Ask, build: Build, weight: float, limit: int
 ) -> None:
     fill(store, make, [*SINGERS, "a walrus", "a  walrus"])  # the last two have the same words
 

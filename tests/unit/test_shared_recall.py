@@ -19,7 +19,7 @@ from bearinmind.recall.fusion import ConvexCombination
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.select import Selection
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId
 from households import household, told
 
@@ -278,7 +278,7 @@ def test_what_others_share_is_never_read_from_a_copy_that_is_behind(
     make: Callable[..., Memory], clock: FixedClock
 ) -> None:
     grace, bob = Scope(user=UserId("grace")), Scope(user=UserId("bob"))
-    leader, behind = MemoryStore(), MemoryStore()
+    leader, behind = TemporaryStore(), TemporaryStore()
     own, theirs = make("the walrus of grace", owner="grace"), make("bob's walrus", owner="bob")
     share = Share(
         owner=bob.user,

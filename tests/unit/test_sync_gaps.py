@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bearinmind.app import Mind
 from bearinmind.protocols import History
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 from replicas import Machines, machines
 
@@ -24,7 +24,7 @@ NUMBERS = st.lists(st.integers(1, 40), min_size=1, max_size=5, unique=True).map(
 
 @pytest.fixture
 def world(clock: FixedClock) -> Iterator[Machines]:
-    with machines(MemoryStore, clock) as found:
+    with machines(TemporaryStore, clock) as found:
         yield found
 
 
@@ -85,7 +85,7 @@ def test_whatever_the_gaps_both_machines_and_the_server_come_to_the_same_and_los
 ) -> None:
     with ExitStack() as opened:
         clock = FixedClock()
-        world = opened.enter_context(machines(MemoryStore, clock))
+        world = opened.enter_context(machines(TemporaryStore, clock))
         here, there = world.replica(), world.replica()
         id_ = bring(here, first, ours, secret=secret)
         bring(there, first, theirs, secret=secret)

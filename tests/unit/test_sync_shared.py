@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +11,7 @@ from bearinmind.app import Mind
 from bearinmind.changes import Verdict
 from bearinmind.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
 from bearinmind.protocols import Store
+from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.transport import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory, MemoryId, Right, UserId
@@ -23,16 +22,14 @@ from replicas import Machines, machines
 @pytest.fixture
 def world(
     request: pytest.FixtureRequest,
-    tmp_path: Path,
     clock: FixedClock,
     migrated_database: Callable[[], str],
 ) -> Iterator[Machines]:
-    """In files, or in stores of another kind where a test asks for all of them."""
-    numbers = itertools.count()
+    """On SQLite, or on stores of another kind where a test asks for all of them."""
     kind = getattr(request, "param", "sqlite")
 
     def store() -> Store:
-        return open_kind(kind, tmp_path / f"{next(numbers)}.db", migrated_database)
+        return open_kind(kind, migrated_database)
 
     with machines(store, clock) as found:
         yield found
@@ -339,19 +336,21 @@ def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Mind
 
 
 def test_what_was_shared_leaves_no_trace_in_the_file(
-    world: Machines, bob: Mind, laptop: Mind, tmp_path: Path
+    world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob, "the cormorant dives", tags=["cormorant"])
     world.sync(laptop)
     laptop.work()
 
-    def holding() -> set[str]:
-        return {x.name for x in tmp_path.iterdir() if b"cormorant" in x.read_bytes()}
+    def is_kept() -> bool:
+        assert isinstance(laptop._store, SqliteStore)
+        files = laptop._store.path.parent.iterdir()
+        return any(b"cormorant" in file.read_bytes() for file in files)
 
-    assert any(name.startswith("1.db") for name in holding())
+    assert is_kept()
     bob.unshare(kept.id, "ada")
     world.sync(laptop)
-    assert not any(name.startswith("1.db") for name in holding())
+    assert not is_kept()
 
 
 def test_vectors_of_what_is_shared_come_along(world: Machines) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,10 +25,9 @@ from bearinmind.protocols import History, SubjectState
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.pages import PAGE_BYTES, size_of
 from bearinmind.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
-from bearinmind.testing import FixedClock, MemoryStore
+from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines
-from simulating.stores import backup
 
 ADA = Scope(user=UserId("ada"))
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
@@ -58,7 +58,7 @@ class HalfServer:
         return self.server.shared_memories(owner, ids, space)
 
 
-class BusyStore(MemoryStore):
+class BusyStore(TemporaryStore):
     """A store in which somebody writes at the worst moment."""
 
     def __init__(self) -> None:
@@ -82,6 +82,18 @@ def world(clock: FixedClock) -> Iterator[Machines]:
 def store_of(memory: Mind) -> BusyStore:
     assert isinstance(memory._store, BusyStore)
     return memory._store
+
+
+def backup(store: TemporaryStore) -> Callable[[], None]:
+    """What puts a store back to what it is now."""
+    kept = sqlite3.connect(":memory:")
+    store._connections.get().backup(kept)
+
+    def restore() -> None:
+        kept.backup(store._connections.get())
+        kept.close()
+
+    return restore
 
 
 def test_pulling_goes_on_while_pushing_fails_and_the_reverse(world: Machines) -> None:
