@@ -15,7 +15,7 @@ from bearinmind.bench import corpus
 from bearinmind.bench.evaluation import ONLY_USER, load
 from bearinmind.bench.product import settings_for
 from bearinmind.config import Settings
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
 from bearinmind.testing import FixedClock, counting_ids

@@ -15,11 +15,12 @@ import pytest
 from bearinmind import analysis, errors
 from bearinmind.app import Mind
 from bearinmind.concepts import Extraction, Kind, Mention, Role, name_of
-from bearinmind.store import queries
-from bearinmind.store.sqlite import SqliteStore, migrate
+from bearinmind.store import database
+from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.sqlite import schema as migrate
 from bearinmind.types import Filter, MemoryId, Scope, Space, UserId
 
-MIGRATIONS = Path(queries.__file__).parent / "sql" / "sqlite" / "migrations"
+MIGRATIONS = Path(database.__file__).parent / "sql" / "sqlite" / "migrations"
 
 
 def schema(connection: sqlite3.Connection) -> dict[str, str]:
@@ -37,7 +38,7 @@ def _bare(sql: str | None) -> str:
 
 def run(connection: sqlite3.Connection, *names: str) -> None:
     for name in names:
-        connection.executescript(queries.read("sqlite", name))
+        connection.executescript(database.read_sql("sqlite", name))
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def test_a_new_file_has_the_schema_that_readers_see(blank: sqlite3.Connection, p
     run(blank, "schema.sql")
     with closing(sqlite3.connect(path)) as made:
         assert schema(made) == schema(blank)
-        assert made.execute("PRAGMA user_version").fetchone() == (migrate.PRESENT,)
+        assert made.execute("PRAGMA user_version").fetchone() == (migrate.SCHEMA_VERSION,)
         assert made.execute("PRAGMA application_id").fetchone() == (migrate.APPLICATION_ID,)
         assert made.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
@@ -79,7 +80,7 @@ def test_migrations_are_numbered_without_gaps_and_named_for_what_they_do() -> No
     assert all(re.fullmatch(r"\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql", name) for name in files)
     assert [int(name[:4]) for name in files] == [*range(1, len(files) + 1)]
     assert migrate.migrations() == dict(enumerate(files, start=1))
-    assert len(files) == migrate.PRESENT
+    assert len(files) == migrate.SCHEMA_VERSION
 
 
 def test_opening_a_present_file_changes_nothing(path: Path) -> None:
@@ -102,12 +103,12 @@ def test_a_file_of_a_newer_release_is_refused_and_not_touched(path: Path, journa
         memory.store("walrus")
     edit(
         path,
-        f"PRAGMA user_version = {migrate.PRESENT + 1}",
+        f"PRAGMA user_version = {migrate.SCHEMA_VERSION + 1}",
         "CREATE TABLE from_the_future (x)",
         f"PRAGMA journal_mode = {journal}",
     )
     before = path.read_bytes()
-    with pytest.raises(errors.StoreTooNew, match=f"schema {migrate.PRESENT + 1}"):
+    with pytest.raises(errors.StoreTooNew, match=f"schema {migrate.SCHEMA_VERSION + 1}"):
         SqliteStore(path)
     assert path.read_bytes() == before
 
@@ -177,7 +178,7 @@ def test_a_file_of_the_first_release_comes_to_the_present_schema(
     run(blank, "schema.sql")
     with closing(sqlite3.connect(from_the_first_release)) as made:
         assert schema(made) == schema(blank)
-        assert made.execute("PRAGMA user_version").fetchone() == (migrate.PRESENT,)
+        assert made.execute("PRAGMA user_version").fetchone() == (migrate.SCHEMA_VERSION,)
 
 
 def test_a_file_of_the_first_release_loses_nothing(from_the_first_release: Path) -> None:

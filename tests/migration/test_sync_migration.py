@@ -8,8 +8,8 @@ from pathlib import Path
 
 from bearinmind import analysis
 from bearinmind.changes import Change, Feed, Peer, memory_subject
-from bearinmind.store import queries
-from bearinmind.store.sqlite import SqliteStore, migrate
+from bearinmind.store import database
+from bearinmind.store.sqlite import SqliteStore, schema
 from bearinmind.types import MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
@@ -18,12 +18,12 @@ _BEFORE = 6  # the last schema in which a conflict was known on one machine alon
 
 def test_what_was_pending_before_conflicts_were_told_is_pending_after(path: Path) -> None:
     with closing(sqlite3.connect(path)) as old:
-        for number, name in migrate.migrations().items():
+        for number, name in schema.migrations().items():
             if number <= _BEFORE:
-                old.executescript(queries.read("sqlite", f"migrations/{name}"))
+                old.executescript(database.read_sql("sqlite", f"migrations/{name}"))
         old.executescript(
             f"""
-            PRAGMA application_id = {migrate.APPLICATION_ID};
+            PRAGMA application_id = {schema.APPLICATION_ID};
             PRAGMA user_version = {_BEFORE};
             INSERT INTO index_facts VALUES (1, {analysis.ANALYSIS_VERSION}, 0, 0);
             INSERT INTO feeds VALUES ('ada', 'epoch', 9);

@@ -1,4 +1,4 @@
-"""What finds memories by their words and by their meaning."""
+"""Finds memories by words and by meaning: the store, the models and the legs of a recall."""
 
 from __future__ import annotations
 
@@ -6,11 +6,80 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bearinmind.protocols.models import Unavailable
-from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
+from bearinmind.protocols.graph import Connections
+from bearinmind.protocols.memories import LinkReads, MemoryReads
+from bearinmind.trace import LegReport
+from bearinmind.types import Filter, Fused, Memory, MemoryId, Query, Ranking, Scope, Space
 
-if TYPE_CHECKING:
-    from bearinmind.protocols.vectors import Vector
+if TYPE_CHECKING:  # numpy takes a tenth of a second to import
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]  #: of length 1
+    Vectors = NDArray[np.float32]  #: a row for each text, each of length 1
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one space. Opening it is cheap: the model loads when needed.
+
+    Raises `EmbedderFailure` when it cannot; `EmbedderFailure.permanent` says that trying the same
+    text again is of no use.
+    """
+
+    @property
+    def space(self) -> Space:
+        """What its vectors are."""
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, as memories are embedded."""
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector."""
+
+    def close(self) -> None:
+        """Release the model or the connections."""
+
+
+class Current(NamedTuple):
+    """The space that answers semantic recall, and the embedder for its queries."""
+
+    space: Space
+    embedder: Embedder
+    waiting: int = 0  #: versions of memories that are to be embedded yet, as was seen last
+
+
+class Unavailable(NamedTuple):
+    """Why there is no semantic recall just now."""
+
+    reason: str
+    hint: str = ""
+    expected: bool = False  #: nothing is wrong: it is turned off, or nothing is embedded yet
+
+
+class Passage(NamedTuple):
+    """A memory as a reranker sees it."""
+
+    id: MemoryId
+    text: str
+
+
+class Reranker(Protocol):
+    """Reads the query and each of the best memories together, and scores how well they fit."""
+
+    @property
+    def name(self) -> str:
+        """How it is called in traces: its model's identity."""
+
+    def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> Sequence[float]:
+        """A score for each passage, higher is better, within a time.
+
+        Raises:
+            RerankerFailure: it could not, or not in time.
+        """
 
 
 class LexicalMatch(NamedTuple):
@@ -145,3 +214,41 @@ class Spaces(Meanings, Protocol):
 
         It may take long. Others read and write meanwhile.
         """
+
+
+class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Protocol):
+    """All that a recall reads: of a store, or of what somebody can see of it."""
+
+
+class Leg(Protocol):
+    """One way of producing a ranking."""
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The leg's ranking of at most `query.pool` memories, and how it did."""
+
+
+class Following(Protocol):
+    """A leg that goes on from what the other legs found."""
+
+    @property
+    def name(self) -> str:
+        """How the leg is called in traces."""
+
+    def __call__(
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
+    ) -> tuple[Ranking, LegReport]:
+        """The memories that it leads to, and how it did; `scores` are those of the fusion."""
+
+
+class Fusion(Protocol):
+    """Merges the legs' rankings into one; its repr is its recipe."""
+
+    def __call__(self, rankings: Sequence[Ranking]) -> Sequence[Fused]:
+        """Every candidate of every leg, best first."""
+
+    def scores(self, rankings: Sequence[Ranking]) -> Mapping[MemoryId, float]:
+        """The score of every candidate of every leg, in no order."""

@@ -1,4 +1,4 @@
-"""The durable queue of background work."""
+"""What waits in a store: jobs for workers, and proposals for people."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bearinmind.types import Memory, Space, UserId
+from bearinmind.proposals import Proposal, ProposalState
+from bearinmind.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
-    from bearinmind.protocols.vectors import Vectors
+    from bearinmind.protocols.search import Vectors
 
 
 class Job(NamedTuple):
@@ -77,3 +78,31 @@ class Work(Protocol):
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
         """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+
+
+class Inbox(Protocol):
+    """Keeps proposals. None is ever removed: what was decided is the log of operations.
+
+    But a purge takes what proposals say that name the purged memory; open ones are dismissed.
+    """
+
+    def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Keep those that are new; one whose digest was proposed before, in any state, is not."""
+
+    def proposals(
+        self,
+        scope: Scope,
+        states: Sequence[ProposalState],
+        limit: int,
+        after: str | None = None,
+    ) -> list[Proposal]:
+        """Proposals in these states, by id, behind one of them."""
+
+    def proposal(self, scope: Scope, id: str) -> Proposal | None:
+        """One proposal."""
+
+    def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
+        """Keep state, time and undo of a proposal; False when it was not in `before`."""
+
+    def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
+        """How many there are in each state."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
 from bearinmind.analysis import Entry
-from bearinmind.statements import SHARED
+from bearinmind.protocols import Finding
+from bearinmind.statements import SHARED, statements_of
 from bearinmind.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
@@ -156,3 +158,70 @@ class OnDatabase:
         """A write transaction of a scope."""
         with self._database.writing(scope.user) as transaction:
             yield Owned(transaction, scope.user)
+
+
+#: The files of each dialect that hold statements; each may use the fragments of those before it.
+SQL_FILES = {
+    "sqlite": (
+        "queries.sql",
+        "graph.sql",
+        "sharing.sql",
+        "accounts.sql",
+        "syncing.sql",
+        "inbox.sql",
+        "moving.sql",
+    ),
+    "postgres": (
+        "queries.sql",
+        "graph.sql",
+        "lexicon.sql",
+        "vectors.sql",
+        "sharing.sql",
+        "accounts.sql",
+        "syncing.sql",
+        "inbox.sql",
+        "migrate.sql",
+        "status.sql",
+        "distribute.sql",
+        "moving.sql",
+    ),
+}
+
+
+def read_sql(dialect: str, name: str) -> LiteralString:
+    """The text of one .sql file. It ships with the package, so it is as literal as code."""
+    path = files("bearinmind.store").joinpath("sql", dialect, name)
+    return path.read_text(encoding="utf-8")
+
+
+def load_statements(dialect: str) -> Mapping[str, LiteralString]:
+    """The named statements of a dialect."""
+    return statements_of(*(read_sql(dialect, name) for name in SQL_FILES[dialect]))
+
+
+#: Counts that must be zero: the finding, the statement, and what it counts.
+_COUNTED = (
+    ("index", "count_unindexed", "versions missing from the index"),
+    ("links", "count_dangling", "links without a memory at one end"),
+    ("versions", "count_presents", "memories without one present version"),
+    ("vectors", "count_stray", "vectors without their memory, their space or their values"),
+    ("meaning", "count_unembedded", "memories that will never be found by meaning"),
+    ("graph", "count_graph_faults", "parts of the graph that are wrong"),
+    ("concepts", "count_unread", "memories that will never be read for concepts"),
+)
+
+
+def integrity_findings(database: Database) -> list[Finding]:
+    """Everything that is looked at in every store."""
+    return [*(_counted(database, *counted) for counted in _COUNTED), _dead_jobs(database)]
+
+
+def _counted(database: Database, name: str, statement: str, what: str) -> Finding:
+    [[count]] = database.read(statement)
+    return Finding(name=name, good=count == 0, detail=f"{count} {what}")
+
+
+def _dead_jobs(database: Database) -> Finding:
+    [[count, error]] = database.read("count_dead")
+    said = f"{count} jobs given up"
+    return Finding(name="work", good=count == 0, detail=f"{said}: {error}" if error else said)

@@ -19,8 +19,8 @@ from bearinmind.concepts import (
     name_of,
 )
 from bearinmind.protocols import GraphCounts, ReadSoFar
-from bearinmind.store import rows, seen_concepts
-from bearinmind.store.database import OnDatabase, Parameters
+from bearinmind.store import rows
+from bearinmind.store.database import Database, OnDatabase, Parameters, Row
 from bearinmind.types import Filter, MemoryId, Scope
 
 #: What a role counts in `mentions.roles`; the strongest is the lowest.
@@ -36,7 +36,7 @@ _PAGE = 500  # versions or relations that are read at once
 _Version = tuple[int, MemoryId, int, int]
 
 
-class _Standing(NamedTuple):
+class _ConceptGroup(NamedTuple):
     """A concept that is merged into no other, and what stands for it."""
 
     number: int
@@ -76,7 +76,7 @@ class GraphSearchInDatabase(OnDatabase):
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
-        found = self._database.read("concepts_named", _asked(scope, names))
+        found = self._database.read("concepts_named", _by_names(scope, names))
         return {ConceptName(asked): concept for asked, concept in _shown(found)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
@@ -90,7 +90,7 @@ class GraphSearchInDatabase(OnDatabase):
         """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
         found = [*_mentioned(self._database.read("mentions_in", wanted))]
-        return seen_concepts.recounted(self._database, filter, found)
+        return recount_visible(self._database, filter, found)
 
     def mentioning(
         self,
@@ -104,11 +104,11 @@ class GraphSearchInDatabase(OnDatabase):
         The newest is the one whose present version was written last.
         """
         if filter.reader is not None:
-            names = seen_concepts.named(self._database, filter, names)
+            names = visible_concepts(self._database, filter, names)
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
-        asked = parameters | _asked(filter.scope, names) | {"limit": limit}
+        asked = parameters | _by_names(filter.scope, names) | {"limit": limit}
         found = self._database.read("mentioning_named", asked)
-        standing = _standing(found, 0)
+        standing = _concept_groups(found, 0)
         own: set[_Version] = {row[5:] for row in found if row[6] is not None}
         by_number: dict[int, list[_Version]] = {}
         for version in own | self._further(parameters, standing.values(), limit, role):
@@ -121,10 +121,14 @@ class GraphSearchInDatabase(OnDatabase):
                 Mentioned(id_, name, role or _STRONGEST[roles], memories, subjects)
                 for _, id_, roles, _ in versions
             ]
-        return seen_concepts.recounted(self._database, filter, mentioned)
+        return recount_visible(self._database, filter, mentioned)
 
     def _further(
-        self, parameters: Parameters, concepts: Collection[_Standing], limit: int, role: Role | None
+        self,
+        parameters: Parameters,
+        concepts: Collection[_ConceptGroup],
+        limit: int,
+        role: Role | None,
     ) -> set[_Version]:
         """Who mentions what is merged into these concepts, and the newest who mention common ones.
 
@@ -144,8 +148,8 @@ class GraphSearchInDatabase(OnDatabase):
         self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
-        found = self._database.read("concepts_named", _asked(filter.scope, names))
-        standing = _standing(found, 1)
+        found = self._database.read("concepts_named", _by_names(filter.scope, names))
+        standing = _concept_groups(found, 1)
         numbers = [n for concept in standing.values() for n in concept.numbers]
         asked = {"concepts": numbers, "limit": limit}
         return self._related(
@@ -156,7 +160,7 @@ class GraphSearchInDatabase(OnDatabase):
         """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("mentions_after", parameters):
-            yield from seen_concepts.recounted(self._database, filter, [*_mentioned(page)])
+            yield from recount_visible(self._database, filter, [*_mentioned(page)])
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:
@@ -191,25 +195,25 @@ class GraphSearchInDatabase(OnDatabase):
         return [_to_relation(row, evidence[row[0]]) for row in found]
 
 
-def _standing(found: Iterable[Sequence[Any]], first: int) -> dict[int, _Standing]:
+def _concept_groups(found: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
     """Concepts by number, each counted with what stands for it.
 
     Their rows have the `concept` fragment from some column on, most of them the same as another.
     """
-    standing: dict[int, _Standing] = {}
+    standing: dict[int, _ConceptGroup] = {}
     for row in found:
         if row[first] not in standing:
             number, name, memories, subjects, merged = row[first : first + 5]
             members = json.loads(merged) if isinstance(merged, str) else merged or ()
             numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
             total = (memories + sum(held), subjects + sum(about))
-            standing[number] = _Standing(number, name, *total, numbers, tuple(sorted(names)))
+            standing[number] = _ConceptGroup(number, name, *total, numbers, tuple(sorted(names)))
     return standing
 
 
 def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
     """Rows of a name, a `concept`, its label and its kind."""
-    standing = _standing(found, 1)
+    standing = _concept_groups(found, 1)
     for asked, number, *_, label, kind in found:
         yield asked, standing[number].concept(label, kind)
 
@@ -219,7 +223,7 @@ def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
 
     The strongest mentions come first, equally strong ones by name.
     """
-    standing = _standing(found, 3)
+    standing = _concept_groups(found, 3)
     for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
         roles: dict[int, int] = {}
         for _, _, bits, number, *_ in group:
@@ -230,7 +234,7 @@ def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
             yield concept.mentioned(id_, role)
 
 
-def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list[_Version]:
+def _newest(by_number: Mapping[int, list[_Version]], concept: _ConceptGroup) -> list[_Version]:
     """The versions that mention a concept by any of its names, each once, the newest first."""
     found = by_number.get(concept.number, [])
     if concept.members:
@@ -243,7 +247,7 @@ def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list
     return sorted(found, reverse=True)
 
 
-def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
+def _by_names(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
     return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
 
 
@@ -273,4 +277,59 @@ def _to_merge(row: Sequence[Any]) -> Merge:
         score=score,
         merged_at=rows.to_time(merged_at),
         undone_at=rows.to_end(undone_at),
+    )
+
+
+def visible_concepts(
+    database: Database, filter: Filter, names: Collection[ConceptName]
+) -> dict[ConceptName, Concept]:
+    """Those of these names that a visible memory uses, and what they stand for.
+
+    A name that only hidden memories use is not known, be it merged with one that others use.
+    """
+    found = resolve_visible(database, filter, names)
+    return {
+        name: concept for name, concept in found.items() if name in (concept.name, *concept.aliases)
+    }
+
+
+def resolve_visible(
+    database: Database, filter: Filter, names: Collection[ConceptName]
+) -> dict[ConceptName, Concept]:
+    """What names stand for, as far as visible memories mention it by any of its names."""
+    asked = rows.from_place(filter) | {"names": [*dict.fromkeys(names)]}
+    by_name: dict[ConceptName, list[Row]] = {}
+    for name, *row in database.read("shared_concepts", asked):
+        by_name.setdefault(ConceptName(name), []).append(tuple(row))
+    return {name: _visible_concept(members) for name, members in by_name.items()}
+
+
+def recount_visible(
+    database: Database, filter: Filter, mentioned: list[Mentioned]
+) -> list[Mentioned]:
+    """What memories mention, each concept as the filter's reader sees it.
+
+    Without a reader they are what they are.
+    """
+    if filter.reader is None or not mentioned:
+        return mentioned
+    seen = resolve_visible(database, filter, {each.concept for each in mentioned})
+    return [
+        each._replace(concept=as_seen.name, memories=as_seen.memories, subjects=as_seen.subjects)
+        for each in mentioned
+        if (as_seen := seen.get(each.concept)) is not None
+    ]
+
+
+def _visible_concept(members: Sequence[Row]) -> Concept:
+    """A concept from the names by which it is mentioned; its own, if used, goes first."""
+    in_order = sorted(members, key=lambda member: (member[1] != member[0], member[1]))
+    (_, name, label, kind, *_), *others = in_order
+    return Concept(
+        name=ConceptName(name),
+        label=label,
+        kind=Kind(kind),
+        memories=sum(member[4] for member in members),
+        subjects=sum(member[5] for member in members),
+        aliases=tuple(ConceptName(other[1]) for other in others),
     )

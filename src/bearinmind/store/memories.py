@@ -1,21 +1,22 @@
-"""The memories of a store: every version of them, with all that belongs to it."""
+"""The memories of a store, all their versions, and their links."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from bearinmind import analysis, errors
 from bearinmind.filters import says_more
 from bearinmind.protocols import History, Page, Sealed, Statistics
-from bearinmind.store import feeds, indexing, linking, rows, secrets, sharing, versions
-from bearinmind.store.arriving import Arrivals
+from bearinmind.store import access, rows, secrets, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
+from bearinmind.store.versions import BulkInsert
 from bearinmind.types import (
     AlreadyKnown,
     Filter,
     Link,
+    LinkKind,
     Memory,
     MemoryId,
     Outcome,
@@ -45,11 +46,11 @@ class MemoriesInDatabase(OnDatabase):
                 return AlreadyKnown(memory=known)
             if transaction.row("present_version", {"id": memory.id}):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            versions.insert(self._database, transaction, memory, known_by)
-            secrets.keep(transaction, sealed)
+            versions.insert_version(self._database, transaction, memory, known_by)
+            secrets.keep_sealed(transaction, sealed)
             for link in links:
-                linking.insert(transaction, link)
-            feeds.note_written(transaction, [memory.id], links)
+                insert_link(transaction, link)
+            sync_feed.note_written(transaction, [memory.id], links)
         return Stored(memory=memory)
 
     def put_many(
@@ -57,10 +58,10 @@ class MemoriesInDatabase(OnDatabase):
     ) -> list[Outcome | None]:
         """Keep many in one transaction; None where that id is stored already, in any state."""
         with self._writing(scope) as transaction:
-            arrivals = Arrivals(self._database, transaction, siblings)
+            arrivals = BulkInsert(self._database, transaction, siblings)
             outcomes = arrivals.admit(histories)
             arrivals.keep()
-            feeds.note_written(transaction, arrivals.kept)
+            sync_feed.note_written(transaction, arrivals.kept)
         return outcomes
 
     def replace(
@@ -78,13 +79,15 @@ class MemoriesInDatabase(OnDatabase):
                 raise errors.DuplicateContent(
                     f"memory {following.known.id} already says exactly this"
                 )
-            versions.close(self._database, transaction, following.present, memory.updated_at)
-            secrets.conceal(self._database, transaction, concealed, sealed)
-            versions.insert(self._database, transaction, memory, following.known_by)
-            secrets.keep(transaction, sealed)
+            versions.close_version(
+                self._database, transaction, following.present, memory.updated_at
+            )
+            versions.conceal_versions(self._database, transaction, concealed, sealed)
+            versions.insert_version(self._database, transaction, memory, following.known_by)
+            secrets.keep_sealed(transaction, sealed)
             for link in links:
-                linking.insert(transaction, link)
-            feeds.note_written(transaction, [memory.id], links)
+                insert_link(transaction, link)
+            sync_feed.note_written(transaction, [memory.id], links)
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
@@ -92,22 +95,24 @@ class MemoriesInDatabase(OnDatabase):
         That the owner has a memory which says the same is told only where the reader sees it.
         """
         with self._writing(filter.scope) as transaction:
-            sharing.require_write(transaction, filter, memory)
+            access.require_write(transaction, filter, memory)
             following = _following(transaction, memory)
             known = following.known
-            if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
+            if known is not None and access.visible_memories(transaction.rows, filter, [known.id]):
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            versions.close(self._database, transaction, following.present, memory.updated_at)
-            versions.insert(self._database, transaction, memory, following.known_by)
-            feeds.note_written(transaction, [memory.id])
+            versions.close_version(
+                self._database, transaction, following.present, memory.updated_at
+            )
+            versions.insert_version(self._database, transaction, memory, following.known_by)
+            sync_feed.note_written(transaction, [memory.id])
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
         with self._writing(scope) as transaction:
-            gone = feeds.about_to_go(transaction, ids)
-            versions.purge(transaction, ids)
-            indexing.forgotten(self._database, transaction)
-            feeds.note(transaction, gone)
+            gone = sync_feed.numbered_changes_of_purge(transaction, ids)
+            versions.purge_memories(transaction, ids)
+            versions.scrub_index(self._database, transaction)
+            sync_feed.note(transaction, gone)
         return self.scrub()
 
     def scrub(self) -> bool:
@@ -218,3 +223,70 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
     """The live memory with the same content, other than itself."""
     row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
     return rows.to_memory(row) if row else None
+
+
+class LinksInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Links`."""
+
+    def add_link(self, scope: Scope, link: Link) -> None:
+        """Keep a link; duplicates and supersede cycles are refused."""
+        with self._writing(scope) as transaction:
+            insert_link(transaction, link)
+            sync_feed.note_written(transaction, links=[link])
+
+    def remove_link(self, scope: Scope, link: Link) -> bool:
+        """Close a link at `link.removed_at`; False when there is none to close."""
+        with self._writing(scope) as transaction:
+            removed = bool(transaction.change("remove_link", rows.from_link(link)))
+            if removed:
+                sync_feed.note_written(transaction, links=[link])
+        return removed
+
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present."""
+        return bool(self._database.read("has_links", {"owner": scope.user}))
+
+    def links(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The links that begin or end at these memories, oldest first."""
+        return self._links("links_of", scope, ids, as_of)
+
+    def superseding(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The supersedes links above these memories, as far as their chains go."""
+        return self._links("superseding", scope, ids, as_of)
+
+    def _links(
+        self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
+    ) -> list[Link]:
+        found = self._database.read(
+            statement, {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
+        )
+        return [*map(rows.to_link, found)]
+
+    def all_links(self, scope: Scope) -> Iterator[Link]:
+        """Every link ever made in a scope, removed ones too."""
+        return map(rows.to_link, self._database.read("all_links", {"owner": scope.user}))
+
+
+def insert_link(transaction: Owned, link: Link) -> None:
+    """Keep a link, inside a transaction of the caller."""
+    refuse_cycle(transaction, link)
+    if not transaction.change("insert_link", rows.from_link(link)):
+        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
+
+
+def refuse_cycle(transaction: Owned, link: Link) -> None:
+    """Make sure that a link makes no memory supersede itself.
+
+    Raises:
+        SupersedeCycle: it would.
+    """
+    if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
+        reverse = rows.from_link(link) | {"source": link.target, "target": link.source}
+        if transaction.row("supersedes_already", reverse):
+            raise errors.SupersedeCycle(
+                f"{link.target} already supersedes {link.source}, directly or by way of others"
+            )

@@ -10,8 +10,8 @@ from typing import Any
 from bearinmind import analysis
 from bearinmind.errors import KeyRetired
 from bearinmind.protocols import AuditEntry, Sealed
-from bearinmind.store import forgetting, indexing, rows
-from bearinmind.store.database import Database, OnDatabase, Owned
+from bearinmind.store import rows
+from bearinmind.store.database import OnDatabase, Owned
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
@@ -78,32 +78,32 @@ class SecretsInDatabase(OnDatabase):
 # What follows runs inside a transaction of the caller.
 
 
-def keep(transaction: Owned, sealed: Sequence[Sealed]) -> None:
+def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
     """Keep records; those under a key that was rotated away are refused."""
     if not sealed:
         return
-    gone = retired(transaction)
+    gone = retired_keys(transaction)
     for record in sealed:
         if record.key_id in gone:
             raise KeyRetired(f"the key {record.key_id} was rotated away")
         transaction.change("keep_secret", asdict(record))
 
 
-def retired(transaction: Owned) -> frozenset[str]:
+def retired_keys(transaction: Owned) -> frozenset[str]:
     """The keys under which no more records are taken."""
     return frozenset(row[0] for row in transaction.rows("retired_keys"))
 
 
 def content_hash(transaction: Owned, memory: Memory, sealed: Sequence[Sealed]) -> bytes:
     """The hash under which a version is known: of a sensitive one never that of its text."""
-    given = given_hash(memory, sealed)
+    given = hash_without_history(memory, sealed)
     if given is not None:
         return given
     row = transaction.row("hash_of", {"id": memory.id, "version": memory.version - 1})
     return bytes(row[0]) if row else analysis.fingerprint(memory.content)
 
 
-def given_hash(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
+def hash_without_history(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
     """The same, as far as it can be told without the version before.
 
     None for a sensitive one without a record of its own: it says what the version before says.
@@ -114,30 +114,7 @@ def given_hash(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
     return max(given, key=lambda record: record.version).fingerprint if given else None
 
 
-def conceal(
-    database: Database,
-    transaction: Owned,
-    concealed: Sequence[Memory],
-    sealed: Sequence[Sealed],
-) -> None:
-    """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
-    fingerprints = {record.version: record.fingerprint for record in sealed}
-    for memory in concealed:
-        overwritten: dict[str, Any] = {
-            "id": memory.id,
-            "version": memory.version,
-            "content": memory.content,
-            "content_hash": fingerprints[memory.version],
-        }
-        for [row] in transaction.rows("conceal_version", overwritten):
-            forgetting.forget_rows(transaction, [row])
-            if memory.deleted_at is None:
-                indexing.insert(database, transaction, {row: memory})
-    if concealed:
-        indexing.forgotten(database, transaction)
-
-
-def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+def forget_sealed(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the records of these memories."""
     transaction.change("forget_secrets", {"ids": [*ids]})
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from bearinmind.changes import digest
 from bearinmind.embedded_text import embedded_text
 from bearinmind.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
-from bearinmind.store import rows
+from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
@@ -118,6 +119,40 @@ class SpacesInDatabase(OnDatabase):
         """How near these memories are to a query, as far as they are admitted and embedded."""
         return self._vectors.cosines(filter, space, query, ids)
 
+    def vectors_of(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Vector]:
+        """The vectors of the present versions of these memories, as far as they are embedded."""
+        return self._vectors.present(scope, space, ids) if self.meaning_off() is None else {}
+
+    def carry_vectors(
+        self, scope: Scope, space: Space, vectors: Mapping[MemoryId, tuple[str, Vector]]
+    ) -> int:
+        """Take vectors that were made elsewhere, for the present versions with these digests."""
+        if not vectors or self.meaning_off() is not None:
+            return 0
+        import numpy as np  # noqa: PLC0415 (slow to import)
+
+        with self._writing(scope) as transaction:
+            asked = {"ids": [*vectors], "key": space.key}
+            waiting = [
+                (number, rows.to_memory(columns))
+                for number, *columns in transaction.rows("embed_jobs_of", asked)
+            ]
+            fitting = [
+                (x, memory.id) for x, memory in waiting if digest(memory) == vectors[memory.id][0]
+            ]
+            if not fitting:
+                return 0
+            made = np.stack([vectors[id_][1] for _, id_ in fitting])
+            return queues.keep_vectors(
+                self._database,
+                transaction.transaction,
+                space,
+                [{"owner": scope.user, "number": number} for number, _ in fitting],
+                self._database.vector_parameters(space, made, len(fitting)),
+            )
+
 
 def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
     return [
@@ -129,7 +164,7 @@ def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
 # What follows runs inside a transaction of the caller.
 
 
-def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
+def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
     """Give a version that was just inserted its vectors, or the jobs that will bring them.
 
     A version with the same embedded text as one before takes its vector over.
@@ -148,7 +183,7 @@ def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> 
             transaction.insert("insert_job", [_job(key, Version(row, memory), turn)])
 
 
-def queue(transaction: Owned, versions: Sequence[Version]) -> None:
+def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
     """Queue the jobs that will bring the vectors of versions that were just inserted."""
     embedded = [each for each in versions if not each.memory.sensitive]
     for _, key, _, turn in transaction.rows("spaces_in_use"):
@@ -160,7 +195,7 @@ def _job(key: str, version: Version, turn: int) -> dict[str, object]:
     return {"kind": "embed", "target": key, "row": version.row, "turn": place}
 
 
-def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the vectors and the jobs of every version of these memories."""
     parameters = {"ids": [*ids]}
     transaction.change("forget_vectors", parameters)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bearinmind.errors import StoreFull, StoreUnavailable
+from bearinmind.store.database import read_sql
 from bearinmind.store.postgres.binaries import HERE, Account, Programs, give
-from bearinmind.store.queries import read
 
 #: The database, and the role that owns everything.
 NAME = "bearinmind"
@@ -251,7 +251,7 @@ def _initialise(data: Path, programs: Programs, lock: int) -> None:
 
 def _create_database(data: Path, programs: Programs, lock: int) -> None:
     """Create the database while nobody else can see the server."""
-    statement = read("postgres", "embedded.sql")
+    statement = read_sql("postgres", "embedded.sql")
     arguments = ("--single", "-j", "-D", HERE, "postgres")  # a blank line ends a statement
     run = programs.run("postgres", *arguments, cwd=data, lock=lock, given=f"{statement}\n\n")
     if run.returncode or "ERROR" in run.stdout:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from psycopg import Connection, sql
 from psycopg import errors as said
 
-from bearinmind.store.postgres.costs import COSTS, MOST_DIMENSIONS, Costs
-from bearinmind.store.postgres.failures import translated
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.connection_pool import translated
+from bearinmind.store.postgres.queries import SQL
+from bearinmind.store.postgres.search_plan import COSTS, MOST_DIMENSIONS, Costs
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool
@@ -45,7 +45,7 @@ class SpaceIndex:
         return self.dimensions <= MOST_DIMENSIONS
 
 
-class Progress(NamedTuple):
+class BuildProgress(NamedTuple):
     """How far an index build is."""
 
     space: int
@@ -128,11 +128,11 @@ class VectorIndexes:
                 _run(connection, "drop_index", index=sql.Identifier(name))
         return len(stray)
 
-    def progress(self) -> Progress | None:
+    def progress(self) -> BuildProgress | None:
         """How far the build is that goes on just now."""
         for name, phase, done, total, pages, all_pages in self._pool.read("building"):
             space = int((name or "0").removeprefix(_PREFIX))
-            return Progress(space, phase, done or pages, total or all_pages)
+            return BuildProgress(space, phase, done or pages, total or all_pages)
         return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from bearinmind.protocols import LexicalMatch, LexicalStatistics
-from bearinmind.store import rows, sharing
+from bearinmind.store import access, rows
 from bearinmind.store.database import Database, Parameters
 from bearinmind.store.estimates import Estimates, deciding
 from bearinmind.types import Filter, Scope, UserId
@@ -74,7 +74,7 @@ class Lexicon:
     def _statistics_at_hand(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
         """What whoever asks for matches has asked for just before."""
         if filter.reader is not None:  # whom the owner's statistics must not serve
-            return sharing.visible_statistics(self._database, filter, terms)
+            return access.visible_statistics(self._database, filter, terms)
         estimates = self._estimates(filter.scope.user)
         known = estimates.known(terms)
         if len(known) < len(terms):

@@ -14,12 +14,16 @@ from psycopg import Connection
 from bearinmind import errors
 from bearinmind.analysis import Entry
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
-from bearinmind.store.postgres.connecting import Connections
-from bearinmind.store.postgres.distributed_settings import hold_everywhere
-from bearinmind.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
+from bearinmind.store.postgres.connection_pool import (
+    UNCHANGED,
+    UNKNOWN,
+    Connections,
+    is_lost,
+    translate,
+    translated,
+)
 from bearinmind.store.postgres.lexicon import mark
-from bearinmind.store.postgres.prepared import StoreConnection
-from bearinmind.store.postgres.statements import SQL, copying
+from bearinmind.store.postgres.queries import SQL, StoreConnection, copy_form, set_everywhere
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:
@@ -92,7 +96,7 @@ class Pool:
         def read(connection: StoreConnection) -> list[Row]:
             with connection.pipeline(), connection.transaction():
                 if self.is_spread:
-                    hold_everywhere(connection, settings)
+                    set_everywhere(connection, settings)
                 else:
                     named = {"names": [*settings], "values": [*settings.values()]}
                     connection.execute(SQL["set_all_for_transaction"], named)
@@ -180,11 +184,11 @@ class Pool:
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
         """For each of so many vectors of a space itself, in half precision."""
-        from bearinmind.store.halves import halves_of  # noqa: PLC0415 (numpy is slow to import)
-        from bearinmind.store.postgres.halfvec import written  # noqa: PLC0415 (likewise)
+        from bearinmind.store.half_precision import halves_of  # noqa: PLC0415 (numpy is slow to import)
+        from bearinmind.store.postgres.vectors import to_halfvec  # noqa: PLC0415 (likewise)
 
         halves = halves_of(vectors, count, space.dimensions)
-        return [{"vector": written(half)} for half in halves]
+        return [{"vector": to_halfvec(half)} for half in halves]
 
 
 class PostgresTransaction:
@@ -203,7 +207,7 @@ class PostgresTransaction:
             self._connection.execute("BEGIN")
             self._connection.execute(SQL["limit_transaction"], limits)
             if self._is_spread:
-                hold_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
+                set_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
             if owners or alone:
                 self._connection.execute(SQL[lock])
             turns = [
@@ -268,7 +272,7 @@ class PostgresTransaction:
         if len(each) < _COPY_FROM:
             self.change_each(statement, each)
             return
-        copy = copying(statement)
+        copy = copy_form(statement)
         with self._connection.cursor() as cursor, cursor.copy(copy.statement) as into:
             for parameters in each:
                 into.write_row([parameters[name] for name in copy.parameters])

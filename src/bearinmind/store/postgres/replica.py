@@ -25,14 +25,13 @@ from psycopg_pool import PoolTimeout
 
 from bearinmind.errors import InvalidSetting, StoreUnavailable
 from bearinmind.statements import statements_of
-from bearinmind.store import queries
-from bearinmind.store.postgres.connecting import Connections
-from bearinmind.store.postgres.failures import is_lost
-from bearinmind.store.postgres.prepared import StoreConnection
+from bearinmind.store import database
+from bearinmind.store.postgres.connection_pool import Connections, is_lost
+from bearinmind.store.postgres.queries import StoreConnection
 
 logger = logging.getLogger(__name__)
 
-_STATEMENTS = statements_of(queries.read("postgres", "replica.sql"))
+_STATEMENTS = statements_of(database.read_sql("postgres", "replica.sql"))
 _WAIT = 1.0  # seconds for a connection; a recall has not more to lose before it asks the primary
 _TRY_AGAIN = 5.0  # seconds without a try after one in vain, so that not every recall waits
 _LOOK_AGAIN = 0.05  # seconds without a look at a standby that is behind; most catch up in less
@@ -42,7 +41,7 @@ _REMEMBERED = 128  # positions of the primary; at one for each look, more than a
 Answer = TypeVar("Answer")
 
 #: What the URL of a standby is taken to say: one that follows, any of several, and no long wait.
-_UNLESS_SAID = {
+_URL_DEFAULTS = {
     "target_session_attrs": "prefer-standby",
     "load_balance_hosts": "random",
     "connect_timeout": "2",
@@ -64,7 +63,7 @@ class Source(StrEnum):
 _PASSING = {Source.OWN_WRITES, Source.BUSY}
 
 
-class Reading(NamedTuple):
+class ReadRoute(NamedTuple):
     """What a read is done with."""
 
     connection: StoreConnection | None  #: to the standby; None when the primary must be read
@@ -161,7 +160,7 @@ class Replica:
             return None
 
     @contextmanager
-    def connection_for_reading(self) -> Iterator[Reading]:
+    def connection_for_reading(self) -> Iterator[ReadRoute]:
         """A connection to the standby, or none and the reason why the primary must be read."""
         reading = self._reading()
         self._tell(reading.source)
@@ -171,10 +170,10 @@ class Replica:
             if reading.connection is not None:
                 self._standby.pool.putconn(reading.connection)
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> ReadRoute:
         left_until, why = self._left
         if self._clock() < left_until:
-            return Reading(None, why)
+            return ReadRoute(None, why)
         try:
             pool = self._standby.pool
             connection = pool.getconn(timeout=_WAIT)
@@ -183,11 +182,11 @@ class Replica:
             return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
         except PoolTimeout:
             if pool.get_stats()["pool_size"]:
-                return Reading(None, Source.BUSY)
+                return ReadRoute(None, Source.BUSY)
             return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
         source = self._judge(connection)
         if source is Source.REPLICA:
-            return Reading(connection, source)
+            return ReadRoute(connection, source)
         if source is Source.NO_STANDBY:
             connection.close()  # the next one may lead to a standby
         pool.putconn(connection)
@@ -230,9 +229,9 @@ class Replica:
         finally:
             self._asking.release()
 
-    def _leave(self, source: Source, seconds: float) -> Reading:
+    def _leave(self, source: Source, seconds: float) -> ReadRoute:
         self._left = (self._clock() + seconds, source)
-        return Reading(None, source)
+        return ReadRoute(None, source)
 
     def _tell(self, source: Source) -> None:
         """Say when recalls move to the primary for more than a moment, and when they are back."""
@@ -252,7 +251,7 @@ def _standby_url(url: str) -> str:
             "the setting `replica` is no URL of a Postgres server",
             hint="Write it as postgresql://user@host:5432/database.",
         ) from None
-    wanted = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    wanted = {name: value for name, value in _URL_DEFAULTS.items() if name not in said}
     return make_conninfo(url, **wanted)
 
 

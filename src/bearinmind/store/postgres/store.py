@@ -17,24 +17,20 @@ from bearinmind.protocols import (
     StoreFacts,
     Unavailable,
 )
-from bearinmind.store import checking, indexing, rows
-from bearinmind.store.accounts import AccountsInDatabase
-from bearinmind.store.carrying import CarryingInDatabase
+from bearinmind.store import database, rows, versions
+from bearinmind.store.access import AccountsInDatabase, SharingInDatabase
 from bearinmind.store.database import Owned
-from bearinmind.store.feeds import FeedsInDatabase
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.inbox import InboxInDatabase
-from bearinmind.store.linking import LinksInDatabase
-from bearinmind.store.memories import MemoriesInDatabase
-from bearinmind.store.peers import PeersInDatabase
-from bearinmind.store.postgres import migrate
-from bearinmind.store.postgres.facts import look, why_meaning_is_off
+from bearinmind.store.memories import LinksInDatabase, MemoriesInDatabase
+from bearinmind.store.postgres import schema
+from bearinmind.store.postgres.capabilities import inspect_database, why_meaning_is_off
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.queue import WorkInDatabase
-from bearinmind.store.receiving import ReceivingInDatabase
+from bearinmind.store.queues import InboxInDatabase, WorkInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
-from bearinmind.store.sharing import SharingInDatabase
+from bearinmind.store.spaces import SpacesInDatabase
+from bearinmind.store.sync_apply import ReceivingInDatabase
+from bearinmind.store.sync_feed import FeedsInDatabase, PeersInDatabase
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:
@@ -48,7 +44,7 @@ _KINDS = (_EMBED, "extract")  # of work
 class PostgresStore(
     MemoriesInDatabase,
     LinksInDatabase,
-    CarryingInDatabase,
+    SpacesInDatabase,
     WorkInDatabase,
     SecretsInDatabase,
     AccountsInDatabase,
@@ -82,7 +78,7 @@ class PostgresStore(
 
     def _open(self, patience: float) -> Unavailable | None:
         """Bring the schema and the index up to date; why there is no semantic recall, if so."""
-        opened = migrate.bring_up(self._pool, patience=patience)
+        opened = schema.bring_up(self._pool, patience=patience)
         self._pool.is_spread = opened.has_citus
         if self._pool.read("is_unfinished")[0][0]:
             raise errors.StoreUnfinished(f"{self._pool.place} holds an unfinished move")
@@ -126,7 +122,7 @@ class PostgresStore(
     def meaning_off(self) -> Unavailable | None:
         """Why the database cannot keep vectors; looked at again until it can."""
         if self._meaning_off is not None:
-            self._meaning_off = why_meaning_is_off(look(self._pool))
+            self._meaning_off = why_meaning_is_off(inspect_database(self._pool))
         return self._meaning_off
 
     def index_spaces(self) -> int:
@@ -168,8 +164,8 @@ class PostgresStore(
                     owned.change_each("forget_entry", [{"row": row} for row in own])
                     # Read when it is this one's turn: a version may have been concealed meanwhile.
                     found = owned.rows("unindexed_of", {"rows": own})
-                    versions = {row: rows.to_memory(columns) for row, *columns in found}
-                    indexing.insert(self._pool, owned, versions)
+                    memories = {row: rows.to_memory(columns) for row, *columns in found}
+                    versions.index_versions(self._pool, owned, memories)
             after = {"owner": batch[-1][0], "row": batch[-1][1]}
         with self._pool.writing(alone=True) as transaction:
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
@@ -177,9 +173,9 @@ class PostgresStore(
     def facts(self) -> StoreFacts:
         """How large the database is, and which server and extension there are."""
         [[postgres, pgvector, size]] = self._pool.read("facts")
-        versions = {"postgres": postgres, **({"pgvector": pgvector} if pgvector else {})}
-        return StoreFacts(size, versions)
+        extension = {"pgvector": pgvector} if pgvector else {}
+        return StoreFacts(size, {"postgres": postgres, **extension})
 
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""
-        return checking.findings(self._pool)
+        return database.integrity_findings(self._pool)

@@ -1,10 +1,12 @@
-"""The numbered changes of a store, and what stands there now."""
+"""The numbered changes of a store, their present states, and what a replica knows of its server."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from bearinmind.changes import (
@@ -12,19 +14,22 @@ from bearinmind.changes import (
     ConflictState,
     Feed,
     LinkState,
+    Peer,
     ShareState,
     Subject,
     SubjectKind,
+    SyncConflict,
+    conflict_subject,
     link_subject,
     memory_subject,
     share_subject,
 )
-from bearinmind.protocols import Gone, History, Sealed, SubjectState
+from bearinmind.protocols import Gone, History, Sealed, Settled, SubjectState
 from bearinmind.purged import marks
 from bearinmind.receipts import Noted
 from bearinmind.store import rows
 from bearinmind.store.database import OnDatabase, Owned, Parameters, Row
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, Share
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, Share, UserId
 
 Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement, for one owner
 _CLOSING = (
@@ -221,24 +226,24 @@ def note_written(
     transaction: Owned, ids: Iterable[MemoryId] = (), links: Iterable[Link] = ()
 ) -> None:
     """Number memories and links that were written."""
-    written = [*map(memory_subject, ids), *map(linked, links)]
+    written = [*map(memory_subject, ids), *map(subject_of_link, links)]
     note(transaction, dict.fromkeys(written, ()))
 
 
 def note_share(transaction: Owned, share: Share) -> None:
     """Number that something is shared, or is not any more."""
-    note(transaction, {shared(share): ()})
+    note(transaction, {subject_of_share(share): ()})
 
 
-def about_to_go(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
+def numbered_changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
     """What a purge of these memories changes, with the marks of their versions.
 
     Nothing if the owner has no feed: then nobody asks.
     """
-    return going(transaction, ids) if transaction.row("feed") else {}
+    return changes_of_purge(transaction, ids) if transaction.row("feed") else {}
 
 
-def going(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
+def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
     """The same, whether anybody asks or not."""
     states = states_in(transaction.rows, map(memory_subject, sorted({*ids})))
     parameters = {"ids": [*ids]}
@@ -249,15 +254,113 @@ def going(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
     shares = map(rows.to_share, transaction.rows("shares_of_these", parameters))
     return {
         **{x: marks(state) for x, state in states.items() if isinstance(state, History)},
-        **dict.fromkeys([*sorted(links), *sorted(map(shared, shares))], ()),
+        **dict.fromkeys([*sorted(links), *sorted(map(subject_of_share, shares))], ()),
     }
 
 
-def linked(link: Link) -> Subject:
+def subject_of_link(link: Link) -> Subject:
     """What a link is a state of."""
     return link_subject(link.source, link.kind, link.target)
 
 
-def shared(share: Share) -> Subject:
+def subject_of_share(share: Share) -> Subject:
     """What a share is a state of."""
     return share_subject(share.reader, share.memory, share.tag)
+
+
+class PeersInDatabase(OnDatabase):
+    """Satisfies the part of `bearinmind.protocols.Syncing` that is for replicas."""
+
+    def peer(self, scope: Scope) -> Peer | None:
+        """The server of a replica, and how far it has come with it."""
+        found = self._database.read("peer", {"owner": scope.user})
+        return _to_peer(found[0]) if found else None
+
+    def keep_peer(self, scope: Scope, peer: Peer) -> None:
+        """Keep how far it has come. With another epoch the numbers of the server are forgotten."""
+        names = ("pulled_at", "pushed_at", "shared_at")
+        kept = asdict(peer) | {name: rows.from_time(getattr(peer, name)) for name in names}
+        with self._writing(scope) as transaction:
+            known = transaction.row("peer")
+            if known is not None and _to_peer(known).epoch != peer.epoch:
+                transaction.change("forget_peer_numbers")
+            transaction.change("keep_peer", kept)
+
+    def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The last numbers that the server gave these things, as far as any is known."""
+        return numbers_in(
+            "peer_numbers",
+            lambda statement, asked: self._database.read(statement, {**asked, "owner": scope.user}),
+            subjects,
+        )
+
+    def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
+        """Keep the server's numbers; what has not changed since it was sent is pending no more."""
+        with self._writing(scope) as transaction:
+            keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
+            transaction.change_each(
+                "settle_change",
+                [_place(each.subject) | {"number": each.number} for each in settled],
+            )
+
+    def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
+        """Keep why the server does not take a change, until the thing changes again."""
+        with self._writing(scope) as transaction:
+            refused = {"number": number, "reason": reason}
+            transaction.change("refuse_change", _place(subject) | refused)
+
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that nobody has resolved, oldest first; with `every`, all of them."""
+        asked = {"owner": scope.user, "limit": limit, "every": every}
+        return [*map(rows.to_conflict, self._database.read("conflicts", asked))]
+
+    def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
+        """Take a conflict off the list, here and wherever it is synced; False: it is not on it."""
+        with self._writing(scope) as transaction:
+            resolved = {"number": number, "at": rows.from_time(at)}
+            found = transaction.rows("resolve_conflict", resolved)
+            note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in found})
+        return bool(found)
+
+
+def _place(subject: Subject) -> dict[str, object]:
+    return {"kind": subject.kind, "name": subject.name}
+
+
+def _to_peer(row: Row) -> Peer:
+    url, user, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, *shared = row
+    shared_at, shared_error = shared
+    return Peer(
+        url=url,
+        user=UserId(user),
+        epoch=epoch,
+        cursor=cursor,
+        pulled_at=rows.to_optional_time(pulled_at),
+        pushed_at=rows.to_optional_time(pushed_at),
+        pull_error=pull_error,
+        push_error=push_error,
+        shared_at=rows.to_optional_time(shared_at),
+        shared_error=shared_error,
+    )
+
+
+# What follows runs inside a transaction of the caller.
+
+
+def keep_numbers(transaction: Owned, numbers: dict[Subject, int]) -> None:
+    """Keep the numbers that the server gave."""
+    transaction.change_each(
+        "keep_peer_number",
+        [_place(subject) | {"number": number} for subject, number in numbers.items()],
+    )
+
+
+def keep_conflict(transaction: Owned, conflict: SyncConflict) -> Subject:
+    """Put a conflict on the list, in place of what is known of the same one; what it is there."""
+    subject = conflict_subject(conflict)
+    found = transaction.rows("conflicts_named", {"names": [subject.name]})
+    known = [rows.to_conflict(columns) for _, *columns in found]
+    kept = rows.from_conflict(conflict._replace(number=known[0].number if known else 0))
+    transaction.change("remove_conflict_named", kept)
+    transaction.change("keep_conflict", kept)
+    return subject

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.store.database import Parameters, Row
-from bearinmind.store.moving.ends import MovingSteps
-from bearinmind.store.moving.tables import Table
-from bearinmind.store.sqlite.connections import translated
-from bearinmind.store.sqlite.file import SQL, SqliteFile
+from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
 from bearinmind.store.sqlite.store import SqliteStore
+from bearinmind.store.transfer import Table, TransferSteps
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,10 +27,10 @@ _READ: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
 }
 
 
-class SqliteEnd:
-    """Satisfies `bearinmind.store.moving.ends.End`."""
+class SqliteEndpoint:
+    """Satisfies `bearinmind.store.transfer.Endpoint`."""
 
-    steps = MovingSteps(
+    steps = TransferSteps(
         beginning=("clear_spaces", "clear_extractors", "clear_departures", "mark_unfinished"),
         settling=(),  # the schema's triggers have counted
         ending=("mark_finished",),
@@ -71,7 +69,7 @@ class SqliteEnd:
 
     def vector_parameters(self, vector: bytes) -> Parameters:
         """The code of a vector, and itself."""
-        from bearinmind.store.sqlite.matrix import code_of  # noqa: PLC0415 (numpy is slow to import)
+        from bearinmind.store.sqlite.vectors import code_of  # noqa: PLC0415 (numpy is slow to import)
 
         return {"code": code_of(vector), "vector": vector}
 
@@ -100,7 +98,7 @@ class SqliteEnd:
 
 
 class SqliteSnapshot:
-    """Satisfies `bearinmind.store.moving.ends.Snapshot`."""
+    """Satisfies `bearinmind.store.transfer.Snapshot`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Vectors as every store keeps them: in half precision. Needs numpy, which is slow to import."""
+"""Vectors in half precision, as every store keeps them. Needs numpy, which is slow to import."""
 
 from __future__ import annotations
 

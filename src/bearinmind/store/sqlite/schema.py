@@ -7,7 +7,7 @@ import sqlite3
 from importlib.resources import files
 
 from bearinmind import analysis, errors
-from bearinmind.store import queries
+from bearinmind.store import database
 
 #: "RCLT": tells a Bear in Mind store from any other SQLite file.
 APPLICATION_ID = 0x52434C54
@@ -32,10 +32,10 @@ def migrations() -> dict[int, str]:
 
 
 #: The schema version that this code reads and writes.
-PRESENT = max(migrations())
+SCHEMA_VERSION = max(migrations())
 
 
-def is_present(connection: sqlite3.Connection, path: str, *, unfinished: bool = False) -> bool:
+def is_current(connection: sqlite3.Connection, path: str, *, unfinished: bool = False) -> bool:
     """Whether the file has the present schema; it may be unfinished for who would finish it.
 
     Raises:
@@ -49,27 +49,27 @@ def is_present(connection: sqlite3.Connection, path: str, *, unfinished: bool = 
             raise errors.StoreUnfinished(f"{path!r} holds an unfinished move")
     elif application != APPLICATION_ID and (objects or application):
         raise errors.StoreDamaged(f"{path!r} is an SQLite database, but not a Bear in Mind store")
-    if version > PRESENT:
+    if version > SCHEMA_VERSION:
         raise errors.StoreTooNew(
-            f"{path!r} has schema {version}; this version of Bear in Mind reads up to {PRESENT}"
+            f"{path!r} has schema {version}; this version of Bear in Mind reads up to {SCHEMA_VERSION}"
         )
-    return bool(version == PRESENT)
+    return bool(version == SCHEMA_VERSION)
 
 
 def apply(connection: sqlite3.Connection) -> None:
     """Create or migrate the schema, inside the caller's transaction."""
     [version] = connection.execute("PRAGMA user_version").fetchone()
     if version == 0:
-        _run(connection, queries.read("sqlite", "schema.sql"))
+        _run(connection, database.read_sql("sqlite", "schema.sql"))
         connection.execute(
             "INSERT INTO index_facts VALUES (1, ?, 0, 0)", (analysis.ANALYSIS_VERSION,)
         )
     else:
         for number, name in migrations().items():
             if number > version:
-                _run(connection, queries.read("sqlite", f"migrations/{name}"))
+                _run(connection, database.read_sql("sqlite", f"migrations/{name}"))
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {PRESENT}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _run(connection: sqlite3.Connection, script: str) -> None:

@@ -1,4 +1,4 @@
-"""Takes the changes of others into a store."""
+"""Applies the changes of other stores to a store."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from bearinmind.changes import LinkState, ShareState, Subject, SubjectKind, Verd
 from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
 from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
-from bearinmind.store import feeds, indexing, linking, peers, rows, secrets, versions
-from bearinmind.store.arriving import Arrivals, hashes_of
+from bearinmind.store import memories, rows, secrets, sync_feed, versions
 from bearinmind.store.database import Database, OnDatabase, Owned
+from bearinmind.store.versions import BulkInsert, content_hashes
 from bearinmind.types import MemoryId, Scope
 
 _NOTHING = History(versions=())
@@ -45,9 +45,11 @@ class _Reception:
         self._database = database
         self._transaction = transaction
         subjects = [each.subject for each in received if each.subject.is_sound]
-        self._receipts = Receipts(feeds.numbers_in("change_numbers", transaction.rows, subjects))
+        self._receipts = Receipts(
+            sync_feed.numbers_in("change_numbers", transaction.rows, subjects)
+        )
         memories = [subject for subject in subjects if subject.kind is SubjectKind.MEMORY]
-        self._present = feeds.states_in(transaction.rows, memories)
+        self._present = sync_feed.states_in(transaction.rows, memories)
         self._new: dict[Subject, History] = {}
         self._peer_numbers: dict[Subject, int] = {}
         self._retired: frozenset[str] | None = None
@@ -70,20 +72,20 @@ class _Reception:
         """Keep the conflict that comes with a state; it changed besides."""
         if received.conflict is None:
             return []
-        return [peers.keep_conflict(self._transaction, received.conflict)]
+        return [sync_feed.keep_conflict(self._transaction, received.conflict)]
 
     def end(self) -> list[Verdict]:
         """Keep what is new and number what changed; what became of each."""
         self._keep_new()
         if self.text_is_gone:
-            indexing.forgotten(self._database, self._transaction)
-        peers.keep_numbers(self._transaction, self._peer_numbers)
-        for kind, names in feeds.by_kind(self._receipts.settled).items():
+            versions.scrub_index(self._database, self._transaction)
+        sync_feed.keep_numbers(self._transaction, self._peer_numbers)
+        for kind, names in sync_feed.by_kind(self._receipts.settled).items():
             self._transaction.change("forget_changes", {"kind": kind, "names": names})
-        return self._receipts.verdicts(feeds.note(self._transaction, self._receipts.noted))
+        return self._receipts.verdicts(sync_feed.note(self._transaction, self._receipts.noted))
 
     def _keep_new(self) -> None:
-        arrivals = Arrivals(self._database, self._transaction)
+        arrivals = BulkInsert(self._database, self._transaction)
         arrivals.take(self._new.values())
         arrivals.keep()
         self._new.clear()
@@ -96,7 +98,7 @@ class _Reception:
             return self._refused_key(self._tail(received.subject, received.state))
         try:
             for link in received.state.links if isinstance(received.state, LinkState) else ():
-                linking.refuse_circle(self._transaction, link)
+                memories.refuse_cycle(self._transaction, link)
         except SupersedeCycle as error:
             return error
         return None
@@ -105,7 +107,7 @@ class _Reception:
         if not records:
             return None
         if self._retired is None:
-            self._retired = secrets.retired(self._transaction)
+            self._retired = secrets.retired_keys(self._transaction)
         gone = sorted({record.key_id for record in records} & self._retired)
         return KeyRetired(f"the key {gone[0]} was rotated away") if gone else None
 
@@ -128,7 +130,7 @@ class _Reception:
         elif isinstance(state, ShareState):
             self._take_share(subject, state)
         elif state.conflict is not None:
-            peers.keep_conflict(self._transaction, state.conflict)
+            sync_feed.keep_conflict(self._transaction, state.conflict)
         self._receipts.take(received, besides=besides)
 
     def _history(self, subject: Subject) -> History:
@@ -141,10 +143,10 @@ class _Reception:
     def _take_purge(self, received: Received, state: Gone, besides: Sequence[Subject]) -> None:
         [id_] = map(MemoryId, received.subject.parts)
         self._keep_new()
-        going = feeds.going(self._transaction, [id_])
+        going = sync_feed.changes_of_purge(self._transaction, [id_])
         had = going.pop(received.subject, ())
         if had or going:
-            versions.purge(self._transaction, [id_])
+            versions.purge_memories(self._transaction, [id_])
         self.text_is_gone |= bool(had)
         self._present.pop(received.subject, None)
         gone = [*dict.fromkeys([*state.digests, *had])]
@@ -157,7 +159,7 @@ class _Reception:
         kept = versions_kept(present, state)
         [id_] = map(MemoryId, subject.parts)
         if kept < len(present.versions):
-            versions.remove_behind(self._transaction, id_, last_kept(state, kept))
+            versions.remove_versions_after(self._transaction, id_, last_kept(state, kept))
             said = {memory.content for memory in present.versions[kept:]}
             self.text_is_gone |= not said <= {memory.content for memory in state.versions}
         if kept:
@@ -168,15 +170,15 @@ class _Reception:
 
     def _append(self, state: History, kept: int, *, closed: bool) -> None:
         """Add the versions behind the last that is kept, each when the one before it is closed."""
-        pairs = zip(pairwise(state.versions), hashes_of(state)[1:], strict=True)
+        pairs = zip(pairwise(state.versions), content_hashes(state)[1:], strict=True)
         for (before, memory), known_by in [*pairs][kept - 1 :]:
             if not closed:
-                versions.close(self._database, self._transaction, before, memory.updated_at)
-            versions.insert(self._database, self._transaction, memory, known_by)
+                versions.close_version(self._database, self._transaction, before, memory.updated_at)
+            versions.insert_version(self._database, self._transaction, memory, known_by)
             closed = False
         last = last_kept(state, kept)
         records = [record for record in state.sealed if record.version > last]
-        secrets.keep(self._transaction, records)
+        secrets.keep_sealed(self._transaction, records)
 
     def _take_links(self, subject: Subject, state: LinkState) -> None:
         source, kind, target = subject.parts

@@ -1,9 +1,13 @@
-"""Connections to a Postgres server: opened alike, handed out by a pool, and got anew when lost."""
+"""Connections to a Postgres server: opened alike, pooled, replaced when lost, their errors translated.
+
+Of an error only the first line of the server is passed on: the other lines quote what was stored.
+"""
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import select
 import sys
 import threading
@@ -14,20 +18,93 @@ from time import monotonic
 from typing import Any
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, sql
+from psycopg import errors as said
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from bearinmind import errors
-from bearinmind.store.postgres.dumpers import PlainListDumper, Reals, RealsDumper
-from bearinmind.store.postgres.failures import first_line
-from bearinmind.store.postgres.prepared import PreparedReads, StoreConnection
+from bearinmind.errors import StoreUnavailable
+from bearinmind.statements import statements_of
+from bearinmind.store import database
+from bearinmind.store.postgres.queries import (
+    PlainListDumper,
+    PreparedReads,
+    Reals,
+    RealsDumper,
+    StoreConnection,
+)
+
+_CHECK_SERVER = "Check that the server runs and that the URL in `store` is right; try again."
+_CHECK_WRITE = "Look whether it was; trying again stores nothing twice."
+
+#: What a write that failed has left behind.
+UNCHANGED = "nothing was changed"
+UNKNOWN = "whether anything was changed is not known"
+
+#: The most telling ones first.
+_STORE_ERRORS: tuple[
+    tuple[type[Exception] | tuple[type[Exception], ...], type[errors.StoreFailure]], ...
+] = (
+    ((said.LockNotAvailable, said.DeadlockDetected, said.SerializationFailure), errors.StoreBusy),
+    ((said.QueryCanceled, said.TooManyConnections), errors.StoreBusy),
+    ((said.DiskFull, said.OutOfMemory), errors.StoreFull),
+    ((said.ReadOnlySqlTransaction, said.InsufficientPrivilege), errors.StoreReadOnly),
+    ((said.DataCorrupted, said.IndexCorrupted), errors.StoreDamaged),
+    ((said.UndefinedTable, said.UndefinedColumn), errors.StoreDamaged),
+)
+
+#: Where what is told of a file would not help.
+_HINTS: dict[type[errors.StoreFailure], str] = {
+    errors.StoreReadOnly: "Check what the role in the URL was granted, and that the server leads.",
+    errors.StoreFull: "Free some disk space on the server, and try again.",
+    errors.StoreDamaged: "`bearinmind doctor` and the log of the server say what is wrong.",
+}
+
+_LOST = (psycopg.OperationalError, psycopg.InterfaceError, said.IdleInTransactionSessionTimeout)
+
+
+def first_line(exc: psycopg.Error) -> str:
+    """What the server, or else the driver, says first."""
+    return (exc.diag.message_primary or str(exc)).strip().partition("\n")[0]
+
+
+def is_lost(exc: BaseException) -> bool:
+    """Whether the connection is of no more use, and another one may be.
+
+    So it is on a server that led a moment ago and only follows by now.
+    """
+    if isinstance(exc, said.ReadOnlySqlTransaction):
+        return True
+    return isinstance(exc, _LOST) and not any(isinstance(exc, kind) for kind, _ in _STORE_ERRORS)
+
+
+def translate(exc: psycopg.Error, place: str, left_behind: str = "") -> errors.StoreFailure:
+    """The error of Bear in Mind that says the same, and what it has left behind."""
+    message = "; ".join(filter(None, (f"{place}: {first_line(exc)}", left_behind)))
+    for kind, meaning in _STORE_ERRORS:
+        if isinstance(exc, kind):
+            return meaning(message, hint=_HINTS.get(meaning, ""))
+    if isinstance(exc, _LOST):
+        hint = _CHECK_WRITE if left_behind == UNKNOWN else _CHECK_SERVER
+        return errors.StoreUnavailable(message, hint=hint)
+    return errors.StoreFailure(message)
+
+
+@contextmanager
+def translated(place: str, left_behind: str = "") -> Iterator[None]:
+    """Translates whatever is raised inside, which leaves that behind."""
+    try:
+        yield
+    except psycopg.Error as exc:
+        raise translate(exc, place, left_behind) from exc
+
 
 #: What a URL that says nothing else is taken to say. A server that vanished without a word is
 #: noticed after about ten seconds, and each host of several is waited for that long at most.
-_UNLESS_SAID = {
+_URL_DEFAULTS = {
     "connect_timeout": "5",
     "keepalives_idle": "5",
     "keepalives_interval": "2",
@@ -57,7 +134,7 @@ def place_of(url: str) -> str:
     return f"the database {said.get('dbname', '')!r} at {', '.join(at)}"
 
 
-def complete(url: str) -> str:
+def complete_url(url: str) -> str:
     """A URL with all that ours say; whatever it says itself holds.
 
     Raises:
@@ -72,7 +149,7 @@ def complete(url: str) -> str:
             hint="Write it as postgresql://user@host:5432/database; in a name or a password write "
             "what is neither letter nor digit as %40 for @, %3A for :, %2F for /, %25 for %.",
         ) from None
-    defaults = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    defaults = {name: value for name, value in _URL_DEFAULTS.items() if name not in said}
     if "," in str(said.get("host", "")) and "target_session_attrs" not in said:
         defaults["target_session_attrs"] = "read-write"  # of several servers, the one that leads
     return make_conninfo(url, **defaults)
@@ -82,7 +159,7 @@ class Connections:
     """A pool of connections that is made anew in a forked child, and survives a fail-over."""
 
     def __init__(self, url: str, *, most: int, patience: float) -> None:
-        self._url = complete(url)
+        self._url = complete_url(url)
         self.place = place_of(self._url)
         self._most = most
         self._patience = patience
@@ -195,7 +272,7 @@ def _is_open(connection: Connection[Any]) -> bool:
     Not left to the pool, which pauses for a second between two connections that are closed: after
     a crash of the server all are.
     """
-    while not connection.closed and _has_something_to_say(connection.fileno()):
+    while not connection.closed and _has_input(connection.fileno()):
         with suppress(psycopg.OperationalError):
             connection.pgconn.consume_input()  # its last words, then that it is closed
         if connection.pgconn.status != ConnStatus.OK:
@@ -203,9 +280,42 @@ def _is_open(connection: Connection[Any]) -> bool:
     return not connection.closed
 
 
-def _has_something_to_say(file: int) -> bool:
+def _has_input(file: int) -> bool:
     if sys.platform == "win32":
         return bool(select.select([file], [], [], 0)[0])
     poll = select.poll()
     poll.register(file, select.POLLIN)
     return bool(poll.poll(0))
+
+
+_SCRATCH_SQL = statements_of(database.read_sql("postgres", "scratch.sql"))
+_SCRATCH_PREFIX = (
+    "bearinmind_scratch_"  # by which an operator knows what a killed process left behind
+)
+
+
+@contextmanager
+def scratch_database(url: str) -> Iterator[str]:
+    """How to connect to a new, empty database on the server of another one, which is not touched.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached, or the role may not make databases.
+    """
+    name = f"{_SCRATCH_PREFIX}{secrets.token_hex(8)}"
+    try:
+        _run_scratch(url, "create_scratch", name)
+    except (said.InsufficientPrivilege, psycopg.OperationalError) as exc:
+        raise StoreUnavailable(
+            f"no database can be made beside {place_of(url)}: {first_line(exc)}",
+            hint="Check the URL, and that its role may make databases (ALTER ROLE ... CREATEDB).",
+        ) from exc
+    try:
+        yield make_conninfo(url, dbname=name)
+    finally:
+        with translated(place_of(url)):
+            _run_scratch(url, "drop_scratch", name)
+
+
+def _run_scratch(url: str, statement: str, name: str) -> None:
+    with psycopg.connect(complete_url(url), autocommit=True) as connection:
+        connection.execute(sql.SQL(_SCRATCH_SQL[statement]).format(database=sql.Identifier(name)))

@@ -1,10 +1,15 @@
-"""What a store consists of: its tables, each behind those that it refers to."""
+"""What a move between two stores consists of: the tables, the two endpoints, and how they are opened."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from typing import Any, NamedTuple, Protocol
 
-from bearinmind.store.database import Parameters, Row
+from bearinmind.errors import FileMissing, StoreUnfinished
+from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.factory import Access, open_store, require_driver, url_of
+from bearinmind.store_name import StoreFile, StoreName
 
 #: A key before every other one; numbers begin at 1.
 _FIRST: Parameters = {
@@ -158,3 +163,116 @@ TABLES = (
     ),
     Table("index_facts", ("versions", "terms"), derived=True),
 )
+
+
+class TransferSteps(NamedTuple):
+    """The statements by which a dialect does what others do by more or by fewer, in their order."""
+
+    beginning: tuple[str, ...]  #: empty a store that holds nothing, and let nobody open it
+    settling: tuple[str, ...]  #: when every row is there
+    ending: tuple[str, ...]  #: let everybody open it
+    taking: Mapping[str, tuple[str, ...]]  #: by table, where it is not by the one `take_` its name
+
+
+class Snapshot(Protocol):
+    """A store as it was at one moment, whatever is written meanwhile."""
+
+    def read(self, statement: str) -> list[Row]:
+        """All rows of a statement without parameters."""
+
+    def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:
+        """The rows of a table behind a key, so many at a time, as they are in every dialect."""
+
+
+class Endpoint(Protocol):
+    """A store that is moved from, or into."""
+
+    @property
+    def database(self) -> Database:
+        """Where its statements run."""
+
+    @property
+    def steps(self) -> TransferSteps:
+        """What takes other statements here than in other dialects."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+
+    @property
+    def numbers_by_owner(self) -> bool:
+        """Whether two owners may use the same number."""
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """The store as it is now, as long as the context lasts."""
+
+    def vector_parameters(self, vector: bytes) -> Parameters:
+        """The parameters of `take_vectors` that say what a vector is: float16, little-endian."""
+
+    def is_there(self) -> bool:
+        """Whether there is a store at all."""
+
+    def refuse_vectors(self) -> None:
+        """Raises what is to be said if vectors cannot be kept."""
+
+    def rest(self) -> None:
+        """Do what a store needs after so much was written, and nobody has to wait for."""
+
+    def discard(self) -> None:
+        """Throw away what an unfinished move has written."""
+
+    def close(self) -> None:
+        """Release it."""
+
+
+@contextmanager
+def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
+    """A store that is moved from, brought to the present schema as whenever it is opened.
+
+    Raises:
+        FileMissing: there is none.
+        StoreFailure: it cannot be opened, or is itself unfinished.
+    """
+    open_store(name, access, create=False).close()
+    with closing(_endpoint(name, access, create=False)) as end:
+        yield end
+
+
+@contextmanager
+def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
+    """A store that is moved into; it is made if there is none.
+
+    Raises:
+        StoreFailure: it cannot be opened.
+    """
+    with suppress(StoreUnfinished):
+        open_store(name, access).close()
+    with closing(_endpoint(name, access, create=True)) as end:
+        yield end
+
+
+@contextmanager
+def open_existing_target(name: StoreName, access: Access) -> Iterator[Endpoint | None]:
+    """The same to look at: nothing is made. None when there is none.
+
+    Raises:
+        StoreFailure: it cannot be opened.
+    """
+    try:
+        end = _endpoint(name, access, create=False)
+    except FileMissing:
+        yield None
+        return
+    with closing(end):
+        yield end
+
+
+def _endpoint(name: StoreName, access: Access, *, create: bool) -> Endpoint:
+    if isinstance(name, StoreFile):
+        from bearinmind.store.sqlite.endpoint import SqliteEndpoint  # noqa: PLC0415  only what is used
+
+        return SqliteEndpoint(name.path, busy_timeout=access.busy_timeout)
+    require_driver()
+    from bearinmind.store.postgres.endpoint import PostgresEndpoint  # noqa: PLC0415  as above
+
+    return PostgresEndpoint(url_of(name, create=create), busy_timeout=access.busy_timeout)

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from bearinmind import errors
 from bearinmind.store.database import Parameters, Row
-from bearinmind.store.moving.ends import MovingSteps
-from bearinmind.store.moving.tables import VECTORS, Table
-from bearinmind.store.postgres.facts import look, why_meaning_is_off
-from bearinmind.store.postgres.failures import translated
+from bearinmind.store.postgres.capabilities import inspect_database, why_meaning_is_off
+from bearinmind.store.postgres.connection_pool import translated
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.queries import SQL
+from bearinmind.store.transfer import VECTORS, Table, TransferSteps
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -22,10 +21,10 @@ _CONNECTIONS = 2  # a move does one thing after the other
 _HEAD = 4  # bytes of a vector before its numbers
 
 
-class PostgresEnd:
-    """Satisfies `bearinmind.store.moving.ends.End`."""
+class PostgresEndpoint:
+    """Satisfies `bearinmind.store.transfer.Endpoint`."""
 
-    steps = MovingSteps(
+    steps = TransferSteps(
         beginning=("clear",),
         settling=(
             "settle_tenants",
@@ -54,24 +53,26 @@ class PostgresEnd:
             connection.execute(SQL["begin_snapshot"])
             never = {"name": "idle_in_transaction_session_timeout", "value": "0"}
             connection.execute(SQL["set_for_transaction"], never)
-            yield PostgresSnapshot(connection, has_vectors=look(self.database).keeps_vectors)
+            yield PostgresSnapshot(
+                connection, has_vectors=inspect_database(self.database).keeps_vectors
+            )
 
     def vector_parameters(self, vector: bytes) -> Parameters:
         """A vector as pgvector takes it."""
         import numpy as np  # noqa: PLC0415 (slow to import)
 
-        from bearinmind.store.halves import HALF  # noqa: PLC0415 (needs numpy)
-        from bearinmind.store.postgres.halfvec import written  # noqa: PLC0415 (likewise)
+        from bearinmind.store.half_precision import HALF  # noqa: PLC0415 (needs numpy)
+        from bearinmind.store.postgres.vectors import to_halfvec  # noqa: PLC0415 (likewise)
 
-        return {"vector": written(np.frombuffer(vector, HALF))}
+        return {"vector": to_halfvec(np.frombuffer(vector, HALF))}
 
     def is_there(self) -> bool:
         """Whether the database has our tables."""
-        return look(self.database).is_store
+        return inspect_database(self.database).is_store
 
     def refuse_vectors(self) -> None:
         """Without the extension there is no column for them."""
-        off = why_meaning_is_off(look(self.database))
+        off = why_meaning_is_off(inspect_database(self.database))
         if off is not None:
             said = f"{self.place} cannot keep the vectors that are to be moved: {off.reason}"
             raise errors.StoreUnavailable(said, hint=off.hint)
@@ -92,7 +93,7 @@ class PostgresEnd:
 
 
 class PostgresSnapshot:
-    """Satisfies `bearinmind.store.moving.ends.Snapshot`."""
+    """Satisfies `bearinmind.store.transfer.Snapshot`."""
 
     def __init__(self, connection: Connection[Any], *, has_vectors: bool) -> None:
         self._connection = connection
@@ -113,8 +114,8 @@ class PostgresSnapshot:
 
 
 def _with_vector(row: Row) -> Row:
-    from bearinmind.store.postgres.halfvec import received  # noqa: PLC0415 (numpy is slow)
+    from bearinmind.store.postgres.vectors import from_halfvec  # noqa: PLC0415 (numpy is slow)
 
     *place, sent = row
-    [vector] = received([sent], (len(sent) - _HEAD) // 2)
+    [vector] = from_halfvec([sent], (len(sent) - _HEAD) // 2)
     return (*place, vector.tobytes())

@@ -1,4 +1,4 @@
-"""What is asked of a database before it is used, and what follows from the answers."""
+"""What a Postgres server and database can do, and what to do about what is missing."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 LEAST_SERVER = 15
 LEAST_VECTOR = "0.8"
 
-_FIRST = "Recall goes on by words and by connection."
+_MEANWHILE = "Recall goes on by words and by connection."
 
 
-class DatabaseFacts(NamedTuple):
+class DatabaseInfo(NamedTuple):
     """A database, what it has, and what the role may do there."""
 
     version_number: int  #: such as 180006
@@ -40,7 +40,7 @@ class DatabaseFacts(NamedTuple):
     has_citus: bool = False
 
 
-class SchemaFacts(NamedTuple):
+class SchemaInfo(NamedTuple):
     """What a store says about itself."""
 
     schema: int
@@ -48,13 +48,13 @@ class SchemaFacts(NamedTuple):
     analysis: int  #: which analysis made its index
 
 
-def look(pool: Pool) -> DatabaseFacts:
+def inspect_database(pool: Pool) -> DatabaseInfo:
     """What a database is; one question."""
     [found] = pool.read("database_facts")
-    return DatabaseFacts(*found)
+    return DatabaseInfo(*found)
 
 
-def check_server(found: DatabaseFacts, place: str) -> None:
+def check_server(found: DatabaseInfo, place: str) -> None:
     """Raise for a server that is too old.
 
     Raises:
@@ -72,7 +72,7 @@ def is_recent(version: str | None) -> bool:
     return version is not None and _ordered(version) >= _ordered(LEAST_VECTOR)
 
 
-def can_begin_vectors(found: DatabaseFacts) -> bool:
+def can_begin_vectors(found: DatabaseInfo) -> bool:
     """Whether the column of vectors is missing, and the role can add it now."""
     if found.keeps_vectors or found.follows or not found.may_change_vectors:
         return False
@@ -81,7 +81,7 @@ def can_begin_vectors(found: DatabaseFacts) -> bool:
     return is_recent(found.vector) and found.vector_found
 
 
-def why_meaning_is_off(found: DatabaseFacts) -> Unavailable | None:
+def why_meaning_is_off(found: DatabaseInfo) -> Unavailable | None:
     """Why a database cannot keep vectors, and what to do about it; None when it can."""
     if found.vector is None:
         return _missing(found)
@@ -89,25 +89,25 @@ def why_meaning_is_off(found: DatabaseFacts) -> Unavailable | None:
         return Unavailable(
             f"the database has pgvector {found.vector}, and {LEAST_VECTOR} or newer is needed",
             f"Have its owner run in {found.database!r}: ALTER EXTENSION vector UPDATE; if the "
-            f"server offers no newer one, install pgvector there first. {_FIRST}",
+            f"server offers no newer one, install pgvector there first. {_MEANWHILE}",
         )
     if not found.vector_found:
         return Unavailable(
             f"pgvector is in the schema {found.vector_schema!r}, which is not in the search path",
             f"Run: ALTER ROLE {found.role} SET search_path = {found.schema_name}, "
-            f"{found.vector_schema}; {_FIRST}",
+            f"{found.vector_schema}; {_MEANWHILE}",
         )
     if not found.keeps_vectors:
         return Unavailable(
             "pgvector has come, and the table of vectors does not have its column yet",
-            f"Run `bearinmind db migrate` as the owner of the tables. {_FIRST}",
+            f"Run `bearinmind db migrate` as the owner of the tables. {_MEANWHILE}",
         )
     return None
 
 
-def _missing(found: DatabaseFacts) -> Unavailable:
+def _missing(found: DatabaseInfo) -> Unavailable:
     create = f"have a superuser run in {found.database!r}: CREATE EXTENSION vector;"
-    then = f"then `bearinmind db migrate`. {_FIRST}"
+    then = f"then `bearinmind db migrate`. {_MEANWHILE}"
     if found.vector_offered is None:
         package = f"postgresql-{found.version_number // 10_000}-pgvector"
         return Unavailable(
@@ -127,7 +127,7 @@ def _missing(found: DatabaseFacts) -> Unavailable:
         )
     return Unavailable(
         "the database does not have pgvector yet",
-        f"Run `bearinmind db migrate` as the owner of the tables. {_FIRST}",
+        f"Run `bearinmind db migrate` as the owner of the tables. {_MEANWHILE}",
     )
 
 

@@ -1,22 +1,27 @@
-"""Reads by statements that a connection has prepared, without the ceremony of a cursor.
+"""The statements of the Postgres store as psycopg takes them, and how they are sent.
 
 A recall reads a dozen times, and nearly always by statements that it has sent before. For each of
 them psycopg makes a cursor with adapters and generators of its own, which takes several times as
-long as to send the parameters and to make rows of the answer (docs/adr/0036).
+long as to send the parameters and to make rows of the answer (docs/adr/0036). So a connection
+prepares the statements that come back, and reads them without a cursor.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple
 
-from psycopg import Connection, errors
-from psycopg.adapt import Transformer
+from psycopg import Connection, errors, sql
+from psycopg.adapt import Dumper, PyFormat, Transformer
 from psycopg.generators import execute
+from psycopg.postgres import types
 from psycopg.pq import ExecStatus, Format
 from psycopg.rows import TupleRow
 
-from bearinmind.store.postgres.statements import Numbered, numbered
+from bearinmind.store.database import load_statements
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +30,105 @@ if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
 
     from bearinmind.store.database import Parameters, Row
+
+# `:name`, but neither a cast (`::text`) nor the end of a slice.
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
+_INSERT = re.compile(r"INSERT INTO (\w+) \(([^()]+)\)\s*VALUES \(([^()]+)\)", re.ASCII)
+
+
+def psycopg_form(statement: LiteralString) -> LiteralString:
+    doubled = statement.replace("%", "%%")
+    return _PARAMETER.sub(r"%(\1)s", doubled)
+
+
+_STATEMENTS = load_statements("postgres")
+
+#: The statements by name.
+SQL = {name: psycopg_form(statement) for name, statement in _STATEMENTS.items()}
+
+
+class Numbered(NamedTuple):
+    """A statement as the server takes it: with `$1` for its first parameter."""
+
+    text: bytes
+    names: tuple[str, ...]  #: of its parameters, in the order of their numbers
+    formats: tuple[PyFormat, ...]  #: in which each may be sent: whichever suits it
+
+
+@cache
+def numbered(name: str) -> Numbered:
+    """A statement by its name."""
+    statement = _STATEMENTS[name]
+    names = tuple(dict.fromkeys(_PARAMETER.findall(statement)))
+    numbers = {each: number for number, each in enumerate(names, start=1)}
+    text = _PARAMETER.sub(lambda found: f"${numbers[found[1]]}", statement)
+    return Numbered(text.encode(), names, (PyFormat.AUTO,) * len(names))
+
+
+class CopyForm(NamedTuple):
+    """How the rows of an INSERT are copied in."""
+
+    statement: LiteralString
+    parameters: tuple[str, ...]  #: in the order of its columns
+
+
+@lru_cache(maxsize=64)
+def copy_form(name: str) -> CopyForm:
+    """The COPY that does for many rows what a plain INSERT does for one."""
+    found = _INSERT.match(_STATEMENTS[name])
+    if found is None:
+        raise ValueError(f"{name} is no plain INSERT")
+    table, columns, values = found.groups()
+    parameters = tuple(value.strip().removeprefix(":") for value in values.split(","))
+    return CopyForm(f"COPY {table} ({columns}) FROM STDIN", parameters)
+
+
+def set_everywhere(connection: Connection[Any], settings: Mapping[str, str]) -> None:
+    """Let settings hold until the transaction ends, on every machine that takes part in it.
+
+    Citus passes on what `SET LOCAL` says, once it was told to, and not what `set_config` does.
+    """
+    statement = sql.SQL(SQL["hold_everywhere"])
+    for name, value in {"citus.propagate_set_commands": "local", **settings}.items():
+        connection.execute(
+            statement.format(name=sql.Identifier(*name.split(".")), value=sql.Literal(value))
+        )
+
+
+REAL = types["float4"].oid
+
+
+class Reals(bytes):
+    """A `real[]` as it is sent."""
+
+
+class RealsDumper(Dumper):
+    """Sends it as it is."""
+
+    format = Format.BINARY
+    oid = types["float4"].array_oid
+
+    def dump(self, obj: Reals) -> bytes:
+        """All of it."""
+        return obj
+
+
+class PlainListDumper(Dumper):
+    """Sends a list of texts or of numbers; of what type it is the statement says."""
+
+    format = Format.TEXT
+
+    def dump(self, obj: list[str] | list[int] | list[float]) -> bytes:
+        """The list as a literal."""
+        return f"{{{','.join([_array_element(each) for each in obj])}}}".encode()
+
+
+def _array_element(each: str | float) -> str:
+    if not isinstance(each, str):
+        return repr(each)
+    escaped = each.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
 
 #: A statement is prepared for the types that its parameters have.
 _Form = tuple[str, tuple[int, ...]]

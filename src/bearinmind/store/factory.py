@@ -1,4 +1,4 @@
-"""From the name of a store to the store: the one place where stores are made."""
+"""Opens a store by its name: the one place where stores are made."""
 
 from __future__ import annotations
 
