@@ -33,13 +33,13 @@ STEPS = f"-- outside a transaction\nCREATE TABLE moods (mood TEXT);\n{ADD}\n{BUI
 BUILDS = "FROM pg_stat_progress_create_index WHERE datname = current_database()"
 MIGRATING = """
 SELECT 1 FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
-WHERE l.locktype = 'advisory' AND l.objid = 1380142165 AND d.datname = current_database()
+WHERE l.locktype = 'advisory' AND l.objid = 1111834963 AND d.datname = current_database()
 """
 MIGRATE = """
 import sys, pathlib
-from bearinmind.store.postgres import migrate
+from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
-migrate.bring_up(Pool(sys.argv[1]), patience=60, folder=pathlib.Path(sys.argv[2]))
+schema.bring_up(Pool(sys.argv[1]), patience=60, folder=pathlib.Path(sys.argv[2]))
 """
 
 
@@ -221,7 +221,7 @@ def test_whoever_waits_too_long_for_another_migrator_is_told(
 ) -> None:
     folder = more(STEPS)
     with (
-        transaction(url, "SELECT pg_advisory_xact_lock(1380142165)"),
+        transaction(url, "SELECT pg_advisory_xact_lock(1111834963)"),
         pytest.raises(errors.StoreBusy, match="somebody else has been migrating"),
     ):
         bring_up(url, folder, patience=0.5)

@@ -12,7 +12,7 @@ from bearinmind.statements import SHARED, statements_of
 from bearinmind.store.database import SQL_FILES, read_sql
 
 #: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
-OPERATORS = {"moving.sql", "migrate.sql", "status.sql", "distribute.sql"}
+OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}
 
 #: By reason: the statements of each dialect that are about the whole store.
 STORE_WIDE: Mapping[str, Mapping[str, str]] = {

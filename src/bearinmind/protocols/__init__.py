@@ -18,8 +18,6 @@ from bearinmind.protocols.memories import (
     Memories,
     Page,
     Sealed,
-    Shares,
-    Sighting,
     Statistics,
 )
 from bearinmind.protocols.search import (
@@ -47,6 +45,8 @@ from bearinmind.protocols.store import (
     AuditEntry,
     Finding,
     Secrets,
+    Shares,
+    Sighting,
     Store,
     StoreFacts,
     User,

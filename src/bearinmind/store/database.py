@@ -167,9 +167,9 @@ SQL_FILES = {
         "graph.sql",
         "sharing.sql",
         "accounts.sql",
-        "syncing.sql",
-        "inbox.sql",
-        "moving.sql",
+        "sync.sql",
+        "proposals.sql",
+        "transfer.sql",
     ),
     "postgres": (
         "queries.sql",
@@ -178,12 +178,12 @@ SQL_FILES = {
         "vectors.sql",
         "sharing.sql",
         "accounts.sql",
-        "syncing.sql",
-        "inbox.sql",
+        "sync.sql",
+        "proposals.sql",
         "migrate.sql",
         "status.sql",
         "distribute.sql",
-        "moving.sql",
+        "transfer.sql",
     ),
 }
 

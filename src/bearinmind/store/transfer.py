@@ -1,4 +1,4 @@
-"""What a move between two stores consists of: the tables, the two endpoints, and how they are opened."""
+"""A move between two stores: its tables, its two endpoints, and how they are opened."""
 
 from __future__ import annotations
 

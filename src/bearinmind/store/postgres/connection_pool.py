@@ -1,4 +1,4 @@
-"""Connections to a Postgres server: opened alike, pooled, replaced when lost, their errors translated.
+"""Connections to a Postgres server: pooled, replaced when lost, errors translated.
 
 Of an error only the first line of the server is passed on: the other lines quote what was stored.
 """
@@ -30,6 +30,7 @@ from bearinmind.errors import StoreUnavailable
 from bearinmind.statements import statements_of
 from bearinmind.store import database
 from bearinmind.store.postgres.queries import (
+    SQL,
     PlainListDumper,
     PreparedReads,
     Reals,
@@ -236,7 +237,7 @@ class Connections:
     def _open(self) -> ConnectionPool[StoreConnection]:
         """Connect once by hand, so that a wrong URL is told at once, then make the pool."""
         with self._connect() as connection:
-            [pid] = connection.execute("SELECT pg_backend_pid()").fetchone() or [0]
+            [pid] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
             # A bouncer gives each transaction another backend: what one prepared, others lack.
             self._prepares = pid == connection.info.backend_pid
         return ConnectionPool(

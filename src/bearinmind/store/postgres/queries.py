@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 # `:name`, but neither a cast (`::text`) nor the end of a slice.
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
-_INSERT = re.compile(r"INSERT INTO (\w+) \(([^()]+)\)\s*VALUES \(([^()]+)\)", re.ASCII)
+_INSERT = re.compile(r"^INSERT INTO (\w+) \(([^()]+)\)\s*VALUES \(([^()]+)\)", re.ASCII)
 
 
 def psycopg_form(statement: LiteralString) -> LiteralString:
+    """A statement with `%(name)s` for each `:name`."""
     doubled = statement.replace("%", "%%")
     return _PARAMETER.sub(r"%(\1)s", doubled)
 

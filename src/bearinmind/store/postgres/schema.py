@@ -37,147 +37,114 @@ from bearinmind.store.postgres.queries import SQL
 if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool
 
-_LOCK_POLL = 0.2  # seconds between two attempts to be the one who migrates
+#: Migrations of databases that were made by an earlier schema.sql, such as 0002_add_a_column.sql.
+MIGRATIONS = files("bearinmind.store").joinpath("sql", "postgres", "migrations")
+FIRST_VERSION = 1  #: the schema that was published first; the first migration has the number 2
+#: The line that lets a migration be done step by step instead of at once or not at all.
+STEP_BY_STEP = "-- outside a transaction"
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
-    """A database that has the present schema."""
-
-    before: int | None  #: the schema that it had; None when there was none
-    schema: int
-    applied: Sequence[str]  #: the names of the migrations that were missing
-    analysis: int  #: which analysis made its index
-    meaning_off: Unavailable | None
-    has_citus: bool  #: and so its tables may be on other machines
-
-
-def bring_up(
-    pool: Pool,
-    *,
-    patience: float,
-    folder: Traversable = MIGRATIONS,
-    told: Report = lambda _: None,
-) -> Opened:
-    """Bring a database to the present schema; one that has it is only read.
-
-    Raises:
-        StoreTooNew: a newer release has migrated it.
-        StoreDamaged: its tables are those of some other program.
-        StoreUnavailable: the server is too old.
-        StoreReadOnly: the role may not change what is missing.
-        StoreBusy: the locks could not be had.
-    """
-    wanted = max([SCHEMA_VERSION, *migration_files(folder)])
-    found, facts = _inspect(pool, wanted)
-    applied: list[str] = []
-    before = facts.schema if facts else None
-    if facts is None or facts.schema < wanted or can_begin_vectors(found):
-        with schema_lock(pool, patience):
-            found, facts = _inspect(pool, wanted)  # somebody may have done it meanwhile
-            migrator = Migrator(pool, patience, told)
-            with _explain_missing_rights(pool.place, found, facts, wanted):
-                if facts is None:
-                    migrator.create()
-                applied = migrator.apply_missing(wanted, folder)
-            migrator.begin_vectors(inspect_database(pool))
-        found, facts = _inspect(pool, wanted)
-    assert facts is not None  # noqa: S101  it was made just now
-    return Opened(
-        before=before,
-        schema=facts.schema,
-        applied=applied,
-        analysis=facts.analysis,
-        meaning_off=why_meaning_is_off(found),
-        has_citus=found.has_citus,
-    )
-
-
-def _inspect(pool: Pool, wanted: int) -> tuple[DatabaseInfo, SchemaInfo | None]:
-    """What a database and the store in it are; None when it is empty."""
-    found = inspect_database(pool)
-    check_server(found, pool.place)
-    if found.is_store:
-        [row] = pool.read("store_facts")
-        facts = SchemaInfo(*row)
-        if facts.schema > wanted:
-            raise errors.StoreTooNew(
-                f"{pool.place} has schema {facts.schema}; this version of Bear in Mind reads up to "
-                f"{wanted}",
-                hint="Upgrade Bear in Mind here (`pip install --upgrade bearinmind`); "
-                "the database was not touched.",
-            )
-        return found, facts
-    if found.tables:
-        raise errors.StoreDamaged(
-            f"{pool.place} is not a Bear in Mind store: its schema {found.schema_name!r} has "
-            f"{found.tables:,} tables or views of some other program",
-            hint="Give Bear in Mind a database of its own (CREATE DATABASE bearinmind); "
-            "nothing was touched.",
-        )
-    return found, None
-
-
-@contextmanager
-def schema_lock(pool: Pool, patience: float) -> Iterator[None]:
-    """Nobody else changes the schema meanwhile.
-
-    The lock ends with a transaction that does nothing else: a lock of a session would stay with
-    whoever a bouncer gives the session to next. Having no snapshot, it holds no index build up.
-    """
-    with translated(pool.place), pool.connections.alone() as guard:
-        deadline = time.monotonic() + patience
-        while time.monotonic() < deadline:
-            with guard.transaction():
-                set_until_end(guard, idle_in_transaction_session_timeout=0)
-                if guard.execute(SQL["try_to_migrate"]).fetchone() == (True,):
-                    yield
-                    return
-            # Whoever waits in a transaction keeps others from the connections of a bouncer.
-            time.sleep(_LOCK_POLL)
-    raise errors.StoreBusy(
-        f"somebody else has been migrating {pool.place} for {patience:g} s",
-        hint="Wait until that is done: `bearinmind db status` shows how far it is.",
-    )
-
-
-@contextmanager
-def _explain_missing_rights(
-    place: str, found: DatabaseInfo, facts: SchemaInfo | None, wanted: int
-) -> Iterator[None]:
-    """A role that may not do it is told who may."""
-    try:
-        yield
-    except (said.InsufficientPrivilege, said.InvalidSchemaName, said.ReadOnlySqlTransaction) as exc:
-        if facts is None:
-            missing = "has no tables yet"
-            hint = (
-                f"Have the owner of {found.database!r} run: GRANT CREATE ON SCHEMA "
-                f"{found.schema_name or 'public'} TO {found.role}; or run `bearinmind db migrate` "
-                "as a role that may create them."
-            )
-        else:
-            missing = f"has schema {facts.schema}, and this version of Bear in Mind needs {wanted}"
-            hint = (
-                "Run `bearinmind db migrate` as the owner of the tables, or have the owner run: "
-                f"GRANT {found.owner} TO {found.role};"
-            )
-        raise errors.StoreReadOnly(
-            f"{place} {missing}; the role {found.role!r} may not change that: {first_line(exc)}",
-            hint=hint,
-        ) from exc
-
-
-#: The schema version that this code reads and writes.
-SCHEMA_VERSION = max(migration_files())
+_NAME = re.compile(r"(\d{4})_\w+\.sql")
+# What may hold a semicolon that ends nothing, and the one that does.
+_PIECE = re.compile(
+    r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|(?P<end>;)", re.DOTALL
+)
+_COMMENT = re.compile(r"--[^\n]*")
+_CONCURRENTLY = re.compile(r"\s*(?:CREATE|DROP|REINDEX)\b[^;]*\bCONCURRENTLY\b", re.IGNORECASE)
+_BUILD = re.compile(
+    r"\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s+ON",
+    re.IGNORECASE,
+)
 #: How long others may have to queue behind a statement that waits for its lock, in seconds.
 LOCK_TIMEOUT = 2.0
+_POLL = 0.2  # seconds between two looks at a lock or a build of somebody else
 _PAUSES = (0.25, 0.5, 1.0, 2.0, 5.0)  # seconds between attempts; the last one again and again
-_BUILD_POLL = 0.2  # seconds between two looks at a build that goes on
 _BLOCKED = (said.LockNotAvailable, said.DeadlockDetected)
 _NOT_OFFERED = (said.InsufficientPrivilege, said.FeatureNotSupported, said.UndefinedFile)
 
 Report = Callable[[str], None]
+
+
+# ---- the files of migrations ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of a migration, without comments."""
+
+    text: LiteralString
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether Postgres runs it outside of transactions only."""
+        return _CONCURRENTLY.match(self.text) is not None
+
+    @property
+    def index(self) -> str | None:
+        """The name of the index that it builds while others read and write."""
+        found = _BUILD.match(self.text)
+        return found[1] if found else None
+
+    def __str__(self) -> str:
+        return " ".join(self.text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """How a schema becomes the next one."""
+
+    number: int
+    name: str
+    statements: tuple[Statement, ...]
+    step_by_step: bool  #: else it is done at once or not at all
+
+
+def migration_files(folder: Traversable = MIGRATIONS) -> dict[int, str]:
+    """The file names of all migrations by number."""
+    names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+    found = {int(match[1]): match[0] for match in map(_NAME.fullmatch, names) if match}
+    return dict(sorted(found.items()))
+
+
+#: The schema version that this code reads and writes: that of schema.sql.
+SCHEMA_VERSION = max([FIRST_VERSION, *migration_files()])
+
+
+def read_migration(number: int, folder: Traversable = MIGRATIONS) -> Migration:
+    """A migration.
+
+    Raises:
+        ValueError: it has a statement that no transaction can hold, and does not say so.
+    """
+    name = migration_files(folder)[number]
+    text = folder.joinpath(name).read_text(encoding="utf-8")
+    statements = tuple(split_statements(text))
+    step_by_step = STEP_BY_STEP in text.splitlines()
+    if not step_by_step and any(each.stands_alone for each in statements):
+        raise ValueError(f"{name} needs the line {STEP_BY_STEP!r}")
+    return Migration(number, name.removesuffix(".sql"), statements, step_by_step)
+
+
+def split_statements(text: str) -> Iterator[Statement]:
+    """The statements of a script, which ships with the package and is as literal as code."""
+    begin = 0
+    for piece in _PIECE.finditer(text):
+        if piece["end"]:
+            yield from _bare_statement(text[begin : piece.start()])
+            begin = piece.end()
+    yield from _bare_statement(text[begin:])
+
+
+def _bare_statement(text: str) -> Iterator[Statement]:
+    bare = _PIECE.sub(lambda piece: _without_comment(piece[0]), text).strip()
+    if bare:
+        yield Statement(bare)
+
+
+def _without_comment(piece: str) -> str:
+    return "" if _COMMENT.fullmatch(piece) else piece
+
+
+# ---- changing a schema ---------------------------------------------------------------------------
 
 
 class Migrator:
@@ -295,7 +262,7 @@ def _is_done(connection: Connection[Any], statement: Statement) -> bool:
         return False
     name = {"name": statement.index}
     while connection.execute(SQL["is_built"], name).fetchone():
-        time.sleep(_BUILD_POLL)  # the server goes on after its client was killed
+        time.sleep(_POLL)  # the server goes on after its client was killed
     found = connection.execute(SQL["index_is_valid"], name).fetchone()
     if found == (False,):
         index = sql.Identifier(statement.index)
@@ -323,97 +290,138 @@ def set_until_end(connection: Connection[Any], **seconds: float) -> None:
 
 def _let_take_its_time(connection: Connection[Any]) -> None:
     """No time-out ends an index build, unless a bouncer would keep that for whoever comes next."""
-    [backend] = connection.execute("SELECT pg_backend_pid()").fetchone() or [0]
+    [backend] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
     if backend == connection.info.backend_pid:
         for name in ("statement_timeout", "lock_timeout"):
             connection.execute(SQL["set_for_session"], {"name": name, "value": "0"})
 
 
-MIGRATIONS = files("bearinmind.store").joinpath("sql", "postgres", "migrations")
-#: The line that lets a migration be done step by step instead of at once or not at all.
-STEP_BY_STEP = "-- outside a transaction"
-
-_NAME = re.compile(r"(\d{4})_\w+\.sql")
-# What may hold a semicolon that ends nothing, and the one that does.
-_PIECE = re.compile(
-    r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|(?P<end>;)", re.DOTALL
-)
-_COMMENT = re.compile(r"--[^\n]*")
-_CONCURRENTLY = re.compile(r"\s*(?:CREATE|DROP|REINDEX)\b[^;]*\bCONCURRENTLY\b", re.IGNORECASE)
-_BUILD = re.compile(
-    r"\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s+ON",
-    re.IGNORECASE,
-)
+# ---- bringing a database up to date --------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One statement of a migration, without comments."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A database that has the present schema."""
 
-    text: LiteralString
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether Postgres runs it outside of transactions only."""
-        return _CONCURRENTLY.match(self.text) is not None
-
-    @property
-    def index(self) -> str | None:
-        """The name of the index that it builds while others read and write."""
-        found = _BUILD.match(self.text)
-        return found[1] if found else None
-
-    def __str__(self) -> str:
-        return " ".join(self.text.split())
+    before: int | None  #: the schema that it had; None when there was none
+    schema: int
+    applied: Sequence[str]  #: the names of the migrations that were missing
+    analysis: int  #: which analysis made its index
+    meaning_off: Unavailable | None
+    has_citus: bool  #: and so its tables may be on other machines
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """How a schema becomes the next one."""
-
-    number: int
-    name: str
-    statements: tuple[Statement, ...]
-    step_by_step: bool  #: else it is done at once or not at all
-
-
-def migration_files(folder: Traversable = MIGRATIONS) -> dict[int, str]:
-    """The file names of all migrations by number."""
-    names = [entry.name for entry in folder.iterdir()]
-    found = {int(match[1]): match[0] for match in map(_NAME.fullmatch, names) if match}
-    return dict(sorted(found.items()))
-
-
-def read_migration(number: int, folder: Traversable = MIGRATIONS) -> Migration:
-    """A migration.
+def bring_up(
+    pool: Pool,
+    *,
+    patience: float,
+    folder: Traversable = MIGRATIONS,
+    told: Report = lambda _: None,
+) -> Opened:
+    """Bring a database to the present schema; one that has it is only read.
 
     Raises:
-        ValueError: it has a statement that no transaction can hold, and does not say so.
+        StoreTooNew: a newer release has migrated it.
+        StoreDamaged: its tables are those of some other program.
+        StoreUnavailable: the server is too old.
+        StoreReadOnly: the role may not change what is missing.
+        StoreBusy: the locks could not be had.
     """
-    name = migration_files(folder)[number]
-    text = folder.joinpath(name).read_text(encoding="utf-8")
-    statements = tuple(split_statements(text))
-    step_by_step = STEP_BY_STEP in text.splitlines()
-    if not step_by_step and any(each.stands_alone for each in statements):
-        raise ValueError(f"{name} needs the line {STEP_BY_STEP!r}")
-    return Migration(number, name.removesuffix(".sql"), statements, step_by_step)
+    wanted = max([SCHEMA_VERSION, *migration_files(folder)])
+    found, facts = _inspect(pool, wanted)
+    applied: list[str] = []
+    before = facts.schema if facts else None
+    if facts is None or facts.schema < wanted or can_begin_vectors(found):
+        with schema_lock(pool, patience):
+            found, facts = _inspect(pool, wanted)  # somebody may have done it meanwhile
+            migrator = Migrator(pool, patience, told)
+            with _explain_missing_rights(pool.place, found, facts, wanted):
+                if facts is None:
+                    migrator.create()
+                applied = migrator.apply_missing(wanted, folder)
+            migrator.begin_vectors(inspect_database(pool))
+        found, facts = _inspect(pool, wanted)
+    assert facts is not None  # noqa: S101  it was made just now
+    return Opened(
+        before=before,
+        schema=facts.schema,
+        applied=applied,
+        analysis=facts.analysis,
+        meaning_off=why_meaning_is_off(found),
+        has_citus=found.has_citus,
+    )
 
 
-def split_statements(text: str) -> Iterator[Statement]:
-    """The statements of a script, which ships with the package and is as literal as code."""
-    begin = 0
-    for piece in _PIECE.finditer(text):
-        if piece["end"]:
-            yield from _bare_statement(text[begin : piece.start()])
-            begin = piece.end()
-    yield from _bare_statement(text[begin:])
+def _inspect(pool: Pool, wanted: int) -> tuple[DatabaseInfo, SchemaInfo | None]:
+    """What a database and the store in it are; None when it is empty."""
+    found = inspect_database(pool)
+    check_server(found, pool.place)
+    if found.is_store:
+        [row] = pool.read("store_facts")
+        facts = SchemaInfo(*row)
+        if facts.schema > wanted:
+            raise errors.StoreTooNew(
+                f"{pool.place} has schema {facts.schema}; this version of Bear in Mind reads up to "
+                f"{wanted}",
+                hint="Upgrade Bear in Mind here (`pip install --upgrade bearinmind`); "
+                "the database was not touched.",
+            )
+        return found, facts
+    if found.tables:
+        raise errors.StoreDamaged(
+            f"{pool.place} is not a Bear in Mind store: its schema {found.schema_name!r} has "
+            f"{found.tables:,} tables or views of some other program",
+            hint="Give Bear in Mind a database of its own (CREATE DATABASE bearinmind); "
+            "nothing was touched.",
+        )
+    return found, None
 
 
-def _bare_statement(text: str) -> Iterator[Statement]:
-    bare = _PIECE.sub(lambda piece: _without_comment(piece[0]), text).strip()
-    if bare:
-        yield Statement(bare)
+@contextmanager
+def schema_lock(pool: Pool, patience: float) -> Iterator[None]:
+    """Nobody else changes the schema meanwhile.
+
+    The lock ends with a transaction that does nothing else: a lock of a session would stay with
+    whoever a bouncer gives the session to next. Having no snapshot, it holds no index build up.
+    """
+    with translated(pool.place), pool.connections.alone() as guard:
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline:
+            with guard.transaction():
+                set_until_end(guard, idle_in_transaction_session_timeout=0)
+                if guard.execute(SQL["try_to_migrate"]).fetchone() == (True,):
+                    yield
+                    return
+            # Whoever waits in a transaction keeps others from the connections of a bouncer.
+            time.sleep(_POLL)
+    raise errors.StoreBusy(
+        f"somebody else has been migrating {pool.place} for {patience:g} s",
+        hint="Wait until that is done: `bearinmind db status` shows how far it is.",
+    )
 
 
-def _without_comment(piece: str) -> str:
-    return "" if _COMMENT.fullmatch(piece) else piece
+@contextmanager
+def _explain_missing_rights(
+    place: str, found: DatabaseInfo, facts: SchemaInfo | None, wanted: int
+) -> Iterator[None]:
+    """A role that may not do it is told who may."""
+    try:
+        yield
+    except (said.InsufficientPrivilege, said.InvalidSchemaName, said.ReadOnlySqlTransaction) as exc:
+        if facts is None:
+            missing = "has no tables yet"
+            hint = (
+                f"Have the owner of {found.database!r} run: GRANT CREATE ON SCHEMA "
+                f"{found.schema_name or 'public'} TO {found.role}; or run `bearinmind db migrate` "
+                "as a role that may create them."
+            )
+        else:
+            missing = f"has schema {facts.schema}, and this version of Bear in Mind needs {wanted}"
+            hint = (
+                "Run `bearinmind db migrate` as the owner of the tables, or have the owner run: "
+                f"GRANT {found.owner} TO {found.role};"
+            )
+        raise errors.StoreReadOnly(
+            f"{place} {missing}; the role {found.role!r} may not change that: {first_line(exc)}",
+            hint=hint,
+        ) from exc

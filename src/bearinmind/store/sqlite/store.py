@@ -66,7 +66,7 @@ class SqliteStore(
                     # Another process may have done it while this one waited for its turn.
                     if not schema.is_current(connection, str(self.path)):
                         schema.apply(connection)
-            [made_by] = connection.execute("SELECT analysis FROM index_facts").fetchone()
+            [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
         if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
             self.reindex()
 

@@ -85,10 +85,10 @@ SELECT source, moved, stage, after FROM moving;
 DROP TABLE moving;
 
 -- mark_unfinished: let nobody open the file as a store
-PRAGMA application_id = 1380142157;
+PRAGMA application_id = 1111834957;
 
 -- mark_finished: let everybody open the file as a store
-PRAGMA application_id = 1380142164;
+PRAGMA application_id = 1111834962;
 
 -- clear_spaces: forget which spaces an empty store was to have
 DELETE FROM spaces;
