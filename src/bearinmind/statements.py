@@ -23,7 +23,7 @@ def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
     A heading begins each of them: `-- name: what it does`, or `-- fragment name`. A file may use
     the fragments of those before it.
 
-    `-- fragment name@shared` says what a fragment is instead where somebody else than the owner
+    `-- fragment name@shared` says what a fragment is instead where a reader other than the owner
     reads. A statement that comes to name the `:reader` by that is there a second time, under its
     name and `@shared`; one that does not has no such form, and so cannot serve a reader.
     """

@@ -75,9 +75,9 @@ class StoreServer:
         Raises:
             InvalidSetting: it is no URL of a Postgres server.
         """
-        found = _URL.fullmatch(url)
-        parameters = found["parameters"] if found else None
-        if found is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
+        match = _URL.fullmatch(url)
+        parameters = match["parameters"] if match else None
+        if match is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
             raise InvalidSetting(
                 "what begins as the URL of a Postgres server is none",
                 hint="Write postgresql://user:password@host:5432/database; of a name or a password "
@@ -91,13 +91,13 @@ class StoreServer:
         return self.url.get_secret_value()
 
     def __str__(self) -> str:
-        found = _URL.fullmatch(self.address)
-        if found is None:
+        match = _URL.fullmatch(self.address)
+        if match is None:
             return "postgresql://"
-        shown = [each for each in _parts(found["parameters"]) if each.partition("=")[0] in _SHOWN]
-        user = f"{found['user']}@" if found["user"] else ""
-        asked = f"?{'&'.join(shown)}" if shown else ""
-        return f"postgresql://{user}{found['hosts']}{found['database'] or ''}{asked}"
+        shown = [each for each in _parts(match["parameters"]) if each.partition("=")[0] in _SHOWN]
+        user = f"{match['user']}@" if match["user"] else ""
+        query = f"?{'&'.join(shown)}" if shown else ""
+        return f"postgresql://{user}{match['hosts']}{match['database'] or ''}{query}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +113,20 @@ class EmbeddedStore:
 StoreName = StoreFile | StoreServer | EmbeddedStore
 
 
-def store_name(given: object) -> StoreName:
+def store_name(value: object) -> StoreName:
     """The store that a text names; a path names a file, whatever it is called.
 
     Raises:
         InvalidSetting: it names none.
     """
-    match given:
+    match value:
         case StoreFile() | StoreServer() | EmbeddedStore():
-            return given
+            return value
         case Path():
-            return StoreFile(_expanded(given))
+            return StoreFile(_expanded(value))
         case str():
-            return _named(given)
-    raise InvalidSetting(f"{given!r} names no store", hint=_HINT)
+            return _named(value)
+    raise InvalidSetting(f"{value!r} names no store", hint=_HINT)
 
 
 def _named(text: str) -> StoreName:
@@ -148,7 +148,7 @@ def _named(text: str) -> StoreName:
 
 
 def absolute(name: StoreName) -> StoreName:
-    """The same store, named so that it is found from every folder."""
+    """The store with an absolute path."""
     match name:
         case StoreFile(path):
             return StoreFile(path.absolute())
@@ -158,12 +158,12 @@ def absolute(name: StoreName) -> StoreName:
 
 
 def complete(name: StoreName) -> str:
-    """The text that names the same store in every folder, a password included: not for people."""
+    """The absolute name of a store, with its password: not for messages."""
     return name.address if isinstance(name, StoreServer) else str(absolute(name))
 
 
 def fingerprint(name: StoreName) -> str:
-    """What the files of a store that is no file are called by, whoever's password opens it."""
+    """A hash of a store's name without its password: it names the files that belong to it."""
     return hashlib.sha256(str(absolute(name)).encode()).hexdigest()[:16]
 
 

@@ -155,7 +155,7 @@ def citus(url: str) -> Iterator[None]:
 @pytest.fixture
 def spread(url: str) -> Iterator[Callable[[], upkeep.Distribution]]:
     with closing(Pool(url)) as pool:
-        yield lambda: upkeep.distribute(pool, patience=5, told=lambda _: None)
+        yield lambda: upkeep.distribute(pool, patience=5, report=lambda _: None)
 
 
 def test_every_table_of_memories_is_spread_by_its_owner_and_kept_together(

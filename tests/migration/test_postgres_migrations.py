@@ -207,13 +207,13 @@ def test_what_is_missing_is_applied_once_and_in_order(
         "ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm; even'; -- why; not",
         "ALTER TABLE memories ADD CHECK (mood <> '');\nCREATE TABLE moods (mood TEXT PRIMARY KEY);",
     )
-    told: list[str] = []
+    reported: list[str] = []
 
-    opened = bring_up(url, folder, told=told.append)
+    opened = bring_up(url, folder, report=reported.append)
 
     assert (opened.before, opened.schema) == (SCHEMA_VERSION, SCHEMA_VERSION + 2)
     assert opened.applied == [f"{SCHEMA_VERSION + n:04}_for_a_test" for n in (1, 2)]
-    assert [line.partition(":")[0] for line in told] == opened.applied
+    assert [line.partition(":")[0] for line in reported] == opened.applied
     assert run(url, "SELECT schema FROM store_facts") == [(SCHEMA_VERSION + 2,)]
     assert bring_up(url, folder).applied == []
 

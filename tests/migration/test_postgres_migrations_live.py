@@ -134,13 +134,13 @@ def test_a_migration_never_makes_others_queue_behind_a_long_reader(
 ) -> None:
     waited = threading.Event()
 
-    def told(line: str) -> None:
+    def report(line: str) -> None:
         if "waiting for a lock" in line:
             waited.set()
 
     with ThreadPoolExecutor(1) as thread, writers(url) as kept:
         with transaction(url, "SELECT count(*) FROM memories"):
-            migrating = thread.submit(bring_up, url, more(ADD), told=told)
+            migrating = thread.submit(bring_up, url, more(ADD), report=report)
             assert waited.wait(60)
             before = len(kept)
             wait_until(lambda: len(kept) > before)
@@ -222,7 +222,7 @@ def test_whoever_waits_too_long_for_another_migrator_is_told(
     folder = more(STEPS)
     with (
         transaction(url, "SELECT pg_advisory_xact_lock(1111834963)"),
-        pytest.raises(errors.StoreBusy, match="somebody else has been migrating"),
+        pytest.raises(errors.StoreBusy, match="another process has been migrating"),
     ):
         bring_up(url, folder, patience=0.5)
 

@@ -1,4 +1,4 @@
-"""The joints: what the verbs ask of a store, a leg and a model, and nothing more."""
+"""What the rooms need of a store, a leg and a model."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ class Graph(GraphSearch, Protocol):
         """Keep relations from elsewhere with their evidence; how many were new."""
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Stop believing a relation; False when there is none that is believed."""
+        """Retract a relation; False when there is no such relation, or it is retracted already."""
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
         """Record at a moment that a relation held only until another one.
@@ -191,7 +191,7 @@ class Graph(GraphSearch, Protocol):
         """
 
     def merge(self, scope: Scope, merge: Merge) -> None:
-        """Take two concepts for one.
+        """Merge one concept into another.
 
         Raises:
             NotFound: one of them is no concept.
@@ -199,4 +199,4 @@ class Graph(GraphSearch, Protocol):
         """
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
-        """Take them for two again; False when they are not merged."""
+        """Undo a merge; False when the concept is not merged."""

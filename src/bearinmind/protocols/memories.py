@@ -29,7 +29,7 @@ class Sealed:
     key_id: str  #: which key opens it
     nonce: bytes
     ciphertext: bytes
-    fingerprint: bytes  #: the same for the same text of an owner; tells nothing without the key
+    fingerprint: bytes  #: equal for equal texts of an owner; tells nothing without the key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class MemoryReads(Protocol):
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The same for many."""
+        """The versions of memories that were the present ones at a moment, by id."""
 
 
 class Memories(MemoryReads, Protocol):
@@ -127,7 +127,7 @@ class Memories(MemoryReads, Protocol):
         """
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids that begin so, in order."""
+        """The ids that begin with a prefix, in order."""
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
@@ -135,7 +135,7 @@ class Memories(MemoryReads, Protocol):
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other memory with the same content that is neither deleted nor superseded.
 
-        Of a sensitive one nobody can say.
+        None for a sensitive one.
         """
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
@@ -183,7 +183,7 @@ class Links(LinkReads, Protocol):
         """
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
-        """Close a link at `link.removed_at`; False when there is none to close."""
+        """End a link at `link.removed_at`; False when there is no such link."""
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""

@@ -156,7 +156,7 @@ class DenseAnswer(NamedTuple):
     nearest: list[Nearby]  #: best first; equal ones by id
     searched: int  #: vectors that the filter admits; where an index is searched, about so many
     mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
-    deviation: float  #: likewise, the standard deviation
+    deviation: float  #: their standard deviation
     population: int  #: how many vectors the scope has; where an index is searched, about so many
     how: str = ""  #: the way that was taken, and why, as the trace says it
 
@@ -210,14 +210,14 @@ class Spaces(Meanings, Protocol):
         """Remove the vectors of retired spaces; how many there were."""
 
     def index_spaces(self) -> int:
-        """Build the indexes that would make somebody's recalls faster; how many were built.
+        """Build the indexes that would make recalls of some owner faster; how many were built.
 
         It may take long. Others read and write meanwhile.
         """
 
 
 class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Protocol):
-    """All that a recall reads: of a store, or of what somebody can see of it."""
+    """What a recall reads: a store, or the part of it that a reader can see."""
 
 
 class Leg(Protocol):

@@ -17,7 +17,7 @@ from bearinmind.types import Filter, Key, Memory, MemoryId, Right, Scope, Share,
 
 
 class AuditEntry(NamedTuple):
-    """That somebody did something that is to be accounted for."""
+    """An entry of the audit: who did what, and when."""
 
     at: datetime
     owner: UserId
@@ -47,13 +47,13 @@ class Secrets(Protocol):
         """By key id: how many records of the whole store it opens."""
 
     def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
-        """Take no more records that are sealed under these keys."""
+        """Refuse records under these keys from now on."""
 
     def retired_keys(self) -> frozenset[str]:
-        """The keys under which no more records are taken."""
+        """The keys whose records are refused."""
 
     def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
-        """Records of the whole store under any other key, in an order, behind one of them."""
+        """Records of the whole store under any other key, in order, after one of them."""
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
         """Put the second of each pair in the place of the first, in one transaction; how many.
@@ -74,7 +74,7 @@ class Secrets(Protocol):
     def audit(
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None
     ) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
+        """The latest audit entries of a scope, latest first; with `actions` only those."""
 
 
 class Vault(Protocol):
@@ -95,7 +95,7 @@ class Vault(Protocol):
         """
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:
-        """The same for the same content of an owner; tells nothing to whoever lacks the key.
+        """A hash that is equal for equal contents of an owner, and tells nothing without the key.
 
         Raises:
             VaultFailure: there is no key, or it cannot be had.
@@ -106,7 +106,7 @@ class Vault(Protocol):
 
 
 class User(NamedTuple):
-    """Somebody whom a server knows."""
+    """A user of a server."""
 
     name: UserId
     created_at: datetime
@@ -114,45 +114,45 @@ class User(NamedTuple):
 
 
 class Accounts(Protocol):
-    """Keeps users and keys. A store without any serves whoever can open it."""
+    """Keeps users and keys. A store without users serves every process that can open it."""
 
     def add_user(self, user: User) -> bool:
-        """Make a user known; False when one of that name is."""
+        """Add a user; False when the name is taken."""
 
     def users(self) -> list[User]:
-        """Everybody, by name."""
+        """All users, by name."""
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
-        """Let a user in no more, or again; False when nobody has that name."""
+        """Disable a user, or enable one again; False when there is no such user."""
 
     def add_key(self, key: Key) -> None:
         """Keep a key.
 
         Raises:
-            UserNotFound: nobody has the name of its user.
+            UserNotFound: its user does not exist.
         """
 
     def key(self, id: str) -> Key | None:
         """A key, expired and revoked ones included; None also when its user is disabled."""
 
     def keys(self, user: UserId | None = None) -> list[Key]:
-        """The keys of a user, or of everybody, oldest first."""
+        """The keys of one user, or of all users, oldest first."""
 
     def end_key(self, id: str, *, revoked_at: datetime) -> bool:
-        """Take a key for none from a moment on, at the earliest of those given; False: no such."""
+        """Revoke a key, at the earliest of the given moments; False when there is no such key."""
 
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
-        """Count writes with a key; False, and none counted, when it has had so many that day.
+        """Count writes with a key; False, and nothing counted, when the day's limit is reached.
 
         Several at once are counted as long as there is one left: they have been made together.
         """
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
-        """The youngest audit entries of everybody, youngest first."""
+        """The latest audit entries of all users, latest first."""
 
 
 class Sighting(NamedTuple):
-    """That somebody can see a memory of another owner; it is another one when that changed."""
+    """A memory of another owner that a reader can see; it differs when the memory has changed."""
 
     id: MemoryId
     version: int
@@ -169,7 +169,7 @@ class Shares(Protocol):
     """
 
     def add_share(self, scope: Scope, share: Share) -> Share:
-        """Keep a share of the scope's owner, in place of one of the same with the same reader.
+        """Add a share; it replaces one of the same thing with the same reader.
 
         Raises:
             MemoryNotFound: the owner has no such memory.
@@ -182,22 +182,22 @@ class Shares(Protocol):
         """What the scope's owner shares, oldest first; ended ones are left out."""
 
     def shared_with(self, reader: UserId) -> list[Share]:
-        """What others share with somebody, by owner and then oldest first."""
+        """What others share with a reader, by owner and then oldest first."""
 
     def sharers(self, reader: UserId) -> list[UserId]:
-        """Who shares anything with somebody; cheap: every recall asks it."""
+        """The owners who share anything with a reader. Cheap: every recall asks for it."""
 
     def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        """Those of these memories that the filter, which has a reader, admits."""
+        """The memories among these that the filter admits; the filter has a reader."""
 
     def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids of visible memories that begin so, in order."""
+        """The ids of visible memories that begin with a prefix, in order."""
 
     def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
-        """The visible memories whose ids come behind one, in their order."""
+        """The visible memories whose ids come after one, in the order of ids."""
 
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
-        """The most that the reader may do with each of these memories, as far as visible."""
+        """The reader's right to each of these memories that is visible."""
 
     def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent terms are among what the reader can see."""
@@ -205,7 +205,7 @@ class Shares(Protocol):
     def visible_concepts(
         self, filter: Filter, names: Sequence[ConceptName]
     ) -> dict[ConceptName, Concept]:
-        """Those of these names that a visible memory mentions; only visible ones are counted."""
+        """The names among these that visible memories mention; only those are counted."""
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
@@ -228,9 +228,9 @@ class Finding:
 
 
 class StoreFacts(NamedTuple):
-    """What a store stands on."""
+    """The size of a store, and the software that it runs on."""
 
-    bytes: int | None  #: of everything in it, whoever's it is; None when nobody can say
+    bytes: int | None  #: of everything in it, for all owners; None when unknown
     versions: Mapping[str, str]  #: by name: what it runs on beside this process
 
     def __str__(self) -> str:

@@ -59,7 +59,7 @@ class Work(Protocol):
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new.
 
-        A vector is kept once, whoever else did the same job meanwhile.
+        A vector is kept once, even when another worker did the same job meanwhile.
         """
 
     def give_back(

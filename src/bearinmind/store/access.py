@@ -18,11 +18,14 @@ from bearinmind.types import Access, Filter, Key, Memory, MemoryId, Right, Scope
 _FIRST_DAY = date(1970, 1, 1)
 
 
-class AccountsInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Accounts`."""
+class AccessInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Accounts` and `bearinmind.protocols.Shares`.
+
+    `replace_shared` is in `memories`, since it writes memories.
+    """
 
     def add_user(self, user: User) -> bool:
-        """Make a user known; False when one of that name is."""
+        """Add a user; False when the name is taken."""
         added = user._asdict() | {
             "created_at": rows.from_time(user.created_at),
             "disabled_at": _from_end(user.disabled_at),
@@ -31,15 +34,15 @@ class AccountsInDatabase(OnDatabase):
             return bool(transaction.change("add_user", added))
 
     def users(self) -> list[User]:
-        """Everybody, by name."""
-        found = self._database.read("users")
+        """All users, by name."""
+        records = self._database.read("users")
         return [
             User(UserId(name), rows.to_time(created_at), rows.to_end(disabled_at))
-            for name, created_at, disabled_at in found
+            for name, created_at, disabled_at in records
         ]
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
-        """Let a user in no more, or again; False when nobody has that name."""
+        """Disable a user, or enable one again; False when there is no such user."""
         changed = {"name": name, "disabled_at": _from_end(at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("set_disabled", changed))
@@ -48,33 +51,113 @@ class AccountsInDatabase(OnDatabase):
         """Keep a key of a user who is known."""
         with self._database.writing() as transaction:
             if not transaction.change("add_key", _from_key(key)):
-                raise UserNotFound(f"nobody has the name {key.user!r}")
+                raise UserNotFound(f"there is no user {key.user!r}")
 
     def key(self, id: str) -> Key | None:
         """A key, expired and revoked ones included; None also when its user is disabled."""
-        found = self._database.read("key_to_let_in", {"id": id})
-        return _to_key(found[0]) if found else None
+        records = self._database.read("key_to_let_in", {"id": id})
+        return _to_key(records[0]) if records else None
 
     def keys(self, user: UserId | None = None) -> list[Key]:
-        """The keys of a user, or of everybody, oldest first."""
+        """The keys of one user, or of all users, oldest first."""
         return [*map(_to_key, self._database.read("keys", {"user": user}))]
 
     def end_key(self, id: str, *, revoked_at: datetime) -> bool:
-        """Take a key for none from a moment on, at the earliest of those given; False: no such."""
+        """Revoke a key, at the earliest of the given moments; False when there is no such key."""
         ended = {"id": id, "revoked_at": rows.from_time(revoked_at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("end_key", ended))
 
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
-        """Count writes with a key; False, and none counted, when it has had so many that day."""
+        """Count writes with a key; False, and nothing counted, when the day's limit is reached."""
         number = (day - _FIRST_DAY).days
         counted = {"key_id": key_id, "day": number, "most": most, "count": count}
         with self._database.writing() as transaction:
             return bool(transaction.change("count_writes", counted))
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
-        """The youngest audit entries of everybody, youngest first."""
+        """The latest audit entries of all users, latest first."""
         return [*map(rows.to_entry, self._database.read("list_whole_audit", {"limit": limit}))]
+
+    # ---- shares --------------------------------------------------------------------------------
+
+    def add_share(self, scope: Scope, share: Share) -> Share:
+        """Add a share; it replaces one of the same thing with the same reader."""
+        with self._writing(scope) as transaction:
+            if share.memory is not None and not transaction.row(
+                "present_version", {"id": share.memory}
+            ):
+                raise errors.MemoryNotFound(f"there is no memory {share.memory!r}")
+            parameters = rows.from_share(share)
+            row = transaction.row("live_share", parameters)
+            if row is not None:
+                known = rows.to_share(row)
+                if known.right is share.right:
+                    return known
+                ended = {"ended_at": rows.from_time(share.created_at)}
+                transaction.change("end_share", parameters | ended)
+            [number] = transaction.numbers(1)
+            transaction.change("insert_share", parameters | {"number": number})
+            sync_feed.note_share(transaction, share)
+        return share
+
+    def end_share(self, scope: Scope, share: Share) -> bool:
+        """End the share of the same thing with the same reader; False when there is none."""
+        with self._writing(scope) as transaction:
+            ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
+            has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
+            if has_ended:
+                sync_feed.note_share(transaction, share)
+        return has_ended
+
+    def shares(self, scope: Scope) -> list[Share]:
+        """What the scope's owner shares, oldest first; ended ones are left out."""
+        records = self._database.read("list_shares", {"owner": scope.user})
+        return [*map(rows.to_share, records)]
+
+    def shared_with(self, reader: UserId) -> list[Share]:
+        """What others share with a reader, by owner and then oldest first."""
+        return [*map(rows.to_share, self._database.read("shared_with", {"reader": reader}))]
+
+    def sharers(self, reader: UserId) -> list[UserId]:
+        """The owners who share anything with a reader. Cheap: every recall asks for it."""
+        return [UserId(owner) for [owner] in self._database.read("sharers", {"reader": reader})]
+
+    # ---- what a reader sees --------------------------------------------------------------------
+
+    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        """The memories among these that the filter admits; the filter has a reader."""
+        return visible_memories(self._database.read, filter, ids)
+
+    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids of visible memories that begin with a prefix, in order."""
+        parameters = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
+        return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", parameters)]
+
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        """The visible memories whose ids come after one, in the order of ids."""
+        parameters = rows.from_filter(filter) | {"after": after, "limit": limit}
+        return [
+            Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
+            for id_, version, updated_at, writable in self._database.read(
+                "shared_after", parameters
+            )
+        ]
+
+    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
+        """The reader's right to each of these memories that is visible."""
+        records = self._database.read("shared_rights", _by_ids(filter, ids))
+        return {MemoryId(id_): _right(writable) for id_, writable in records}
+
+    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent terms are among what the reader can see."""
+        return visible_statistics(self._database, filter, terms)
+
+    def visible_concepts(
+        self, filter: Filter, names: Sequence[ConceptName]
+    ) -> dict[ConceptName, Concept]:
+        """The names among these that visible memories mention; only those are counted."""
+        return graph_search.visible_concepts(self._database, filter, names)
 
 
 def _from_end(time: datetime | None) -> int | None:
@@ -115,100 +198,18 @@ def _to_key(row: Sequence[Any]) -> Key:
 Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement
 
 
-class SharingInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Shares`, but for `replace_shared`, which writes memories."""
-
-    # ---- shares --------------------------------------------------------------------------------
-
-    def add_share(self, scope: Scope, share: Share) -> Share:
-        """Keep a share of the scope's owner, in place of one of the same with the same reader."""
-        with self._writing(scope) as transaction:
-            if share.memory is not None and not transaction.row(
-                "present_version", {"id": share.memory}
-            ):
-                raise errors.MemoryNotFound(f"there is no memory {share.memory!r}")
-            parameters = rows.from_share(share)
-            found = transaction.row("live_share", parameters)
-            if found is not None:
-                known = rows.to_share(found)
-                if known.right is share.right:
-                    return known
-                ended = {"ended_at": rows.from_time(share.created_at)}
-                transaction.change("end_share", parameters | ended)
-            [number] = transaction.numbers(1)
-            transaction.change("insert_share", parameters | {"number": number})
-            sync_feed.note_share(transaction, share)
-        return share
-
-    def end_share(self, scope: Scope, share: Share) -> bool:
-        """End the share of the same thing with the same reader; False when there is none."""
-        with self._writing(scope) as transaction:
-            ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
-            has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
-            if has_ended:
-                sync_feed.note_share(transaction, share)
-        return has_ended
-
-    def shares(self, scope: Scope) -> list[Share]:
-        """What the scope's owner shares, oldest first; ended ones are left out."""
-        found = self._database.read("list_shares", {"owner": scope.user})
-        return [*map(rows.to_share, found)]
-
-    def shared_with(self, reader: UserId) -> list[Share]:
-        """What others share with somebody, by owner and then oldest first."""
-        return [*map(rows.to_share, self._database.read("shared_with", {"reader": reader}))]
-
-    def sharers(self, reader: UserId) -> list[UserId]:
-        """Who shares anything with somebody; cheap: every recall asks it."""
-        return [UserId(owner) for [owner] in self._database.read("sharers", {"reader": reader})]
-
-    # ---- what a reader sees --------------------------------------------------------------------
-
-    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        """Those of these memories that the filter, which has a reader, admits."""
-        return visible_memories(self._database.read, filter, ids)
-
-    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids of visible memories that begin so, in order."""
-        asked = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
-        return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", asked)]
-
-    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
-        """The visible memories whose ids come behind one, in their order."""
-        asked = rows.from_filter(filter) | {"after": after, "limit": limit}
-        return [
-            Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
-            for id_, version, updated_at, writable in self._database.read("shared_after", asked)
-        ]
-
-    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
-        """The most that the reader may do with each of these memories, as far as visible."""
-        found = self._database.read("shared_rights", _by_ids(filter, ids))
-        return {MemoryId(id_): _right(writable) for id_, writable in found}
-
-    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent terms are among what the reader can see."""
-        return visible_statistics(self._database, filter, terms)
-
-    def visible_concepts(
-        self, filter: Filter, names: Sequence[ConceptName]
-    ) -> dict[ConceptName, Concept]:
-        """Those of these names that a visible memory mentions; only visible ones are counted."""
-        return graph_search.visible_concepts(self._database, filter, names)
-
-
 def visible_memories(read: Read, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-    """Those of these memories that a filter with a reader admits."""
-    found = read("shared_memories", _by_ids(filter, ids))
-    return {row[0]: rows.to_memory(row) for row in found}
+    """The memories among these that a filter with a reader admits."""
+    records = read("shared_memories", _by_ids(filter, ids))
+    return {row[0]: rows.to_memory(row) for row in records}
 
 
 def visible_statistics(
     database: Database, filter: Filter, terms: Sequence[str]
 ) -> LexicalStatistics:
     """How frequent terms are among what the filter's reader can see."""
-    asked = rows.from_place(filter) | {"terms": [*terms]}
-    [(_, total, length), *counted] = database.read("shared_terms", asked)
+    parameters = rows.from_place(filter) | {"terms": [*terms]}
+    [(_, total, length), *counted] = database.read("shared_terms", parameters)
     frequency = {term: count for term, count, _ in counted}
     return LexicalStatistics(total, length / total if total else 0.0, frequency)
 
@@ -221,25 +222,25 @@ def _by_ids(filter: Filter, ids: Sequence[MemoryId]) -> dict[str, Any]:
     return rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
 def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
-    """Make sure that the reader may make this the present version of a memory.
+    """Raise unless the reader may make this the present version of a memory.
 
     Raises:
         NotAllowed: the reader may not, or not any more.
     """
-    asked = rows.from_filter(filter) | {"id": memory.id}
-    # A copy is changed where it came from: here it would be lost with the next look at the server.
+    parameters = rows.from_filter(filter) | {"id": memory.id}
+    # A copy is changed at its origin: a change here would be lost with the next sync.
     copied = is_mirror(filter.scope.user)
-    found = None if copied else transaction.row("writable_version", asked)
-    if found is None:
+    row = None if copied else transaction.row("writable_version", parameters)
+    if row is None:
         raise errors.NotAllowed(
             f"{filter.reader!r} may not write the memory {memory.id}",
             hint="Ask its owner to share it with the right to write.",
         )
-    present = rows.to_memory(found)
+    present = rows.to_memory(row)
     changed = [
         name for name in ("tags", "sensitive") if getattr(present, name) != getattr(memory, name)
     ]

@@ -1,6 +1,6 @@
-"""What the shared logic of the stores asks of a database.
+"""What the logic that both dialects share needs of a database, and the loading of its statements.
 
-Statements are asked for by name: each dialect has them all in its .sql files, under the same names
+Statements have names: each dialect has them all in its .sql files, under the same names
 and with the same parameters. A list among the parameters is a list to the statement too.
 """
 
@@ -50,13 +50,13 @@ class Transaction(Protocol):
         """Run a statement that writes; how many rows it changed."""
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
         """Add rows that are known to be new, by the fastest way there is; all alike in names."""
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int | None]:
-        """So many numbers that an owner has used for nothing yet, rising.
+        """`count` rising numbers that the owner has not used yet.
 
         None where the database numbers rows itself.
         """
@@ -71,13 +71,13 @@ class Version(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The statements by which a dialect does what others do by more or by fewer, in their order."""
+    """Steps for which a dialect runs its own list of statements, in order."""
 
     keep_vector: tuple[str, ...]  #: keep the vector of a job; the first counts those that are new
     copy_vector: tuple[str, ...]  #: give a version the vector of another one
     drop_space: tuple[str, ...]
     closed: tuple[str, ...]  #: after a version was ended
-    indexed: tuple[str, ...]  #: after so many versions with so many terms came into the index
+    indexed: tuple[str, ...]  #: after `versions` versions with `terms` terms were indexed
     forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
 
 
@@ -86,25 +86,25 @@ class Database(Protocol):
 
     @property
     def steps(self) -> Steps:
-        """What takes other statements here than in other dialects."""
+        """The steps that differ between dialects."""
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement that changes nothing."""
 
     def writing(self, *owners: UserId, alone: bool = False) -> AbstractContextManager[Transaction]:
-        """A write transaction. Whoever else writes for one of these owners waits for its end.
+        """A write transaction. Other writers for one of these owners wait for its end.
 
-        With `alone` everybody who writes for any owner does.
+        With `alone` the writers for every owner wait.
         """
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
         """The parameters of `insert_indexed` that say what a version is found by."""
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """For each of so many vectors of a space the parameters that `keep_vector` keeps it by.
+        """The parameters of `keep_vector` for each of `count` vectors of a space.
 
         Raises:
-            EmbedderFailure: they are not what a vector of the space must be.
+            EmbedderFailure: their shape is wrong, or they are not finite.
         """
 
 
@@ -132,7 +132,7 @@ class Owned:
         return self.transaction.change(statement, self._placed(parameters))
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self.transaction.change_each(statement, [*map(self._placed, each)])
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
@@ -140,7 +140,7 @@ class Owned:
         self.transaction.insert(statement, [*map(self._placed, each)])
 
     def numbers(self, count: int) -> Sequence[int | None]:
-        """So many numbers that the owner has used for nothing yet."""
+        """`count` rising numbers that the owner has not used yet."""
         return self.transaction.numbers(self.owner, count)
 
     def _placed(self, parameters: Parameters) -> Parameters:
@@ -148,7 +148,7 @@ class Owned:
 
 
 class OnDatabase:
-    """What every part of a store stands on."""
+    """The base of every part of a store: its database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -158,6 +158,10 @@ class OnDatabase:
         """A write transaction of a scope."""
         with self._database.writing(scope.user) as transaction:
             yield Owned(transaction, scope.user)
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind; False when traces may remain."""
+        raise NotImplementedError
 
 
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
@@ -223,5 +227,5 @@ def _counted(database: Database, name: str, statement: str, what: str) -> Findin
 
 def _dead_jobs(database: Database) -> Finding:
     [[count, error]] = database.read("count_dead")
-    said = f"{count} jobs given up"
-    return Finding(name="work", good=count == 0, detail=f"{said}: {error}" if error else said)
+    summary = f"{count} jobs given up"
+    return Finding(name="work", good=count == 0, detail=f"{summary}: {error}" if error else summary)

@@ -19,7 +19,7 @@ _DRIVER = ("psycopg", "psycopg_pool")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How a store is used; what concerns connections says nothing to a file."""
+    """How a store is used. A file ignores the settings of connections."""
 
     busy_timeout: float = 60.0  #: seconds to wait for other writers
     connections: int = 16
@@ -28,12 +28,12 @@ class Access:
 
 
 def open_store(name: StoreName, access: Access | None = None, *, create: bool = True) -> Store:
-    """The store of that name. With `create` it is made if there is none.
+    """Open the store of that name. With `create` a missing one is made.
 
-    A database that others look after is there already: it gets its tables in any case.
+    A database on a server exists already: its tables are made in any case.
 
     Raises:
-        FileMissing: there is none, and none is to be made.
+        FileMissing: it does not exist, and `create` is off.
         MissingExtra: it is on Postgres, and the driver is not installed.
         StoreFailure: it cannot be opened.
     """
@@ -46,7 +46,7 @@ def open_store(name: StoreName, access: Access | None = None, *, create: bool = 
 
 
 def open_database(url: str, access: Access | None = None) -> PostgresStore:
-    """The store in a database, by its URL.
+    """Open the store in a database, by its URL.
 
     Raises:
         MissingExtra: the driver is not installed.
@@ -54,7 +54,7 @@ def open_database(url: str, access: Access | None = None) -> PostgresStore:
     """
     access = access or Access()
     require_driver()
-    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  as above
+    from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  only the kind that is used
 
     store = PostgresStore(url, busy_timeout=access.busy_timeout, connections=access.connections)
     if access.replica is not None:
@@ -63,10 +63,10 @@ def open_database(url: str, access: Access | None = None) -> PostgresStore:
 
 
 def url_of(name: StoreServer | EmbeddedStore, *, create: bool = True) -> str:
-    """How to connect to a database; an embedded server is started, and installed with `create`.
+    """The URL of a database. An embedded server is started, and with `create` installed.
 
     Raises:
-        FileMissing: nothing is installed there, and nothing is to be.
+        FileMissing: no server is installed there, and `create` is off.
         MissingExtra: the programs of the embedded server are not installed.
         StoreFailure: it cannot be started.
     """
@@ -83,7 +83,7 @@ def url_of(name: StoreServer | EmbeddedStore, *, create: bool = True) -> str:
 
 def server_of(name: EmbeddedStore) -> EmbeddedServer:
     """The embedded server of that name; nothing is started."""
-    from bearinmind.store.postgres.embedded import (  # noqa: PLC0415  as above
+    from bearinmind.store.postgres.embedded import (  # noqa: PLC0415  only the kind that is used
         EmbeddedServer,
         default_folder,
     )
@@ -92,7 +92,7 @@ def server_of(name: EmbeddedStore) -> EmbeddedServer:
 
 
 def require_driver() -> None:
-    """Make sure that Postgres can be spoken to.
+    """Raise unless the Postgres driver is installed.
 
     Raises:
         MissingExtra: the driver is not installed.

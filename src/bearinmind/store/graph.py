@@ -43,8 +43,8 @@ class GraphInDatabase(GraphSearchInDatabase):
 
     def extractor(self) -> str:
         """The key of the extractor in use; empty when there is none."""
-        found = self._database.read("extractor_in_use")
-        return str(found[0][1]) if found else ""
+        records = self._database.read("extractor_in_use")
+        return str(records[0][1]) if records else ""
 
     def use_extractor(self, key: str, *, again: bool = False) -> int:
         """Make sure that every version is read by this extractor; how many are to be read."""
@@ -71,8 +71,8 @@ class GraphInDatabase(GraphSearchInDatabase):
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
         """Those of these names that are concepts of which some memory is the subject."""
-        asked = {"owner": scope.user, "names": [*names]}
-        return {ConceptName(name) for [name] in self._database.read("known_names", asked)}
+        parameters = {"owner": scope.user, "names": [*names]}
+        return {ConceptName(name) for [name] in self._database.read("known_names", parameters)}
 
     def add_mentions(
         self,
@@ -117,7 +117,7 @@ class GraphInDatabase(GraphSearchInDatabase):
                 for statement, ids in statements
                 if relates_two(statement)
             ]
-            ends = [end for said, by in kept if by for end in (said.source, said.target)]
+            ends = [end for each, by in kept if by for end in (each.source, each.target)]
             known = keep_concepts(transaction, ends)
             new: set[int] = set()
             for statement, by in kept:
@@ -128,7 +128,7 @@ class GraphInDatabase(GraphSearchInDatabase):
         return len(new)
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Stop believing a relation; False when there is none that is believed."""
+        """Retract a relation; False when there is no such relation, or it is retracted already."""
         with self._writing(scope) as transaction:
             return retract_relation(transaction, number, rows.moment(at))
 
@@ -144,7 +144,7 @@ class GraphInDatabase(GraphSearchInDatabase):
     # ---- merges --------------------------------------------------------------------------------
 
     def merge(self, scope: Scope, merge: Merge) -> None:
-        """Take two concepts for one; into an alias means into its concept."""
+        """Merge one concept into another; an alias means its concept."""
         with self._writing(scope) as transaction:
             known = concept_numbers(transaction, {merge.alias, merge.into})
             for name in (merge.alias, merge.into):
@@ -156,12 +156,12 @@ class GraphInDatabase(GraphSearchInDatabase):
                 raise AlreadyMerged(f"{merge.alias!r} is merged already")
             [number] = transaction.numbers(1)
             new = {"number": number, "alias": alias, "concept": into, "score": merge.score}
-            said = {"reason": merge.reason, "merged_at": rows.from_time(merge.merged_at)}
-            transaction.change("insert_merge", new | said)
+            reason = {"reason": merge.reason, "merged_at": rows.from_time(merge.merged_at)}
+            transaction.change("insert_merge", new | reason)
             repoint_concepts(transaction, _concept_group(transaction, alias))
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
-        """Take them for two again; False when they are not merged."""
+        """Undo a merge; False when the concept is not merged."""
         with self._writing(scope) as transaction:
             number = concept_numbers(transaction, [alias]).get(alias)
             undone = {"alias": number, "at": rows.from_time(at)}
@@ -172,7 +172,7 @@ class GraphInDatabase(GraphSearchInDatabase):
         return True
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
 def _begin_extractor(transaction: Transaction, key: str, *, again: bool) -> None:
@@ -183,10 +183,10 @@ def _begin_extractor(transaction: Transaction, key: str, *, again: bool) -> None
 
 
 def _wanted_readings(
-    transaction: Transaction, jobs: Sequence[Job], found: Sequence[Extraction]
+    transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
 ) -> list[_Reading]:
     """What was read, as far as it is still wanted."""
-    read = {(job.number, job.target): each for job, each in zip(jobs, found, strict=True)}
+    read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
     wanted = transaction.rows("readings_to_keep", rows.from_jobs(jobs))
     return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
 
@@ -194,7 +194,12 @@ def _wanted_readings(
 def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
     """Keep what was read for one owner."""
     stated = {reading.row: reading.statements() for reading in readings}
-    ends = [end for said in stated.values() for each in said for end in (each.source, each.target)]
+    ends = [
+        end
+        for statements in stated.values()
+        for each in statements
+        for end in (each.source, each.target)
+    ]
     mentioned = [mention for reading in readings for mention in reading.found.mentions]
     known = keep_concepts(transaction, [*mentioned, *ends])
     roles = {x.row: roles_of(x.found.mentions, known) for x in readings}
@@ -214,23 +219,23 @@ def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) ->
 
 def _readable(transaction: Owned, ids: Collection[MemoryId]) -> dict[MemoryId, int]:
     """The rows of the present versions of those of these memories that may be read."""
-    found = transaction.rows("readable_rows", {"ids": [*ids]})
-    return {MemoryId(id_): row for id_, row in found}
+    records = transaction.rows("readable_rows", {"ids": [*ids]})
+    return {MemoryId(id_): row for id_, row in records}
 
 
 def _concept_group(transaction: Owned, concept: int) -> list[int]:
-    """A concept and all that stand for it."""
-    found = transaction.rows("standing_for", {"concepts": [concept]})
-    return [concept, *(number for [number] in found)]
+    """A concept and all that are merged into it."""
+    records = transaction.rows("standing_for", {"concepts": [concept]})
+    return [concept, *(number for [number] in records)]
 
 
 ConceptNumbers = dict[ConceptName, int]  #: of the concepts of one owner
 
 
 def add_version(transaction: Owned, row: int, memory: Memory) -> None:
-    """Give a version that was just inserted its mentions, or the job that will bring them.
+    """Copy the mentions of an inserted version from the one before, or queue the job that reads it.
 
-    A version that says the same as the last one that was read takes over what was found there.
+    A version with the text of the last one that was read copies its mentions.
     """
     if memory.deleted_at is not None or memory.sensitive:
         return
@@ -261,7 +266,7 @@ def _copy_graph(transaction: Owned, row: int, memory: Memory) -> int | None:
     earlier, extractor = before[:2]
     transaction.change("copy_mentions", {"row": row, "before": earlier})
     copy_evidence(transaction, row, earlier)
-    if extractor is None:  # it was given what it mentions, and is still to be read
+    if extractor is None:  # its mentions were given, and it is still to be read
         return None
     transaction.change("keep_reading", {"row": row, "extractor": extractor})
     return int(extractor)
@@ -320,15 +325,15 @@ def roles_of(mentions: Iterable[Mention], known: ConceptNumbers) -> dict[int, in
     return roles
 
 
-def set_mentions(transaction: Owned, found: Mapping[int, Mapping[int, int]]) -> set[int]:
-    """Let versions mention these concepts and no others; which concepts are mentioned less.
+def set_mentions(transaction: Owned, mentions_by_row: Mapping[int, Mapping[int, int]]) -> set[int]:
+    """Replace the mentions of versions; the concepts that lost a mention.
 
-    What somebody gave a version to mention stays.
+    Mentions that were given by a user stay.
     """
-    versions = {"rows": [*found]}
+    versions = {"rows": [*mentions_by_row]}
     before = transaction.rows("mentions_of_rows", versions)
-    missing = [known for known in before if known[1] not in found[known[0]]]
-    gone = [(row, concept) for row, concept, given in missing if not given]
+    missing = [known for known in before if known[1] not in mentions_by_row[known[0]]]
+    gone = [(row, concept) for row, concept, given_roles in missing if not given_roles]
     transaction.change_each(
         "remove_mention", [{"row": row, "concept": concept} for row, concept in gone]
     )
@@ -336,10 +341,14 @@ def set_mentions(transaction: Owned, found: Mapping[int, Mapping[int, int]]) -> 
         "set_mention",
         [
             {"row": row, "concept": concept, "roles": roles}
-            for row, mentioned in found.items()
+            for row, mentioned in mentions_by_row.items()
             for concept, roles in mentioned.items()
         ]
-        + [{"row": row, "concept": x, "roles": given} for row, x, given in missing if given],
+        + [
+            {"row": row, "concept": x, "roles": given_roles}
+            for row, x, given_roles in missing
+            if given_roles
+        ],
     )
     return {concept for _, concept in gone}
 
@@ -350,10 +359,10 @@ def drop_orphans(transaction: Owned, concepts: Iterable[int]) -> None:
     Their merges go with them: what they held together falls apart.
     """
     candidates = sorted(concepts)
-    found = transaction.rows("orphans", {"concepts": candidates})
-    if not found:
+    records = transaction.rows("orphans", {"concepts": candidates})
+    if not records:
         return
-    gone = [number for [number] in found]
+    gone = [number for [number] in records]
     tops = [stands_for(transaction, number) for number in gone]
     members = transaction.rows("standing_for", {"concepts": gone + tops})
     orphans = {"concepts": gone}
@@ -363,28 +372,28 @@ def drop_orphans(transaction: Owned, concepts: Iterable[int]) -> None:
 
 
 def stands_for(transaction: Owned, concept: int) -> int:
-    """Which concept a concept stands for."""
+    """The concept that a concept is merged into, at the end of the chain."""
     [[top]] = transaction.rows("stands_for", {"concept": concept})
     return int(top)
 
 
 def repoint_concepts(transaction: Owned, concepts: Iterable[int]) -> None:
-    """Let these concepts stand for what the merges that hold lead to."""
+    """Recompute what these concepts are merged into."""
     transaction.change("point_anew", {"concepts": [*concepts]})
 
 
 class StatementSource(NamedTuple):
-    """Where a statement comes from, and for how long it is made."""
+    """Where a statement comes from, and when it holds."""
 
     origin: str
     since: int
     until: int = rows.NOT_YET
-    row: int | None = None  #: the version that says so; None when it stands by itself
-    given: bool = False  #: by somebody, rather than read in the version
+    row: int | None = None  #: the version that is its evidence; None when it has none
+    given: bool = False  #: by a user, rather than read in the version
 
 
 class KeptStatement(NamedTuple):
-    """What became of a statement."""
+    """The relation of a statement."""
 
     relation: int
     is_new: bool
@@ -403,7 +412,7 @@ def keep_statement(
     source: StatementSource,
 ) -> KeptStatement:
     """Keep what is stated between concepts that are known under these numbers."""
-    said = {
+    relation = {
         "source": numbers[statement.source.name],
         "type": statement.type,
         "target": numbers[statement.target.name],
@@ -411,14 +420,14 @@ def keep_statement(
         "valid_from": rows.from_time(statement.valid_from),
         "valid_to": rows.from_time(statement.valid_to),
     }
-    return _keep_relation(transaction, said, source)
+    return _keep_relation(transaction, relation, source)
 
 
 def _keep_relation(
-    transaction: Owned, said: Mapping[str, Any], source: StatementSource
+    transaction: Owned, statement: Mapping[str, Any], source: StatementSource
 ) -> KeptStatement:
     """A relation that was stated before gains evidence; else it is new."""
-    relation = {**said, **source._asdict(), "founded": source.row is not None}
+    relation = {**statement, **source._asdict(), "founded": source.row is not None}
     before = transaction.row("stated_before", relation)
     if before is None:
         [unused] = transaction.numbers(1)
@@ -433,20 +442,20 @@ def _keep_relation(
 
 
 def copy_evidence(transaction: Owned, row: int, before: int) -> None:
-    """Let a version say what another one does, from when it was written."""
+    """Copy the evidence of another version, from when this one was written."""
     transaction.change("copy_evidence", {"row": row, "before": before})
     transaction.change("extend_relations_of", {"row": row})
 
 
 def end_evidence(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
-    """From a moment on versions state these relations alone; which others they stated before."""
+    """End the evidence of versions for all other relations at a moment; those relations."""
     each = [{"row": row, "stated": [*numbers], "at": at} for row, numbers in stated.items()]
     ended = transaction.rows_of_each("end_evidence", each)
-    return {number for found in ended for [number] in found}
+    return {number for records in ended for [number] in records}
 
 
 def settle_relations(transaction: Owned, relations: Iterable[int]) -> None:
-    """Let these relations be believed as long as their evidence says so."""
+    """Recompute how long these relations are believed, from their evidence."""
     numbers = sorted(relations)
     transaction.change("settle_relations", {"relations": numbers})
 
@@ -467,17 +476,17 @@ def forget_evidence(transaction: Owned, of: Sequence[int]) -> set[int]:
 
 
 def retract_relation(transaction: Owned, number: int, at: int) -> bool:
-    """Stop believing a relation on purpose; False when it is not believed."""
+    """Retract a relation; False when it is retracted already."""
     return transaction.change("retract_relation", {"number": number, "at": at}) == 1
 
 
 def keep_ended_relation(transaction: Owned, number: int, valid_to: int, at: int) -> None:
     """Keep a relation anew that holds until a moment, with the evidence that it has now."""
     names = ("source", "type", "target", "weight", "valid_from", "origin", "founded")
-    [found] = transaction.rows("relation", {"number": number})
-    said = {**dict(zip(names, found, strict=True)), "valid_to": valid_to}
-    source = StatementSource(origin=said["origin"], since=at, given=True)
-    if not said["founded"]:
-        _keep_relation(transaction, said, source)
+    [record] = transaction.rows("relation", {"number": number})
+    relation = {**dict(zip(names, record, strict=True)), "valid_to": valid_to}
+    source = StatementSource(origin=relation["origin"], since=at, given=True)
+    if not relation["founded"]:
+        _keep_relation(transaction, relation, source)
     for [row] in transaction.rows("present_evidence", {"number": number}):
-        _keep_relation(transaction, said, source._replace(row=row))
+        _keep_relation(transaction, relation, source._replace(row=row))

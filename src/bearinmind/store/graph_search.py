@@ -76,21 +76,21 @@ class GraphSearchInDatabase(OnDatabase):
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
         """Those of these names that are concepts, by the name that was asked for."""
-        found = self._database.read("concepts_named", _by_names(scope, names))
-        return {ConceptName(asked): concept for asked, concept in _shown(found)}
+        records = self._database.read("concepts_named", _by_names(scope, names))
+        return {ConceptName(name): concept for name, concept in _shown(records)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
         """The concepts that most memories mention, perhaps only those whose name holds a text."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
-        found = self._database.read("hubs", parameters)
-        return [concept for _, concept in _shown(found)]
+        records = self._database.read("hubs", parameters)
+        return [concept for _, concept in _shown(records)]
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
-        found = [*_mentioned(self._database.read("mentions_in", wanted))]
-        return recount_visible(self._database, filter, found)
+        mentioned = [*_mentioned(self._database.read("mentions_in", wanted))]
+        return recount_visible(self._database, filter, mentioned)
 
     def mentioning(
         self,
@@ -106,10 +106,10 @@ class GraphSearchInDatabase(OnDatabase):
         if filter.reader is not None:
             names = visible_concepts(self._database, filter, names)
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
-        asked = parameters | _by_names(filter.scope, names) | {"limit": limit}
-        found = self._database.read("mentioning_named", asked)
-        standing = _concept_groups(found, 0)
-        own: set[_Version] = {row[5:] for row in found if row[6] is not None}
+        query = parameters | _by_names(filter.scope, names) | {"limit": limit}
+        records = self._database.read("mentioning_named", query)
+        standing = _concept_groups(records, 0)
+        own: set[_Version] = {row[5:] for row in records if row[6] is not None}
         by_number: dict[int, list[_Version]] = {}
         for version in own | self._further(parameters, standing.values(), limit, role):
             by_number.setdefault(version[3], []).append(version)
@@ -135,25 +135,25 @@ class GraphSearchInDatabase(OnDatabase):
         To ask for all at once takes a third of the time that it takes to ask for each; but only
         then does a limit spare the reading of what is beyond it.
         """
-        found: list[_Version] = []
+        versions: list[_Version] = []
         if rare := [n for each in concepts if each.memories <= limit for n in each.members]:
-            found += self._database.read("mentioning_these", {**parameters, "concepts": rare})
+            versions += self._database.read("mentioning_these", {**parameters, "concepts": rare})
         newest = "about_newest" if role is Role.SUBJECT else "mentioning_newest"
         for number in (n for each in concepts if each.memories > limit for n in each.numbers):
-            asked = {**parameters, "concept": number, "limit": limit}
-            found += self._database.read(newest, asked)
-        return {*found}
+            query = {**parameters, "concept": number, "limit": limit}
+            versions += self._database.read(newest, query)
+        return {*versions}
 
     def relations(
         self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
-        found = self._database.read("concepts_named", _by_names(filter.scope, names))
-        standing = _concept_groups(found, 1)
+        records = self._database.read("concepts_named", _by_names(filter.scope, names))
+        standing = _concept_groups(records, 1)
         numbers = [n for concept in standing.values() for n in concept.numbers]
-        asked = {"concepts": numbers, "limit": limit}
+        page = {"concepts": numbers, "limit": limit}
         return self._related(
-            filter, self._database.read("relations_at", rows.from_filter(filter) | asked)
+            filter, self._database.read("relations_at", rows.from_filter(filter) | page)
         )
 
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
@@ -172,8 +172,8 @@ class GraphSearchInDatabase(OnDatabase):
 
     def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
         """The merges that hold, oldest first; with `undone` those that were undone too."""
-        found = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
-        return [_to_merge(row) for row in found]
+        records = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
+        return [_to_merge(row) for row in records]
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
@@ -186,22 +186,22 @@ class GraphSearchInDatabase(OnDatabase):
 
     # ---- from rows to values -------------------------------------------------------------------
 
-    def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
+    def _related(self, filter: Filter, records: list[tuple[Any, ...]]) -> list[Relation]:
         """Rows of the `relation` fragment, with the evidence that the filter admits."""
-        wanted = {"relations": [row[0] for row in found]}
-        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in found}
+        wanted = {"relations": [row[0] for row in records]}
+        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in records}
         for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
-        return [_to_relation(row, evidence[row[0]]) for row in found]
+        return [_to_relation(row, evidence[row[0]]) for row in records]
 
 
-def _concept_groups(found: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
+def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
     """Concepts by number, each counted with what stands for it.
 
     Their rows have the `concept` fragment from some column on, most of them the same as another.
     """
     standing: dict[int, _ConceptGroup] = {}
-    for row in found:
+    for row in records:
         if row[first] not in standing:
             number, name, memories, subjects, merged = row[first : first + 5]
             members = json.loads(merged) if isinstance(merged, str) else merged or ()
@@ -211,40 +211,40 @@ def _concept_groups(found: Iterable[Sequence[Any]], first: int) -> dict[int, _Co
     return standing
 
 
-def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+def _shown(records: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
     """Rows of a name, a `concept`, its label and its kind."""
-    standing = _concept_groups(found, 1)
-    for asked, number, *_, label, kind in found:
-        yield asked, standing[number].concept(label, kind)
+    standing = _concept_groups(records, 1)
+    for name, number, *_, label, kind in records:
+        yield name, standing[number].concept(label, kind)
 
 
-def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+def _mentioned(records: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
     """Rows of a version, its id, roles and a `concept`, those of a version together.
 
     The strongest mentions come first, equally strong ones by name.
     """
-    standing = _concept_groups(found, 3)
-    for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
+    standing = _concept_groups(records, 3)
+    for (_, id_), group in groupby(records, key=itemgetter(0, 1)):
         roles: dict[int, int] = {}
         for _, _, bits, number, *_ in group:
             roles[number] = roles.get(number, 0) | bits
-        said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
-        said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
-        for role, concept in said:
+        mentions = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
+        mentions.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
+        for role, concept in mentions:
             yield concept.mentioned(id_, role)
 
 
 def _newest(by_number: Mapping[int, list[_Version]], concept: _ConceptGroup) -> list[_Version]:
     """The versions that mention a concept by any of its names, each once, the newest first."""
-    found = by_number.get(concept.number, [])
+    versions = by_number.get(concept.number, [])
     if concept.members:
         roles: dict[int, _Version] = {}
         for number in concept.numbers:
             for row, id_, bits, _ in by_number.get(number, ()):
                 known = roles[row][2] if row in roles else 0
                 roles[row] = (row, id_, bits | known, concept.number)
-        found = [*roles.values()]
-    return sorted(found, reverse=True)
+        versions = [*roles.values()]
+    return sorted(versions, reverse=True)
 
 
 def _by_names(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
@@ -283,23 +283,25 @@ def _to_merge(row: Sequence[Any]) -> Merge:
 def visible_concepts(
     database: Database, filter: Filter, names: Collection[ConceptName]
 ) -> dict[ConceptName, Concept]:
-    """Those of these names that a visible memory uses, and what they stand for.
+    """The names among these that a visible memory uses, and their concepts.
 
-    A name that only hidden memories use is not known, be it merged with one that others use.
+    A name that only hidden memories use is unknown, even when it is merged with a visible one.
     """
-    found = resolve_visible(database, filter, names)
+    concepts = resolve_visible(database, filter, names)
     return {
-        name: concept for name, concept in found.items() if name in (concept.name, *concept.aliases)
+        name: concept
+        for name, concept in concepts.items()
+        if name in (concept.name, *concept.aliases)
     }
 
 
 def resolve_visible(
     database: Database, filter: Filter, names: Collection[ConceptName]
 ) -> dict[ConceptName, Concept]:
-    """What names stand for, as far as visible memories mention it by any of its names."""
-    asked = rows.from_place(filter) | {"names": [*dict.fromkeys(names)]}
+    """The concepts of these names that visible memories mention, by any of their names."""
+    parameters = rows.from_place(filter) | {"names": [*dict.fromkeys(names)]}
     by_name: dict[ConceptName, list[Row]] = {}
-    for name, *row in database.read("shared_concepts", asked):
+    for name, *row in database.read("shared_concepts", parameters):
         by_name.setdefault(ConceptName(name), []).append(tuple(row))
     return {name: _visible_concept(members) for name, members in by_name.items()}
 

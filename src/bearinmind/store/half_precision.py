@@ -21,10 +21,10 @@ _Floats = TypeVar("_Floats", Singles, Doubles)
 
 
 def halves_of(vectors: Singles, count: int, dimensions: int) -> Halves:
-    """Vectors as they are kept.
+    """Vectors in half precision, as they are stored.
 
     Raises:
-        EmbedderFailure: they are not so many, of so many dimensions, or not finite.
+        EmbedderFailure: their shape is wrong, or they are not finite.
     """
     if vectors.shape != (count, dimensions):
         raise EmbedderFailure(
@@ -38,14 +38,14 @@ def halves_of(vectors: Singles, count: int, dimensions: int) -> Halves:
 
 
 def unit(vectors: _Floats) -> _Floats:
-    """The same directions at length 1; what has none stays zero."""
+    """Vectors scaled to length 1; zero vectors stay zero."""
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     units: _Floats = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     return units
 
 
 def direction_of(query: Singles, space: Space) -> Doubles:
-    """Where a query points to.
+    """The direction of a query, of length 1.
 
     Raises:
         EmbedderFailure: it does not have the dimensions of its space.
@@ -59,7 +59,7 @@ def direction_of(query: Singles, space: Space) -> Doubles:
 
 
 def joined(blobs: Sequence[bytes], size: int) -> bytes:
-    """All in one, each of the same size."""
+    """The blobs joined; each must have this size."""
     data = b"".join(blobs)
     if len(data) != len(blobs) * size:
         raise StoreDamaged(f"the store holds vectors that are not {size} bytes long")
@@ -83,7 +83,7 @@ def halves_in(vectors: Sequence[bytes], dimensions: int) -> Halves:
 
 
 def cosines_of(halves: Halves, query: Doubles) -> list[float]:
-    """The same for vectors that are rows of an array."""
+    """The cosines of the rows of an array to a query; equal rows have equal cosines."""
     exact = halves.astype(np.float64)
     products = exact @ query
     # The lengths by themselves: dividing every number by them takes four times as long.

@@ -27,7 +27,7 @@ from bearinmind.types import (
 
 
 class MemoriesInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Memories`."""
+    """Satisfies `bearinmind.protocols.Memories` and `bearinmind.protocols.Links`."""
 
     # ---- writing -------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ class MemoriesInDatabase(OnDatabase):
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
 
-        That the owner has a memory which says the same is told only where the reader sees it.
+        A duplicate of the owner's is reported only when the reader can see it.
         """
         with self._writing(filter.scope) as transaction:
             access.require_write(transaction, filter, memory)
@@ -115,10 +115,6 @@ class MemoriesInDatabase(OnDatabase):
             sync_feed.note(transaction, gone)
         return self.scrub()
 
-    def scrub(self) -> bool:
-        """Overwrite what removed text has left behind; False when traces may remain."""
-        raise NotImplementedError
-
     # ---- reading -------------------------------------------------------------------------------
 
     def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
@@ -128,27 +124,27 @@ class MemoriesInDatabase(OnDatabase):
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The same for many."""
-        asked = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
-        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", asked)}
+        """The versions of memories that were the present ones at a moment, by id."""
+        parameters = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
+        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", parameters)}
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids that begin so, in order."""
-        asked = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
-        return [row[0] for row in self._database.read("resolve", asked)]
+        """The ids that begin with a prefix, in order."""
+        parameters = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
+        return [row[0] for row in self._database.read("resolve", parameters)]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
-        found = self._database.read("versions", {"owner": scope.user, "id": id})
-        return [*map(rows.to_memory, found)]
+        records = self._database.read("versions", {"owner": scope.user, "id": id})
+        return [*map(rows.to_memory, records)]
 
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other memory with the same content that is neither deleted nor superseded."""
         if memory.sensitive:
             return None
-        said = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
-        found = self._database.read("known", said | {"owner": scope.user})
-        return rows.to_memory(found[0]) if found else None
+        parameters = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
+        records = self._database.read("known", parameters | {"owner": scope.user})
+        return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
@@ -164,8 +160,8 @@ class MemoriesInDatabase(OnDatabase):
 
     def count(self, filter: Filter) -> int:
         """How many memories a filter admits."""
-        [[found]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
-        return int(found)
+        [[total]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
+        return int(total)
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""
@@ -192,41 +188,7 @@ class MemoriesInDatabase(OnDatabase):
             newest=rows.to_time(max(row[2] for row in held)) if held else None,
         )
 
-
-# What follows runs inside a transaction of the caller.
-
-
-class _Following(NamedTuple):
-    """What a version follows, and what is known of what it says."""
-
-    present: Memory
-    known_by: bytes
-    known: Memory | None  #: another live memory that says the same, if the version before did not
-
-
-def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:
-    """The present version of a memory, which the new one must follow."""
-    found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
-    present = rows.to_memory(found) if found else None
-    before = present.version if present else None
-    if present is None or before != memory.version - 1:
-        raise errors.VersionConflict(
-            f"version {memory.version} of {memory.id} cannot follow version {before}"
-        )
-    known_by = secrets.content_hash(transaction, memory, sealed)
-    says_other = says_more(present, memory) or bool(sealed)
-    known = _known(transaction, memory, known_by) if says_other else None
-    return _Following(present, known_by, known)
-
-
-def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:
-    """The live memory with the same content, other than itself."""
-    row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
-    return rows.to_memory(row) if row else None
-
-
-class LinksInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Links`."""
+    # ---- links ---------------------------------------------------------------------------------
 
     def add_link(self, scope: Scope, link: Link) -> None:
         """Keep a link; duplicates and supersede cycles are refused."""
@@ -235,7 +197,7 @@ class LinksInDatabase(OnDatabase):
             sync_feed.note_written(transaction, links=[link])
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
-        """Close a link at `link.removed_at`; False when there is none to close."""
+        """End a link at `link.removed_at`; False when there is no such link."""
         with self._writing(scope) as transaction:
             removed = bool(transaction.change("remove_link", rows.from_link(link)))
             if removed:
@@ -261,14 +223,48 @@ class LinksInDatabase(OnDatabase):
     def _links(
         self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
     ) -> list[Link]:
-        found = self._database.read(
+        records = self._database.read(
             statement, {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
         )
-        return [*map(rows.to_link, found)]
+        return [*map(rows.to_link, records)]
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
         return map(rows.to_link, self._database.read("all_links", {"owner": scope.user}))
+
+
+# The functions below run inside a transaction of the caller.
+
+
+class _Following(NamedTuple):
+    """The version before, the content hash, and a duplicate."""
+
+    present: Memory
+    known_by: bytes
+    known: (
+        Memory | None
+    )  #: another live memory with the same content, if the version before had another one
+
+
+def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:
+    """The present version of a memory, which the new one must follow."""
+    row = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
+    present = rows.to_memory(row) if row else None
+    before = present.version if present else None
+    if present is None or before != memory.version - 1:
+        raise errors.VersionConflict(
+            f"version {memory.version} of {memory.id} cannot follow version {before}"
+        )
+    known_by = secrets.content_hash(transaction, memory, sealed)
+    says_other = says_more(present, memory) or bool(sealed)
+    known = _known(transaction, memory, known_by) if says_other else None
+    return _Following(present, known_by, known)
+
+
+def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None:
+    """The live memory with the same content, other than itself."""
+    row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
+    return rows.to_memory(row) if row else None
 
 
 def insert_link(transaction: Owned, link: Link) -> None:
@@ -279,7 +275,7 @@ def insert_link(transaction: Owned, link: Link) -> None:
 
 
 def refuse_cycle(transaction: Owned, link: Link) -> None:
-    """Make sure that a link makes no memory supersede itself.
+    """Raise when a link would make a memory supersede itself.
 
     Raises:
         SupersedeCycle: it would.

@@ -1,7 +1,7 @@
 """Moves a whole store into an empty one, page by page; what is moved from is only read.
 
 Every page is written in one transaction with how far the move is: one that was interrupted, by
-whatever, goes on behind the last page that was written. Nobody can open the store that is moved
+any cause, goes on after the last page that was written. The target cannot be opened
 into until all of it was compared with what it was moved from.
 """
 
@@ -74,8 +74,8 @@ def open_move(
         if described.rows["vectors"]:
             target.refuse_vectors()
         shifts = {} if target.numbers_by_owner else shifts_of(snapshot)
-        given = SourceRows(snapshot, shifts, page)
-        yield Move(given, target, described, resume_point(target, described))
+        source_rows = SourceRows(snapshot, shifts, page)
+        yield Move(source_rows, target, described, resume_point(target, described))
 
 
 class Compared(NamedTuple):
@@ -90,12 +90,16 @@ class Move:
     """A move that goes on: first everything is copied, then all of it is compared."""
 
     def __init__(
-        self, given: SourceRows, target: Endpoint, described: Description, so_far: Progress | None
+        self,
+        source_rows: SourceRows,
+        target: Endpoint,
+        described: Description,
+        so_far: Progress | None,
     ) -> None:
         self.rows = described.rows  #: how many there are to move, by table
         self.resumed = so_far is not None
-        self.renumbered = bool(given.shifts)
-        self._given = given
+        self.renumbered = bool(source_rows.shifts)
+        self._source_rows = source_rows
         self._target = target
         self._progress = so_far or _begin(target, described)
 
@@ -120,7 +124,7 @@ class Move:
 
     def _copy(self, table: Table, advance: Advance) -> None:
         after = self._progress.after if self._progress.stage == table.name else None
-        for page in self._given.pages(table, after):
+        for page in self._source_rows.pages(table, after):
             counted = len(page.rows) if table.name in self.rows else 0
             self._write(table, page, counted)
             advance(counted)
@@ -149,35 +153,35 @@ class Move:
         """Compare every table by its count and hash; when all are the same, the move is done.
 
         Raises:
-            MoveNotVerified: some are not; the target stays closed to everybody.
+            MoveNotVerified: some differ; the target stays closed.
         """
         with self._target.snapshot() as there:
-            found = [(table, *self._digests(table, there, advance)) for table in TABLES]
-        wrong = [_difference(*each) for each in found if each[1] != each[2]]
+            digests = [(table, *self._digests(table, there, advance)) for table in TABLES]
+        wrong = [_difference(*each) for each in digests if each[1] != each[2]]
         if wrong:
             raise errors.MoveNotVerified(
                 f"{self._target.place} does not hold what was moved into it: {'; '.join(wrong)}"
             )
         _finish(self._target)
         self._target.rest()
-        return [Compared(table.name, taken.rows, str(taken)) for table, _, taken in found]
+        return [Compared(table.name, actual.rows, str(actual)) for table, _, actual in digests]
 
     def _digests(self, table: Table, there: Snapshot, advance: Advance) -> tuple[Digest, Digest]:
         """What was given, and what is there."""
-        given, taken = Digest(), Digest()
-        for page in self._given.pages(table):
-            given.add(page.rows)
+        expected, actual = Digest(), Digest()
+        for page in self._source_rows.pages(table):
+            expected.add(page.rows)
             advance(len(page.rows) if table.name in self.rows else 0)
-        for rows in there.pages(table, table.beginning, self._given.size):
-            taken.add(rows)
+        for rows in there.pages(table, table.beginning, self._source_rows.size):
+            actual.add(rows)
             advance(len(rows) if table.name in self.rows else 0)
-        return given, taken
+        return expected, actual
 
 
-def _difference(table: Table, given: Digest, taken: Digest) -> str:
-    if given.rows == taken.rows:
-        return f"{table.name}: {given.rows:,} rows, but not the same ones"
-    return f"{table.name}: {taken.rows:,} rows of {given.rows:,}"
+def _difference(table: Table, expected: Digest, actual: Digest) -> str:
+    if expected.rows == actual.rows:
+        return f"{table.name}: {expected.rows:,} rows, but not the same ones"
+    return f"{table.name}: {actual.rows:,} rows of {expected.rows:,}"
 
 
 Shifts = Mapping[UserId, int]  #: by how much the numbers of an owner change
@@ -201,8 +205,8 @@ class SourceRows:
     def pages(self, table: Table, after: Parameters | None = None) -> Iterator[Page]:
         """The rows of a table, behind a key of the source or from the first."""
         places = [table.columns.index(name) for name in table.numbered] if self.shifts else []
-        found = self.snapshot.pages(table, after or table.beginning, self.size)
-        for rows in found:
+        pages = self.snapshot.pages(table, after or table.beginning, self.size)
+        for rows in pages:
             shifted = (
                 [_shifted(row, places, self.shifts[row[0]]) for row in rows] if places else rows
             )
@@ -269,10 +273,10 @@ class Progress(NamedTuple):
     def noted(
         self, transaction: Transaction, target: Endpoint, rows: int, stage: str, after: Parameters
     ) -> Progress:
-        """The progress with so many more rows; nobody else writes until the transaction ends.
+        """Record the progress after `rows` more rows; it locks out other writers until the end.
 
         Raises:
-            StoreBusy: somebody else has written meanwhile.
+            StoreBusy: another process has written meanwhile.
         """
         noted = transaction.change(
             "note_progress",
@@ -331,7 +335,7 @@ def _begin(target: Endpoint, described: Description) -> Progress:
 
 
 def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
-    """Raise if there is anything, as `holds_anything` says.
+    """Raise if the target holds anything.
 
     Raises:
         StoreNotEmpty: there is.
@@ -341,9 +345,9 @@ def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
 
 
 def _finish(target: Endpoint) -> None:
-    """Make it a store like any other."""
+    """Make the target an ordinary store."""
     with target.database.writing(alone=True) as transaction:
-        if transaction.rows("is_unfinished")[0][0]:  # else somebody who went on with it, too, did
+        if transaction.rows("is_unfinished")[0][0]:  # another process may have ended it
             for statement in ("end_move", *target.steps.ending):
                 transaction.change(statement)
 

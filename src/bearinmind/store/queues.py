@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 ERROR_LENGTH = 500  # characters kept of why a job failed
 
 
-class WorkInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Work`.
+class QueuesInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Work` and `bearinmind.protocols.Inbox`.
 
-    A claim is told from a later one by the number of attempts: whoever gives back a job that was
-    claimed again meanwhile changes nothing.
+    The number of attempts tells a claim from a later one: giving back a job that was claimed again
+    meanwhile changes nothing.
     """
 
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
-        asked = {"now": rows.from_time(now), "kinds": [*kinds]}
+        parameters = {"now": rows.from_time(now), "kinds": [*kinds]}
         # the usual answer needs no turn at writing
-        if not self._database.read("anything_due", asked):
+        if not self._database.read("anything_due", parameters):
             return []
         taking = {"until": rows.from_time(until), "limit": limit}
         with self._database.writing() as transaction:
-            taken = transaction.rows("claim", asked | taking)
+            taken = transaction.rows("claim", parameters | taking)
             owners, numbers = [owner for owner, _ in taken], [number for _, number in taken]
-            found = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
-        return [_to_job(row) for row in found]
+            records = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
+        return [_to_job(row) for row in records]
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new."""
@@ -58,12 +58,12 @@ class WorkInDatabase(OnDatabase):
             "due": rows.from_time(due),
             "error": error[:ERROR_LENGTH],
         }
-        given = [
+        returned = [
             {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
             for job in jobs
         ]
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
-            transaction.change_each("give_back", given)
+            transaction.change_each("give_back", returned)
 
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
@@ -72,17 +72,60 @@ class WorkInDatabase(OnDatabase):
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
         """What is in the queue."""
-        found = self._database.read("work_counts", {"now": rows.from_time(now)})
+        records = self._database.read("work_counts", {"now": rows.from_time(now)})
         return [
             WorkCount(kind, target, WorkState(state), jobs, error)
-            for kind, target, state, jobs, error, _ in found
+            for kind, target, state, jobs, error, _ in records
         ]
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
         """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
-        asked = {"kinds": None if kinds is None else [*kinds]}
-        [[due]] = self._database.read("next_due", asked)
+        parameters = {"kinds": None if kinds is None else [*kinds]}
+        [[due]] = self._database.read("next_due", parameters)
         return None if due is None else max(now, rows.to_time(due))
+
+    # ---- proposals -----------------------------------------------------------------------------
+
+    def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Keep those that are new; one whose digest was proposed before, in any state, is not."""
+        with self._writing(scope) as transaction:
+            return [
+                proposal
+                for proposal in proposals
+                if transaction.change("propose", _from_proposal(proposal))
+            ]
+
+    def proposals(
+        self,
+        scope: Scope,
+        states: Sequence[ProposalState],
+        limit: int,
+        after: str | None = None,
+    ) -> list[Proposal]:
+        """Proposals in these states, by id, behind one of them."""
+        parameters = {
+            "owner": scope.user,
+            "states": [*states],
+            "after": after or "",
+            "limit": limit,
+        }
+        return [*map(_to_proposal, self._database.read("proposals", parameters))]
+
+    def proposal(self, scope: Scope, id: str) -> Proposal | None:
+        """One proposal."""
+        records = self._database.read("proposal", {"owner": scope.user, "id": id})
+        return _to_proposal(records[0]) if records else None
+
+    def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
+        """Keep state, time and undo of a proposal; False when it was not in `before`."""
+        decided = _from_proposal(proposal) | {"before": before}
+        with self._writing(scope) as transaction:
+            return bool(transaction.change("decide", decided))
+
+    def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
+        """How many there are in each state."""
+        records = self._database.read("count_proposals", {"owner": scope.user})
+        return {ProposalState(state): count for state, count in records}
 
 
 def keep_vectors(
@@ -114,51 +157,6 @@ def _to_job(row: tuple[object, ...]) -> Job:
 
 
 _OBJECTS = ("evidence", "change", "undo")  # kept as JSON
-
-
-class InboxInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Inbox`."""
-
-    def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """Keep those that are new; one whose digest was proposed before, in any state, is not."""
-        with self._writing(scope) as transaction:
-            return [
-                proposal
-                for proposal in proposals
-                if transaction.change("propose", _from_proposal(proposal))
-            ]
-
-    def proposals(
-        self,
-        scope: Scope,
-        states: Sequence[ProposalState],
-        limit: int,
-        after: str | None = None,
-    ) -> list[Proposal]:
-        """Proposals in these states, by id, behind one of them."""
-        asked = {
-            "owner": scope.user,
-            "states": [*states],
-            "after": after or "",
-            "limit": limit,
-        }
-        return [*map(_to_proposal, self._database.read("proposals", asked))]
-
-    def proposal(self, scope: Scope, id: str) -> Proposal | None:
-        """One proposal."""
-        found = self._database.read("proposal", {"owner": scope.user, "id": id})
-        return _to_proposal(found[0]) if found else None
-
-    def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
-        """Keep state, time and undo of a proposal; False when it was not in `before`."""
-        decided = _from_proposal(proposal) | {"before": before}
-        with self._writing(scope) as transaction:
-            return bool(transaction.change("decide", decided))
-
-    def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
-        """How many there are in each state."""
-        found = self._database.read("count_proposals", {"owner": scope.user})
-        return {ProposalState(state): count for state, count in found}
 
 
 def redact_proposals(transaction: Owned, ids: Sequence[MemoryId]) -> None:

@@ -236,7 +236,7 @@ def from_filter(filter: Filter) -> dict[str, Any]:
 
 
 def from_filter_and_states(filter: Filter) -> dict[str, Any]:
-    """The same with the states in which a memory is meant."""
+    """A filter with its states, as the parameters of the `state` fragment."""
     return from_filter(filter) | {"states": sorted(filter.states)}
 
 

@@ -20,8 +20,8 @@ class SecretsInDatabase(OnDatabase):
 
     def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
         """Every record of a memory, oldest first."""
-        found = self._database.read("secrets_of", {"owner": scope.user, "id": id})
-        return [*map(_to_sealed, found)]
+        records = self._database.read("secrets_of", {"owner": scope.user, "id": id})
+        return [*map(_to_sealed, records)]
 
     def sensitive(self, scope: Scope) -> list[Memory]:
         """The sensitive memories that are not deleted, newest first."""
@@ -32,21 +32,23 @@ class SecretsInDatabase(OnDatabase):
         return dict(self._database.read("sealed_under"))
 
     def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
-        """Take no more records that are sealed under these keys."""
+        """Refuse records under these keys from now on."""
         retired = [{"key_id": key_id, "now": rows.from_time(now)} for key_id in key_ids]
         with self._database.writing(alone=True) as transaction:
             transaction.change_each("retire_key", retired)
 
     def retired_keys(self) -> frozenset[str]:
-        """The keys under which no more records are taken."""
+        """The keys whose records are refused."""
         return frozenset(row[0] for row in self._database.read("retired_keys"))
 
     def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
-        """Records of the whole store under any other key, in an order, behind one of them."""
+        """Records of the whole store under any other key, in order, after one of them."""
         place = (after.owner, after.id, after.version) if after else ("", "", 0)
         behind = dict(zip(("owner", "id", "version"), place, strict=True))
-        found = self._database.read("sealed_otherwise", behind | {"key_id": key_id, "limit": limit})
-        return [*map(_to_sealed, found)]
+        records = self._database.read(
+            "sealed_otherwise", behind | {"key_id": key_id, "limit": limit}
+        )
+        return [*map(_to_sealed, records)]
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
         """Put the second of each pair in the place of the first, in one transaction; how many."""
@@ -69,17 +71,17 @@ class SecretsInDatabase(OnDatabase):
     def audit(
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None
     ) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
+        """The latest audit entries of a scope, latest first; with `actions` only those."""
         wanted = {"owner": scope.user, "actions": actions and [*actions], "limit": limit}
-        found = self._database.read("list_audit", wanted)
-        return [*map(rows.to_entry, found)]
+        records = self._database.read("list_audit", wanted)
+        return [*map(rows.to_entry, records)]
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
 def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
-    """Keep records; those under a key that was rotated away are refused."""
+    """Keep sealed records; those under a retired key are refused."""
     if not sealed:
         return
     gone = retired_keys(transaction)
@@ -90,28 +92,28 @@ def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
 
 
 def retired_keys(transaction: Owned) -> frozenset[str]:
-    """The keys under which no more records are taken."""
+    """The keys whose records are refused."""
     return frozenset(row[0] for row in transaction.rows("retired_keys"))
 
 
 def content_hash(transaction: Owned, memory: Memory, sealed: Sequence[Sealed]) -> bytes:
-    """The hash under which a version is known: of a sensitive one never that of its text."""
-    given = hash_without_history(memory, sealed)
-    if given is not None:
-        return given
+    """The content hash of a version; of a sensitive one never the hash of its text."""
+    known = hash_without_history(memory, sealed)
+    if known is not None:
+        return known
     row = transaction.row("hash_of", {"id": memory.id, "version": memory.version - 1})
     return bytes(row[0]) if row else analysis.fingerprint(memory.content)
 
 
 def hash_without_history(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
-    """The same, as far as it can be told without the version before.
+    """The content hash of a version, as far as it can be known without the version before.
 
-    None for a sensitive one without a record of its own: it says what the version before says.
+    None for a sensitive one without a record: its content is that of the version before.
     """
     if not memory.sensitive:
         return analysis.fingerprint(memory.content)
-    given = [record for record in sealed if record.version <= memory.version]
-    return max(given, key=lambda record: record.version).fingerprint if given else None
+    records = [record for record in sealed if record.version <= memory.version]
+    return max(records, key=lambda record: record.version).fingerprint if records else None
 
 
 def forget_sealed(transaction: Owned, ids: Sequence[MemoryId]) -> None:

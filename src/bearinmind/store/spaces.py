@@ -134,10 +134,10 @@ class SpacesInDatabase(OnDatabase):
         import numpy as np  # noqa: PLC0415 (slow to import)
 
         with self._writing(scope) as transaction:
-            asked = {"ids": [*vectors], "key": space.key}
+            parameters = {"ids": [*vectors], "key": space.key}
             waiting = [
                 (number, rows.to_memory(columns))
-                for number, *columns in transaction.rows("embed_jobs_of", asked)
+                for number, *columns in transaction.rows("embed_jobs_of", parameters)
             ]
             fitting = [
                 (x, memory.id) for x, memory in waiting if digest(memory) == vectors[memory.id][0]
@@ -154,18 +154,18 @@ class SpacesInDatabase(OnDatabase):
             )
 
 
-def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
+def _to_known(records: Iterable[Row]) -> list[KnownSpace]:
     return [
         KnownSpace(rows.to_space(description), SpaceState(state), *counts)
-        for description, state, *counts in found
+        for description, state, *counts in records
     ]
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
 def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
-    """Give a version that was just inserted its vectors, or the jobs that will bring them.
+    """Copy the vectors of an inserted version from the one before, or queue the jobs that embed it.
 
     A version with the same embedded text as one before takes its vector over.
     """

@@ -10,18 +10,18 @@ from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
 from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
 from bearinmind.store import memories, rows, secrets, sync_feed, versions
-from bearinmind.store.database import Database, OnDatabase, Owned
+from bearinmind.store.database import Database, Owned
 from bearinmind.store.versions import BulkInsert, content_hashes
 from bearinmind.types import MemoryId, Scope
 
 _NOTHING = History(versions=())
 
 
-class ReceivingInDatabase(OnDatabase):
-    """Satisfies the part of `bearinmind.protocols.Syncing` that takes in what others changed."""
+class SyncInDatabase(sync_feed.FeedInDatabase):
+    """Satisfies `bearinmind.protocols.Syncing`, but for vectors, which are in `spaces`."""
 
     def receive(self, scope: Scope, received: Sequence[Received]) -> list[Verdict]:
-        """Give each thing its state, unless it changed meanwhile; one transaction for all."""
+        """Give each thing its received state, unless it changed meanwhile; in one transaction."""
         with self._writing(scope) as transaction:
             reception = _Reception(self._database, transaction, received)
             for each in received:
@@ -30,10 +30,6 @@ class ReceivingInDatabase(OnDatabase):
         if reception.text_is_gone:
             self.scrub()
         return verdicts
-
-    def scrub(self) -> bool:
-        """Overwrite what removed text has left behind; False when traces may remain."""
-        raise NotImplementedError
 
 
 class _Reception:
@@ -160,8 +156,8 @@ class _Reception:
         [id_] = map(MemoryId, subject.parts)
         if kept < len(present.versions):
             versions.remove_versions_after(self._transaction, id_, last_kept(state, kept))
-            said = {memory.content for memory in present.versions[kept:]}
-            self.text_is_gone |= not said <= {memory.content for memory in state.versions}
+            texts = {memory.content for memory in present.versions[kept:]}
+            self.text_is_gone |= not texts <= {memory.content for memory in state.versions}
         if kept:
             self._append(state, kept, closed=kept < len(present.versions))
         else:

@@ -43,11 +43,11 @@ _SEALED = slice(2, 6)  # the columns of `histories_of` that say what a version k
 _VERSION = slice(6, None)
 
 
-class FeedsInDatabase(OnDatabase):
-    """Satisfies the part of `bearinmind.protocols.Syncing` that tells what changed."""
+class FeedInDatabase(OnDatabase):
+    """Satisfies the parts of `bearinmind.protocols.Syncing` about changes, peers and conflicts."""
 
     def open_feed(self, scope: Scope, epoch: str) -> Feed:
-        """Number everything that is there, and every change from now on."""
+        """Number everything that is stored, and every change from now on."""
         with self._writing(scope) as transaction:
             if transaction.change("open_feed", {"epoch": epoch}):
                 transaction.change("number_everything")
@@ -57,22 +57,22 @@ class FeedsInDatabase(OnDatabase):
 
     def feed(self, scope: Scope) -> Feed | None:
         """The feed of a scope."""
-        found = self._database.read("feed", {"owner": scope.user})
-        return _to_feed(found[0]) if found else None
+        records = self._database.read("feed", {"owner": scope.user})
+        return _to_feed(records[0]) if records else None
 
     def close_feed(self, scope: Scope) -> None:
-        """Number no more changes, and forget the peer and what is known of it; memories stay."""
+        """Stop numbering changes, and forget the peer; memories stay."""
         with self._writing(scope) as transaction:
             for statement in _CLOSING:
                 transaction.change(statement)
 
     def changes(self, scope: Scope, after: int, limit: int) -> list[Change]:
         """The changes behind a number, in order; each thing once, under its last number."""
-        asked = {"owner": scope.user, "after": after, "limit": limit}
-        found = self._database.read("changes_after", asked)
+        parameters = {"owner": scope.user, "after": after, "limit": limit}
+        records = self._database.read("changes_after", parameters)
         return [
             Change(Subject(SubjectKind(kind), name), number, tuple(json.loads(gone)), refused)
-            for kind, name, number, gone, refused in found
+            for kind, name, number, gone, refused in records
         ]
 
     def numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
@@ -80,14 +80,63 @@ class FeedsInDatabase(OnDatabase):
         return numbers_in("change_numbers", self._reading(scope), subjects)
 
     def states(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, SubjectState]:
-        """What stands there now for each of these things."""
+        """The present state of each of these things."""
         return states_in(self._reading(scope), subjects)
 
     def _reading(self, scope: Scope) -> Read:
         """Reads what belongs to the owner of a scope."""
-        return lambda statement, asked: self._database.read(
-            statement, {**asked, "owner": scope.user}
+        return lambda statement, parameters: self._database.read(
+            statement, {**parameters, "owner": scope.user}
         )
+
+    # ---- the peer of a replica -----------------------------------------------------------------
+
+    def peer(self, scope: Scope) -> Peer | None:
+        """The server of a replica, and how far the replica has synced."""
+        records = self._database.read("peer", {"owner": scope.user})
+        return _to_peer(records[0]) if records else None
+
+    def keep_peer(self, scope: Scope, peer: Peer) -> None:
+        """Keep how far the replica has synced. A new epoch forgets the server's numbers."""
+        names = ("pulled_at", "pushed_at", "shared_at")
+        kept = asdict(peer) | {name: rows.from_time(getattr(peer, name)) for name in names}
+        with self._writing(scope) as transaction:
+            known = transaction.row("peer")
+            if known is not None and _to_peer(known).epoch != peer.epoch:
+                transaction.change("forget_peer_numbers")
+            transaction.change("keep_peer", kept)
+
+    def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The last numbers that the server gave these things, as far as any is known."""
+        return numbers_in("peer_numbers", self._reading(scope), subjects)
+
+    def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
+        """Keep the server's numbers; what has not changed since it was sent is pending no more."""
+        with self._writing(scope) as transaction:
+            keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
+            transaction.change_each(
+                "settle_change",
+                [_place(each.subject) | {"number": each.number} for each in settled],
+            )
+
+    def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
+        """Keep why the server refuses a change, until the thing changes again."""
+        with self._writing(scope) as transaction:
+            refused = {"number": number, "reason": reason}
+            transaction.change("refuse_change", _place(subject) | refused)
+
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that are not resolved, oldest first; with `every`, all of them."""
+        parameters = {"owner": scope.user, "limit": limit, "every": every}
+        return [*map(rows.to_conflict, self._database.read("conflicts", parameters))]
+
+    def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
+        """Resolve a conflict, here and wherever it is synced; False when it is not open."""
+        with self._writing(scope) as transaction:
+            resolved = {"number": number, "at": rows.from_time(at)}
+            records = transaction.rows("resolve_conflict", resolved)
+            note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in records})
+        return bool(records)
 
 
 def _to_feed(row: Row) -> Feed:
@@ -112,12 +161,12 @@ def numbers_in(statement: str, read: Read, subjects: Iterable[Subject]) -> dict[
     }
 
 
-# ---- what stands there now ----------------------------------------------------------------------
+# ---- present states ------------------------------------------------------------------------------
 
 
 def states_in(read: Read, subjects: Iterable[Subject]) -> dict[Subject, SubjectState]:
-    """What stands there now; the things of one kind are all seen at the same moment."""
-    found: dict[Subject, SubjectState] = {}
+    """The present states of things; those of one kind are all read at the same moment."""
+    states: dict[Subject, SubjectState] = {}
     reads = {
         SubjectKind.MEMORY: _memories_in,
         SubjectKind.LINK: _links_in,
@@ -125,13 +174,13 @@ def states_in(read: Read, subjects: Iterable[Subject]) -> dict[Subject, SubjectS
         SubjectKind.CONFLICT: _conflicts_in,
     }
     for kind, names in by_kind(subjects).items():
-        found.update(reads[kind](read, names))
-    return found
+        states.update(reads[kind](read, names))
+    return states
 
 
 def _memories_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    found = _by_name(read, "histories_of", names)
-    return {Subject(SubjectKind.MEMORY, name): _to_state(found[name]) for name in names}
+    records = _by_name(read, "histories_of", names)
+    return {Subject(SubjectKind.MEMORY, name): _to_state(records[name]) for name in names}
 
 
 def _by_name(read: Read, statement: str, names: list[str]) -> dict[str, list[Row]]:
@@ -141,14 +190,14 @@ def _by_name(read: Read, statement: str, names: list[str]) -> dict[str, list[Row
     return rows_by_name
 
 
-def _to_state(found: Sequence[Row]) -> History | Gone:
+def _to_state(records: Sequence[Row]) -> History | Gone:
     """A memory from its rows of `histories_of`; there is one without a version if none is left."""
-    if found[0][_VERSION][0] is None:
-        return Gone(tuple(json.loads(found[0][1] or "[]")))
-    versions = [rows.to_memory(row[_VERSION]) for row in found]
+    if records[0][_VERSION][0] is None:
+        return Gone(tuple(json.loads(records[0][1] or "[]")))
+    versions = [rows.to_memory(row[_VERSION]) for row in records]
     sealed = [
         _to_sealed(memory, row[_SEALED])
-        for memory, row in zip(versions, found, strict=True)
+        for memory, row in zip(versions, records, strict=True)
         if row[_SEALED][0] is not None
     ]
     return History(versions=tuple(versions), sealed=tuple(sealed))
@@ -168,24 +217,24 @@ def _to_sealed(memory: Memory, record: Sequence[Any]) -> Sealed:
 
 
 def _links_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    found = _by_name(read, "links_named", names)
+    records = _by_name(read, "links_named", names)
     return {
         Subject(SubjectKind.LINK, name): LinkState(
-            tuple(rows.to_link(link) for _, *link in found[name])
+            tuple(rows.to_link(link) for _, *link in records[name])
         )
         for name in names
     }
 
 
 def _shares_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    found = _by_name(read, "shares_named", names)
-    held = {name: rows.to_share(share[1:]) for name, [share] in found.items() if share}
+    records = _by_name(read, "shares_named", names)
+    held = {name: rows.to_share(share[1:]) for name, [share] in records.items() if share}
     return {Subject(SubjectKind.SHARE, name): ShareState(held.get(name)) for name in names}
 
 
 def _conflicts_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    found = _by_name(read, "conflicts_named", names)
-    known = {name: rows.to_conflict(each[0][1:]) for name, each in found.items() if each}
+    records = _by_name(read, "conflicts_named", names)
+    known = {name: rows.to_conflict(each[0][1:]) for name, each in records.items() if each}
     return {
         Subject(SubjectKind.CONFLICT, name): ConflictState(
             known[name]._replace(number=0) if name in known else None
@@ -194,7 +243,7 @@ def _conflicts_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
     }
 
 
-# ---- noting changes: what follows runs inside a transaction of the caller -----------------------
+# ---- numbering changes, inside a transaction of the caller ---------------------------------------
 
 
 def note(transaction: Owned, changed: Mapping[Subject, tuple[str, ...]]) -> dict[Subject, int]:
@@ -236,15 +285,15 @@ def note_share(transaction: Owned, share: Share) -> None:
 
 
 def numbered_changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
-    """What a purge of these memories changes, with the marks of their versions.
+    """What a purge of these memories changes, if the owner has a feed.
 
-    Nothing if the owner has no feed: then nobody asks.
+    Nothing if the owner has no feed.
     """
     return changes_of_purge(transaction, ids) if transaction.row("feed") else {}
 
 
 def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
-    """The same, whether anybody asks or not."""
+    """What a purge of these memories changes, with the marks of their versions."""
     states = states_in(transaction.rows, map(memory_subject, sorted({*ids})))
     parameters = {"ids": [*ids]}
     links = [
@@ -268,61 +317,6 @@ def subject_of_share(share: Share) -> Subject:
     return share_subject(share.reader, share.memory, share.tag)
 
 
-class PeersInDatabase(OnDatabase):
-    """Satisfies the part of `bearinmind.protocols.Syncing` that is for replicas."""
-
-    def peer(self, scope: Scope) -> Peer | None:
-        """The server of a replica, and how far it has come with it."""
-        found = self._database.read("peer", {"owner": scope.user})
-        return _to_peer(found[0]) if found else None
-
-    def keep_peer(self, scope: Scope, peer: Peer) -> None:
-        """Keep how far it has come. With another epoch the numbers of the server are forgotten."""
-        names = ("pulled_at", "pushed_at", "shared_at")
-        kept = asdict(peer) | {name: rows.from_time(getattr(peer, name)) for name in names}
-        with self._writing(scope) as transaction:
-            known = transaction.row("peer")
-            if known is not None and _to_peer(known).epoch != peer.epoch:
-                transaction.change("forget_peer_numbers")
-            transaction.change("keep_peer", kept)
-
-    def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
-        """The last numbers that the server gave these things, as far as any is known."""
-        return numbers_in(
-            "peer_numbers",
-            lambda statement, asked: self._database.read(statement, {**asked, "owner": scope.user}),
-            subjects,
-        )
-
-    def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
-        """Keep the server's numbers; what has not changed since it was sent is pending no more."""
-        with self._writing(scope) as transaction:
-            keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
-            transaction.change_each(
-                "settle_change",
-                [_place(each.subject) | {"number": each.number} for each in settled],
-            )
-
-    def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
-        """Keep why the server does not take a change, until the thing changes again."""
-        with self._writing(scope) as transaction:
-            refused = {"number": number, "reason": reason}
-            transaction.change("refuse_change", _place(subject) | refused)
-
-    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
-        """The conflicts that nobody has resolved, oldest first; with `every`, all of them."""
-        asked = {"owner": scope.user, "limit": limit, "every": every}
-        return [*map(rows.to_conflict, self._database.read("conflicts", asked))]
-
-    def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Take a conflict off the list, here and wherever it is synced; False: it is not on it."""
-        with self._writing(scope) as transaction:
-            resolved = {"number": number, "at": rows.from_time(at)}
-            found = transaction.rows("resolve_conflict", resolved)
-            note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in found})
-        return bool(found)
-
-
 def _place(subject: Subject) -> dict[str, object]:
     return {"kind": subject.kind, "name": subject.name}
 
@@ -344,7 +338,7 @@ def _to_peer(row: Row) -> Peer:
     )
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
 def keep_numbers(transaction: Owned, numbers: dict[Subject, int]) -> None:
@@ -356,10 +350,10 @@ def keep_numbers(transaction: Owned, numbers: dict[Subject, int]) -> None:
 
 
 def keep_conflict(transaction: Owned, conflict: SyncConflict) -> Subject:
-    """Put a conflict on the list, in place of what is known of the same one; what it is there."""
+    """Keep a conflict, in place of an earlier record of it; its subject."""
     subject = conflict_subject(conflict)
-    found = transaction.rows("conflicts_named", {"names": [subject.name]})
-    known = [rows.to_conflict(columns) for _, *columns in found]
+    records = transaction.rows("conflicts_named", {"names": [subject.name]})
+    known = [rows.to_conflict(columns) for _, *columns in records]
     kept = rows.from_conflict(conflict._replace(number=known[0].number if known else 0))
     transaction.change("remove_conflict_named", kept)
     transaction.change("keep_conflict", kept)

@@ -166,11 +166,11 @@ TABLES = (
 
 
 class TransferSteps(NamedTuple):
-    """The statements by which a dialect does what others do by more or by fewer, in their order."""
+    """Steps for which a dialect runs its own list of statements, in order."""
 
-    beginning: tuple[str, ...]  #: empty a store that holds nothing, and let nobody open it
+    beginning: tuple[str, ...]  #: clear an empty store, and lock it
     settling: tuple[str, ...]  #: when every row is there
-    ending: tuple[str, ...]  #: let everybody open it
+    ending: tuple[str, ...]  #: unlock it
     taking: Mapping[str, tuple[str, ...]]  #: by table, where it is not by the one `take_` its name
 
 
@@ -181,7 +181,7 @@ class Snapshot(Protocol):
         """All rows of a statement without parameters."""
 
     def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:
-        """The rows of a table behind a key, so many at a time, as they are in every dialect."""
+        """The rows of a table after a key, in pages of `size`, with the values of every dialect."""
 
 
 class Endpoint(Protocol):
@@ -193,11 +193,11 @@ class Endpoint(Protocol):
 
     @property
     def steps(self) -> TransferSteps:
-        """What takes other statements here than in other dialects."""
+        """The steps that differ between dialects."""
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
 
     @property
     def numbers_by_owner(self) -> bool:
@@ -216,7 +216,7 @@ class Endpoint(Protocol):
         """Raises what is to be said if vectors cannot be kept."""
 
     def rest(self) -> None:
-        """Do what a store needs after so much was written, and nobody has to wait for."""
+        """Optional upkeep after so many writes."""
 
     def discard(self) -> None:
         """Throw away what an unfinished move has written."""
@@ -240,7 +240,7 @@ def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
 
 @contextmanager
 def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved into; it is made if there is none.
+    """A store that is moved into; a missing one is made.
 
     Raises:
         StoreFailure: it cannot be opened.
@@ -253,7 +253,7 @@ def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
 
 @contextmanager
 def open_existing_target(name: StoreName, access: Access) -> Iterator[Endpoint | None]:
-    """The same to look at: nothing is made. None when there is none.
+    """An existing store that is moved into; nothing is made. None when there is none.
 
     Raises:
         StoreFailure: it cannot be opened.
@@ -273,6 +273,6 @@ def _endpoint(name: StoreName, access: Access, *, create: bool) -> Endpoint:
 
         return SqliteEndpoint(name.path, busy_timeout=access.busy_timeout)
     require_driver()
-    from bearinmind.store.postgres.endpoint import PostgresEndpoint  # noqa: PLC0415  as above
+    from bearinmind.store.postgres.endpoint import PostgresEndpoint  # noqa: PLC0415  only the kind that is used
 
     return PostgresEndpoint(url_of(name, create=create), busy_timeout=access.busy_timeout)

@@ -17,7 +17,7 @@ from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
 
 
 def insert_version(database: Database, transaction: Owned, memory: Memory, known_by: bytes) -> None:
-    """Add the present version of a memory, which is known by this hash."""
+    """Add the present version of a memory, with its content hash."""
     [number] = transaction.numbers(1)
     version = rows.from_memory(memory, None) | {"row": number, "content_hash": known_by}
     [[row]] = transaction.rows("insert_memory", version)
@@ -38,16 +38,16 @@ def close_version(database: Database, transaction: Owned, present: Memory, at: d
 def remove_versions_after(transaction: Owned, id: MemoryId, version: int) -> None:
     """Remove the versions of a memory behind one."""
     behind = {"id": id, "version": version}
-    found = transaction.rows("rows_behind", behind)
-    forget_derived(transaction, [row for [row] in found])
+    records = transaction.rows("rows_behind", behind)
+    forget_derived(transaction, [row for [row] in records])
     transaction.change("forget_secrets_behind", behind)
     transaction.change("delete_behind", behind)
 
 
 def purge_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
-    """Remove memories, with their links, shares and all that is said of them.
+    """Remove memories, with their links, shares and everything derived from them.
 
-    The caller sees to it that no term of them stays behind: `indexing.forgotten`.
+    The caller removes their last terms from the index by `scrub_index`.
     """
     parameters = {"ids": [*ids]}
     spaces.forget_memories(transaction, ids)
@@ -60,7 +60,7 @@ def purge_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
 
 
 def index_versions(database: Database, transaction: Owned, versions: Mapping[int, Memory]) -> None:
-    """Make versions findable by their terms; by the number of their row."""
+    """Index the terms of versions, by the number of their row."""
     entries = {row: analysis.entry(memory) for row, memory in versions.items()}
     transaction.insert(
         "insert_indexed",
@@ -75,7 +75,7 @@ def index_versions(database: Database, transaction: Owned, versions: Mapping[int
 
 
 def scrub_index(database: Database, transaction: Owned) -> None:
-    """See to it that no term of what left the index stays behind."""
+    """Remove what deleted entries have left behind in the index."""
     for statement in database.steps.forgotten:
         transaction.change(statement)
 
@@ -112,14 +112,14 @@ def conceal_versions(
 
 
 class _NewMemory(NamedTuple):
-    """A history that is kept, and by which hashes its versions are known."""
+    """A history to insert, and the content hashes of its versions."""
 
     history: History
     hashes: tuple[bytes, ...]
 
 
 class BulkInsert:
-    """Histories that arrive together: what is asked and what is kept goes for all at once."""
+    """Inserts many histories with few statements."""
 
     def __init__(
         self, database: Database, transaction: Owned, siblings: Container[MemoryId] = ()
@@ -128,18 +128,18 @@ class BulkInsert:
         self._transaction = transaction
         self._siblings = siblings
         self._kept: dict[MemoryId, _NewMemory] = {}
-        self._live: dict[bytes, Memory] = {}  # the oldest of those that say the same
+        self._live: dict[bytes, Memory] = {}  # the oldest memory of each content
 
     def admit(self, histories: Sequence[History]) -> list[Outcome | None]:
-        """Which of them are new; None where that id is stored already, in any state."""
+        """Decide which of them are new; None where that id is stored already, in any state."""
         arrivals = [_NewMemory(each, content_hashes(each)) for each in histories]
-        asked = [
+        candidates = [
             {"id": each.history.versions[-1].id, "content_hash": each.hashes[-1]}
             for each in arrivals
         ]
-        ids = [each["id"] for each in asked]
+        ids = [each["id"] for each in candidates]
         stored = {id_ for [id_] in self._transaction.rows("stored_ids", {"ids": ids})}
-        known = self._transaction.rows_of_each("known", asked)
+        known = self._transaction.rows_of_each("known", candidates)
         return [
             None if id_ in stored else self._outcome(each, [rows.to_memory(row) for row in same])
             for each, id_, same in zip(arrivals, ids, known, strict=True)
@@ -159,7 +159,7 @@ class BulkInsert:
         return Stored(memory=present)
 
     def take(self, histories: Iterable[History]) -> None:
-        """Take all of these for new, whatever they say; none of their ids is stored."""
+        """Treat all of these as new; none of their ids is stored."""
         for history in histories:
             self._kept[history.versions[-1].id] = _NewMemory(history, content_hashes(history))
 
@@ -169,20 +169,20 @@ class BulkInsert:
         return [*self._kept]
 
     def keep(self) -> None:
-        """Keep the new ones, each version with all that belongs to it."""
+        """Insert the new ones, each version with everything derived from it."""
         if not self._kept:
             return
         transaction = self._transaction
         memories, parameters = zip(*self._versions(), strict=True)
         placed = zip(self._insert(parameters), memories, parameters, strict=True)
-        found = [
-            Version(row, memory, past=said["replaced_at"] != rows.NOT_YET)
-            for row, memory, said in placed
+        live = [
+            Version(row, memory, past=values["replaced_at"] != rows.NOT_YET)
+            for row, memory, values in placed
             if memory.deleted_at is None
         ]
-        index_versions(self._database, transaction, {each.row: each.memory for each in found})
-        spaces.queue_versions(transaction, found)
-        graph.queue_versions(transaction, found)
+        index_versions(self._database, transaction, {each.row: each.memory for each in live})
+        spaces.queue_versions(transaction, live)
+        graph.queue_versions(transaction, live)
         for arrival in self._kept.values():
             secrets.keep_sealed(transaction, arrival.history.sealed)
 
@@ -199,15 +199,15 @@ class BulkInsert:
         numbered = [
             {**version, "row": number} for number, version in zip(numbers, versions, strict=True)
         ]
-        given = [number for number in numbers if number is not None]
-        if given:
+        known_numbers = [number for number in numbers if number is not None]
+        if known_numbers:
             self._transaction.insert("insert_memory", numbered)
-            return given
+            return known_numbers
         return [row for [[row]] in self._transaction.rows_of_each("insert_memory", numbered)]
 
 
 def content_hashes(history: History) -> tuple[bytes, ...]:
-    """By which hash each version is known; a sensitive one may say what the one before does."""
+    """The content hash of each version. A sensitive one may have that of the version before."""
     hashes: list[bytes] = []
     for memory in history.versions:
         known_by = secrets.hash_without_history(memory, history.sealed)

@@ -27,7 +27,7 @@ class DatabaseInfo(NamedTuple):
     schema_name: str | None  #: where tables are made; None when the search path leads nowhere
     owner: str | None  #: of the tables, if there are any of ours
     is_store: bool
-    tables: int  #: in that schema, whoever made them
+    tables: int  #: in that schema, of any program
     follows: bool  #: it is a standby
     may_create_tables: bool
     may_create_extensions: bool
@@ -41,7 +41,7 @@ class DatabaseInfo(NamedTuple):
 
 
 class SchemaInfo(NamedTuple):
-    """What a store says about itself."""
+    """The schema of a store, and its index."""
 
     schema: int
     steps: int  #: statements of the next migration that are done
@@ -49,55 +49,55 @@ class SchemaInfo(NamedTuple):
 
 
 def inspect_database(pool: Pool) -> DatabaseInfo:
-    """What a database is; one question."""
-    [found] = pool.read("database_facts")
-    return DatabaseInfo(*found)
+    """Reads what a database is and has, in one statement."""
+    [record] = pool.read("database_facts")
+    return DatabaseInfo(*record)
 
 
-def check_server(found: DatabaseInfo, place: str) -> None:
+def check_server(info: DatabaseInfo, place: str) -> None:
     """Raise for a server that is too old.
 
     Raises:
         StoreUnavailable: it is.
     """
-    if found.version_number // 10_000 < LEAST_SERVER:
+    if info.version_number // 10_000 < LEAST_SERVER:
         raise errors.StoreUnavailable(
-            f"{place} is on Postgres {found.version}; Bear in Mind needs {LEAST_SERVER} or newer",
+            f"{place} is on Postgres {info.version}; Bear in Mind needs {LEAST_SERVER} or newer",
             hint="Upgrade the server, or choose another one with `store`.",
         )
 
 
 def is_recent(version: str | None) -> bool:
-    """Whether a version of the extension can do what is asked of it."""
+    """Whether a version of pgvector is new enough."""
     return version is not None and _ordered(version) >= _ordered(LEAST_VECTOR)
 
 
-def can_begin_vectors(found: DatabaseInfo) -> bool:
+def can_begin_vectors(info: DatabaseInfo) -> bool:
     """Whether the column of vectors is missing, and the role can add it now."""
-    if found.keeps_vectors or found.follows or not found.may_change_vectors:
+    if info.keeps_vectors or info.follows or not info.may_change_vectors:
         return False
-    if found.vector is None:
-        return is_recent(found.vector_offered) and found.may_create_extensions
-    return is_recent(found.vector) and found.vector_found
+    if info.vector is None:
+        return is_recent(info.vector_offered) and info.may_create_extensions
+    return is_recent(info.vector) and info.vector_found
 
 
-def why_meaning_is_off(found: DatabaseInfo) -> Unavailable | None:
+def why_meaning_is_off(info: DatabaseInfo) -> Unavailable | None:
     """Why a database cannot keep vectors, and what to do about it; None when it can."""
-    if found.vector is None:
-        return _missing(found)
-    if not is_recent(found.vector):
+    if info.vector is None:
+        return _missing(info)
+    if not is_recent(info.vector):
         return Unavailable(
-            f"the database has pgvector {found.vector}, and {LEAST_VECTOR} or newer is needed",
-            f"Have its owner run in {found.database!r}: ALTER EXTENSION vector UPDATE; if the "
+            f"the database has pgvector {info.vector}, and {LEAST_VECTOR} or newer is needed",
+            f"Have its owner run in {info.database!r}: ALTER EXTENSION vector UPDATE; if the "
             f"server offers no newer one, install pgvector there first. {_MEANWHILE}",
         )
-    if not found.vector_found:
+    if not info.vector_found:
         return Unavailable(
-            f"pgvector is in the schema {found.vector_schema!r}, which is not in the search path",
-            f"Run: ALTER ROLE {found.role} SET search_path = {found.schema_name}, "
-            f"{found.vector_schema}; {_MEANWHILE}",
+            f"pgvector is in the schema {info.vector_schema!r}, which is not in the search path",
+            f"Run: ALTER ROLE {info.role} SET search_path = {info.schema_name}, "
+            f"{info.vector_schema}; {_MEANWHILE}",
         )
-    if not found.keeps_vectors:
+    if not info.keeps_vectors:
         return Unavailable(
             "pgvector has come, and the table of vectors does not have its column yet",
             f"Run `bearinmind db migrate` as the owner of the tables. {_MEANWHILE}",
@@ -105,24 +105,24 @@ def why_meaning_is_off(found: DatabaseInfo) -> Unavailable | None:
     return None
 
 
-def _missing(found: DatabaseInfo) -> Unavailable:
-    create = f"have a superuser run in {found.database!r}: CREATE EXTENSION vector;"
+def _missing(info: DatabaseInfo) -> Unavailable:
+    create = f"have a superuser run in {info.database!r}: CREATE EXTENSION vector;"
     then = f"then `bearinmind db migrate`. {_MEANWHILE}"
-    if found.vector_offered is None:
-        package = f"postgresql-{found.version_number // 10_000}-pgvector"
+    if info.vector_offered is None:
+        package = f"postgresql-{info.version_number // 10_000}-pgvector"
         return Unavailable(
             "the server does not have pgvector",
             f"Install pgvector {LEAST_VECTOR} or newer there ({package}), {create} {then}",
         )
-    if not is_recent(found.vector_offered):
+    if not is_recent(info.vector_offered):
         return Unavailable(
-            f"the server offers pgvector {found.vector_offered}, and {LEAST_VECTOR} or newer is "
+            f"the server offers pgvector {info.vector_offered}, and {LEAST_VECTOR} or newer is "
             "needed",
             f"Install pgvector {LEAST_VECTOR} or newer there, {create} {then}",
         )
-    if not found.may_create_extensions:
+    if not info.may_create_extensions:
         return Unavailable(
-            f"the database does not have pgvector, and the role {found.role!r} may not create it",
+            f"the database does not have pgvector, and the role {info.role!r} may not create it",
             f"{create[0].upper()}{create[1:]} {then}",
         )
     return Unavailable(

@@ -19,7 +19,7 @@ from typing import Any
 
 import psycopg
 from psycopg import Connection, sql
-from psycopg import errors as said
+from psycopg import errors as pg_errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import ConnStatus
 from psycopg.types.numeric import Int8Dumper
@@ -45,45 +45,52 @@ _CHECK_WRITE = "Look whether it was; trying again stores nothing twice."
 UNCHANGED = "nothing was changed"
 UNKNOWN = "whether anything was changed is not known"
 
-#: The most telling ones first.
+#: The most specific ones first.
 _STORE_ERRORS: tuple[
     tuple[type[Exception] | tuple[type[Exception], ...], type[errors.StoreFailure]], ...
 ] = (
-    ((said.LockNotAvailable, said.DeadlockDetected, said.SerializationFailure), errors.StoreBusy),
-    ((said.QueryCanceled, said.TooManyConnections), errors.StoreBusy),
-    ((said.DiskFull, said.OutOfMemory), errors.StoreFull),
-    ((said.ReadOnlySqlTransaction, said.InsufficientPrivilege), errors.StoreReadOnly),
-    ((said.DataCorrupted, said.IndexCorrupted), errors.StoreDamaged),
-    ((said.UndefinedTable, said.UndefinedColumn), errors.StoreDamaged),
+    (
+        (pg_errors.LockNotAvailable, pg_errors.DeadlockDetected, pg_errors.SerializationFailure),
+        errors.StoreBusy,
+    ),
+    ((pg_errors.QueryCanceled, pg_errors.TooManyConnections), errors.StoreBusy),
+    ((pg_errors.DiskFull, pg_errors.OutOfMemory), errors.StoreFull),
+    ((pg_errors.ReadOnlySqlTransaction, pg_errors.InsufficientPrivilege), errors.StoreReadOnly),
+    ((pg_errors.DataCorrupted, pg_errors.IndexCorrupted), errors.StoreDamaged),
+    ((pg_errors.UndefinedTable, pg_errors.UndefinedColumn), errors.StoreDamaged),
 )
 
-#: Where what is told of a file would not help.
+#: Hints that replace those for files.
 _HINTS: dict[type[errors.StoreFailure], str] = {
     errors.StoreReadOnly: "Check what the role in the URL was granted, and that the server leads.",
     errors.StoreFull: "Free some disk space on the server, and try again.",
     errors.StoreDamaged: "`bearinmind doctor` and the log of the server say what is wrong.",
 }
 
-_LOST = (psycopg.OperationalError, psycopg.InterfaceError, said.IdleInTransactionSessionTimeout)
+_LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    pg_errors.IdleInTransactionSessionTimeout,
+)
 
 
 def first_line(exc: psycopg.Error) -> str:
-    """What the server, or else the driver, says first."""
+    """The first line of the server's message, or else of the driver's."""
     return (exc.diag.message_primary or str(exc)).strip().partition("\n")[0]
 
 
 def is_lost(exc: BaseException) -> bool:
-    """Whether the connection is of no more use, and another one may be.
+    """Whether the connection is lost, and another one may work.
 
-    So it is on a server that led a moment ago and only follows by now.
+    That includes a server that has just become a standby.
     """
-    if isinstance(exc, said.ReadOnlySqlTransaction):
+    if isinstance(exc, pg_errors.ReadOnlySqlTransaction):
         return True
     return isinstance(exc, _LOST) and not any(isinstance(exc, kind) for kind, _ in _STORE_ERRORS)
 
 
 def translate(exc: psycopg.Error, place: str, left_behind: str = "") -> errors.StoreFailure:
-    """The error of Bear in Mind that says the same, and what it has left behind."""
+    """The store error for an error of psycopg, with what the write has left behind."""
     message = "; ".join(filter(None, (f"{place}: {first_line(exc)}", left_behind)))
     for kind, meaning in _STORE_ERRORS:
         if isinstance(exc, kind):
@@ -96,14 +103,14 @@ def translate(exc: psycopg.Error, place: str, left_behind: str = "") -> errors.S
 
 @contextmanager
 def translated(place: str, left_behind: str = "") -> Iterator[None]:
-    """Translates whatever is raised inside, which leaves that behind."""
+    """Translates errors of psycopg into store errors."""
     try:
         yield
     except psycopg.Error as exc:
         raise translate(exc, place, left_behind) from exc
 
 
-#: What a URL that says nothing else is taken to say. A server that vanished without a word is
+#: The defaults of a URL. A server that vanished without closing its connections is
 #: noticed after about ten seconds, and each host of several is waited for that long at most.
 _URL_DEFAULTS = {
     "connect_timeout": "5",
@@ -114,7 +121,7 @@ _URL_DEFAULTS = {
     "application_name": "bearinmind",
     "client_encoding": "utf8",
 }
-_SLICE = 1.0  # seconds; a pool tries to connect anew for everybody who asks, not for who waits
+_SLICE = 1.0  # seconds; a pool tries to connect again for each new request, not while one waits
 _MOST_IDLE = 300.0
 _LONGEST_LIFE = 1_800.0
 _UNREACHABLE = "Check that the server runs and that the URL in `store` is right."
@@ -124,25 +131,25 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 def place_of(url: str) -> str:
-    """Where a store is, without who asks and by which password."""
-    said = conninfo_to_dict(url)
-    hosts = str(said.get("host") or said.get("hostaddr") or "localhost").split(",")
-    ports = str(said.get("port") or "").split(",")
+    """Where a store is, without user and password."""
+    parts = conninfo_to_dict(url)
+    hosts = str(parts.get("host") or parts.get("hostaddr") or "localhost").split(",")
+    ports = str(parts.get("port") or "").split(",")
     at = [
         f"{host}:{port}" if port and not host.startswith("/") else host
         for host, port in zip(hosts, cycle(ports), strict=False)  # one port may be that of all
     ]
-    return f"the database {said.get('dbname', '')!r} at {', '.join(at)}"
+    return f"the database {parts.get('dbname', '')!r} at {', '.join(at)}"
 
 
 def complete_url(url: str) -> str:
-    """A URL with all that ours say; whatever it says itself holds.
+    """A URL with our defaults for everything that it does not say itself.
 
     Raises:
         InvalidSetting: it is no URL of a Postgres server.
     """
     try:
-        said = conninfo_to_dict(url)
+        parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         # What the driver says quotes the part that it does not understand: perhaps the password.
         raise errors.InvalidSetting(
@@ -150,14 +157,14 @@ def complete_url(url: str) -> str:
             hint="Write it as postgresql://user@host:5432/database; in a name or a password write "
             "what is neither letter nor digit as %40 for @, %3A for :, %2F for /, %25 for %.",
         ) from None
-    defaults = {name: value for name, value in _URL_DEFAULTS.items() if name not in said}
-    if "," in str(said.get("host", "")) and "target_session_attrs" not in said:
+    defaults = {name: value for name, value in _URL_DEFAULTS.items() if name not in parts}
+    if "," in str(parts.get("host", "")) and "target_session_attrs" not in parts:
         defaults["target_session_attrs"] = "read-write"  # of several servers, the one that leads
     return make_conninfo(url, **defaults)
 
 
 class Connections:
-    """A pool of connections that is made anew in a forked child, and survives a fail-over."""
+    """A pool of connections. A forked child gets its own; it survives a fail-over."""
 
     def __init__(self, url: str, *, most: int, patience: float) -> None:
         self._url = complete_url(url)
@@ -209,7 +216,7 @@ class Connections:
             pool.putconn(connection)  # which makes another one in its place
 
     def _why_none(self, patience: float) -> errors.StoreFailure:
-        """Why there was no connection: there can be none, or others of this process have them all.
+        """Why there was no connection: the server is unreachable, or the pool is exhausted.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -235,7 +242,7 @@ class Connections:
             ) from exc
 
     def _open(self) -> ConnectionPool[StoreConnection]:
-        """Connect once by hand, so that a wrong URL is told at once, then make the pool."""
+        """Connect once, so that a wrong URL fails at once, then make the pool."""
         with self._connect() as connection:
             [pid] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
             # A bouncer gives each transaction another backend: what one prepared, others lack.
@@ -249,7 +256,7 @@ class Connections:
             max_size=self._most,
             max_idle=_MOST_IDLE,
             max_lifetime=_LONGEST_LIFE,
-            reconnect_timeout=0.0,  # whoever asks next makes it try anew, without a pause
+            reconnect_timeout=0.0,  # the next request tries again at once
             open=True,
         )
 
@@ -268,7 +275,7 @@ def adapt(connection: Connection[Any]) -> None:
 
 
 def _is_open(connection: Connection[Any]) -> bool:
-    """Whether the server has not closed a connection, as far as can be told without asking it.
+    """Whether a connection is open, as far as can be seen without a round trip.
 
     Not left to the pool, which pauses for a second between two connections that are closed: after
     a crash of the server all are.
@@ -305,7 +312,7 @@ def scratch_database(url: str) -> Iterator[str]:
     name = f"{_SCRATCH_PREFIX}{secrets.token_hex(8)}"
     try:
         _run_scratch(url, "create_scratch", name)
-    except (said.InsufficientPrivilege, psycopg.OperationalError) as exc:
+    except (pg_errors.InsufficientPrivilege, psycopg.OperationalError) as exc:
         raise StoreUnavailable(
             f"no database can be made beside {place_of(url)}: {first_line(exc)}",
             hint="Check the URL, and that its role may make databases (ALTER ROLE ... CREATEDB).",

@@ -43,7 +43,7 @@ class PostgresEndpoint:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return self.database.place
 
     @contextmanager
@@ -62,7 +62,7 @@ class PostgresEndpoint:
         import numpy as np  # noqa: PLC0415 (slow to import)
 
         from bearinmind.store.half_precision import HALF  # noqa: PLC0415 (needs numpy)
-        from bearinmind.store.postgres.vectors import to_halfvec  # noqa: PLC0415 (likewise)
+        from bearinmind.store.postgres.vectors import to_halfvec  # noqa: PLC0415 (numpy is slow to import)
 
         return {"vector": to_halfvec(np.frombuffer(vector, HALF))}
 
@@ -74,8 +74,8 @@ class PostgresEndpoint:
         """Without the extension there is no column for them."""
         off = why_meaning_is_off(inspect_database(self.database))
         if off is not None:
-            said = f"{self.place} cannot keep the vectors that are to be moved: {off.reason}"
-            raise errors.StoreUnavailable(said, hint=off.hint)
+            message = f"{self.place} cannot keep the vectors that are to be moved: {off.reason}"
+            raise errors.StoreUnavailable(message, hint=off.hint)
 
     def rest(self) -> None:
         """Let the planner know what has come."""

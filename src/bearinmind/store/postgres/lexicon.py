@@ -41,9 +41,9 @@ class Lexicon:
         self, estimates: Estimates, scope: Scope, terms: Sequence[str]
     ) -> tuple[dict[str, int], bool]:
         """How frequent terms are now, and whether what was counted before is to be forgotten."""
-        asked = {"owner": scope.user, "lexemes": _lexemes(scope, terms)}
-        found = self._database.read("index_facts", asked)
-        total, length, counts = found[0] if found else (0, 0, [0] * len(terms))
+        parameters = {"owner": scope.user, "lexemes": _lexemes(scope, terms)}
+        records = self._database.read("index_facts", parameters)
+        total, length, counts = records[0] if records else (0, 0, [0] * len(terms))
         forgotten = estimates.refresh(total, length)
         counted = dict(zip(terms, counts, strict=True))
         estimates.remember(counted)
@@ -66,13 +66,13 @@ class Lexicon:
             rarest = deciding(statistics.frequency, limit * further)
             if len(rarest) == len(terms):
                 break
-            found = self._best("matches_any", filter.scope, rarest, parameters)
-            if len(found) == limit:
-                return found
+            matches = self._best("matches_any", filter.scope, rarest, parameters)
+            if len(matches) == limit:
+                return matches
         return self._best("matches_any", filter.scope, terms, parameters)
 
     def _statistics_at_hand(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
-        """What whoever asks for matches has asked for just before."""
+        """The statistics of the terms: remembered, or counted now."""
         if filter.reader is not None:  # whom the owner's statistics must not serve
             return access.visible_statistics(self._database, filter, terms)
         estimates = self._estimates(filter.scope.user)
@@ -84,13 +84,13 @@ class Lexicon:
     def _best(
         self, statement: str, scope: Scope, terms: Iterable[str], parameters: Parameters
     ) -> list[LexicalMatch]:
-        found = self._database.read(statement, {**parameters, "lexemes": _lexemes(scope, terms)})
-        return [*map(rows.to_lexical_match, found)]
+        records = self._database.read(statement, {**parameters, "lexemes": _lexemes(scope, terms)})
+        return [*map(rows.to_lexical_match, records)]
 
 
 @lru_cache(maxsize=1_024)
 def mark(owner: UserId) -> str:
-    """What stands before an owner's terms in the index, so that they are nobody else's."""
+    """The prefix of an owner's terms in the index, which keeps owners apart."""
     return hashlib.blake2b(owner.encode(), digest_size=_MARK_BYTES).hexdigest()
 
 

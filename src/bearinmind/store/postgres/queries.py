@@ -62,7 +62,7 @@ def numbered(name: str) -> Numbered:
     statement = _STATEMENTS[name]
     names = tuple(dict.fromkeys(_PARAMETER.findall(statement)))
     numbers = {each: number for number, each in enumerate(names, start=1)}
-    text = _PARAMETER.sub(lambda found: f"${numbers[found[1]]}", statement)
+    text = _PARAMETER.sub(lambda match: f"${numbers[match[1]]}", statement)
     return Numbered(text.encode(), names, (PyFormat.AUTO,) * len(names))
 
 
@@ -76,10 +76,10 @@ class CopyForm(NamedTuple):
 @lru_cache(maxsize=64)
 def copy_form(name: str) -> CopyForm:
     """The COPY that does for many rows what a plain INSERT does for one."""
-    found = _INSERT.match(_STATEMENTS[name])
-    if found is None:
+    match = _INSERT.match(_STATEMENTS[name])
+    if match is None:
         raise ValueError(f"{name} is no plain INSERT")
-    table, columns, values = found.groups()
+    table, columns, values = match.groups()
     parameters = tuple(value.strip().removeprefix(":") for value in values.split(","))
     return CopyForm(f"COPY {table} ({columns}) FROM STDIN", parameters)
 
@@ -154,21 +154,21 @@ class PreparedReads:
 
     def rows(self, statement: str, parameters: Parameters) -> list[Row]:
         """All rows of a statement that is sent outside of any transaction."""
-        asked = numbered(statement)
+        query = numbered(statement)
         transformer = self._transformer
-        values = transformer.dump_sequence([parameters[x] for x in asked.names], asked.formats)
+        values = transformer.dump_sequence([parameters[x] for x in query.names], query.formats)
         types, formats = transformer.types or (), transformer.formats
-        if self._is_prepared((statement, types), asked):
+        if self._is_prepared((statement, types), query):
             try:
                 result = self._by_name((statement, types), values, formats)
             except errors.InvalidSqlStatementName:  # a rollback makes psycopg forget them all
                 self._names.clear()
-                result = self._as_text(asked, values, types, formats)
+                result = self._as_text(query, values, types, formats)
         else:
-            result = self._as_text(asked, values, types, formats)
+            result = self._as_text(query, values, types, formats)
         return self._made(result)
 
-    def _is_prepared(self, form: _Form, asked: Numbered) -> bool:
+    def _is_prepared(self, form: _Form, query: Numbered) -> bool:
         """Whether a statement has a name by now: it is given one when it comes back."""
         if form in self._names:
             return True
@@ -176,7 +176,7 @@ class PreparedReads:
             self._seen.add(form)
             return False
         name = f"bearinmind_{next(self._numbers)}".encode()
-        self._connection.pgconn.send_prepare(name, asked.text, form[1])
+        self._connection.pgconn.send_prepare(name, query.text, form[1])
         self._result()
         self._names[form] = name
         return True
@@ -190,17 +190,17 @@ class PreparedReads:
 
     def _as_text(
         self,
-        asked: Numbered,
+        query: Numbered,
         values: Sequence[Buffer | None],
         types: tuple[int, ...],
         formats: Sequence[Format] | None,
     ) -> PGresult:
         send = self._connection.pgconn.send_query_params
-        send(asked.text, values, types, formats, Format.BINARY)
+        send(query.text, values, types, formats, Format.BINARY)
         return self._result()
 
     def _result(self) -> PGresult:
-        """What the server says. Whoever waits for it can be interrupted."""
+        """The server's answer. Waiting for it can be interrupted."""
         results: Sequence[PGresult] = self._connection.wait(execute(self._connection.pgconn))
         [result] = results
         if result.status not in (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK):

@@ -1,7 +1,7 @@
 """A standby that answers recalls as long as it is known to be recent enough.
 
 A standby cannot tell by itself how old its answers are: an idle primary and one that is lost look
-the same to it. So the primary is asked, now and then, where its log ends. A standby that shows so
+the same to it. So the primary is asked now and then for the end of its log. A standby that shows so
 much of the log has everything that was acknowledged before that question.
 """
 
@@ -40,7 +40,7 @@ _REMEMBERED = 128  # positions of the primary; at one for each look, more than a
 
 Answer = TypeVar("Answer")
 
-#: What the URL of a standby is taken to say: one that follows, any of several, and no long wait.
+#: The defaults of a standby's URL: a standby, any of several, and no long wait.
 _URL_DEFAULTS = {
     "target_session_attrs": "prefer-standby",
     "load_balance_hosts": "random",
@@ -49,7 +49,7 @@ _URL_DEFAULTS = {
 
 
 class Source(StrEnum):
-    """Where a read goes, and if to the primary, why."""
+    """Where a read goes, and why it goes to the primary."""
 
     REPLICA = "replica"
     BEHIND = "primary: the replica is behind"
@@ -59,12 +59,12 @@ class Source(StrEnum):
     NO_STANDBY = "primary: the replica is none"
 
 
-#: What is so for a moment, again and again, and nobody needs to be told.
+#: States that come and go within moments, and are not logged.
 _PASSING = {Source.OWN_WRITES, Source.BUSY}
 
 
 class ReadRoute(NamedTuple):
-    """What a read is done with."""
+    """The connection and the source of a read."""
 
     connection: StoreConnection | None  #: to the standby; None when the primary must be read
     source: Source
@@ -77,33 +77,33 @@ class Position(NamedTuple):
     bytes: int
 
     def has(self, other: Position) -> bool:
-        """Whether who is here has everything up to there."""
+        """Whether this position includes everything up to the other one."""
         return self.timeline == other.timeline and self.bytes >= other.bytes
 
 
 class Sample(NamedTuple):
-    """Where the log of the primary ended, and when it was asked."""
+    """The end of the primary's log, and when it was read."""
 
     asked_at: float
     position: Position
 
 
 def known_as_of(shown: Position, samples: Iterable[Sample]) -> float:
-    """The last moment of which who shows this is known to have everything."""
+    """The last moment up to which a standby at this position is known to have everything."""
     return max((each.asked_at for each in samples if shown.has(each.position)), default=-inf)
 
 
 def source_of(as_of: float, *, now: float, wrote_at: float, staleness: float) -> Source:
-    """Where to read when the standby is known to have everything as of a moment."""
+    """Where to read, by the moment up to which the standby is known to have everything."""
     if as_of < now - staleness:
         return Source.BEHIND
     return Source.OWN_WRITES if as_of < wrote_at else Source.REPLICA
 
 
 class Replica:
-    """Reads from a standby that lags by at most `staleness` seconds and has all of our own writes.
+    """Reads from a standby that lags at most `staleness` seconds and has all our own writes.
 
-    What it cannot answer, the primary has to. It never fails: the primary will say what is wrong.
+    The primary answers what it cannot. It never fails: the primary reports what is wrong.
 
     Raises:
         InvalidSetting: `url` is no URL of a Postgres server.
@@ -133,12 +133,12 @@ class Replica:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return self._standby.place
 
     @property
     def source(self) -> Source:
-        """Where the last read went, and why."""
+        """The source of the last read."""
         return self._source
 
     def close(self) -> None:
@@ -146,11 +146,11 @@ class Replica:
         self._standby.close()
 
     def wrote(self) -> None:
-        """Say that a write of this process was just acknowledged: reads will have it."""
+        """Record that a write of this process was just acknowledged: later reads must have it."""
         self._wrote_at = self._clock()
 
     def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
-        """What the standby answers; None when the primary has to be asked."""
+        """The standby's answer; None when the primary must be read."""
         try:
             with self.connection_for_reading() as reading:
                 return None if reading.connection is None else read(reading.connection)
@@ -194,7 +194,7 @@ class Replica:
         return self._leave(source, _LOOK_AGAIN if lagging else _TRY_AGAIN)
 
     def _judge(self, connection: Connection[Any]) -> Source:
-        """Whether a standby is recent enough; it is asked when half of its time is over."""
+        """Whether a standby is recent enough; checked again when half of `staleness` is over."""
         now, wrote_at = self._clock(), self._wrote_at
         as_of = self._known.get(connection, -inf)
         if as_of < max(now - self._staleness / 2, wrote_at):
@@ -210,7 +210,7 @@ class Replica:
         return source_of(as_of, now=self._clock(), wrote_at=wrote_at, staleness=self._staleness)
 
     def _ask_primary(self, needed_since: float) -> None:
-        """Learn where its log ends, unless that was asked late enough or is being asked."""
+        """Read the end of the primary's log, unless that is known recently enough."""
         if self._samples and self._samples[-1].asked_at >= needed_since:
             return
         if self._clock() < self._silent_until or not self._asking.acquire(blocking=False):
@@ -224,7 +224,7 @@ class Replica:
         except (
             psycopg.Error,
             StoreUnavailable,
-        ):  # whoever reads from the primary next will say what is wrong
+        ):  # the next read from the primary reports what is wrong
             self._silent_until = self._clock() + _TRY_AGAIN
         finally:
             self._asking.release()
@@ -234,7 +234,7 @@ class Replica:
         return ReadRoute(None, source)
 
     def _tell(self, source: Source) -> None:
-        """Say when recalls move to the primary for more than a moment, and when they are back."""
+        """Log when recalls move to the primary for more than a moment, and when they return."""
         self._source = source
         if source is not self._told and source not in _PASSING:
             self._told = source
@@ -245,13 +245,13 @@ class Replica:
 def _standby_url(url: str) -> str:
     """A URL that leads to a standby, unless it says otherwise itself."""
     try:
-        said = conninfo_to_dict(url)
+        parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # whose text may quote a password
         raise InvalidSetting(
             "the setting `replica` is no URL of a Postgres server",
             hint="Write it as postgresql://user@host:5432/database.",
         ) from None
-    wanted = {name: value for name, value in _URL_DEFAULTS.items() if name not in said}
+    wanted = {name: value for name, value in _URL_DEFAULTS.items() if name not in parts}
     return make_conninfo(url, **wanted)
 
 

@@ -1,8 +1,8 @@
 """Brings a Postgres database to the present schema, and refuses one that is not ours to touch.
 
-It does so while others read and write (docs/adr/0025). Whoever migrates holds a lock of a
+It does so while others read and write (docs/adr/0025). A migrator holds an advisory lock in a
 transaction on a connection of its own, so that it works behind a bouncer too; what changes tables
-goes by another connection, and never waits long for a lock that everybody else would queue behind.
+goes by another connection, and never waits long for a lock that others would queue behind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from psycopg import Connection, sql
-from psycopg import errors as said
+from psycopg import errors as pg_errors
 
 from bearinmind import analysis, errors
 from bearinmind.protocols import Unavailable
@@ -54,12 +54,16 @@ _BUILD = re.compile(
     r"\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s+ON",
     re.IGNORECASE,
 )
-#: How long others may have to queue behind a statement that waits for its lock, in seconds.
+#: Seconds that others may queue behind a statement which waits for its lock.
 LOCK_TIMEOUT = 2.0
-_POLL = 0.2  # seconds between two looks at a lock or a build of somebody else
+_POLL = 0.2  # seconds between two looks at the lock or the build of another process
 _PAUSES = (0.25, 0.5, 1.0, 2.0, 5.0)  # seconds between attempts; the last one again and again
-_BLOCKED = (said.LockNotAvailable, said.DeadlockDetected)
-_NOT_OFFERED = (said.InsufficientPrivilege, said.FeatureNotSupported, said.UndefinedFile)
+_BLOCKED = (pg_errors.LockNotAvailable, pg_errors.DeadlockDetected)
+_NOT_OFFERED = (
+    pg_errors.InsufficientPrivilege,
+    pg_errors.FeatureNotSupported,
+    pg_errors.UndefinedFile,
+)
 
 Report = Callable[[str], None]
 
@@ -81,8 +85,8 @@ class Statement:
     @property
     def index(self) -> str | None:
         """The name of the index that it builds while others read and write."""
-        found = _BUILD.match(self.text)
-        return found[1] if found else None
+        match = _BUILD.match(self.text)
+        return match[1] if match else None
 
     def __str__(self) -> str:
         return " ".join(self.text.split())
@@ -101,8 +105,8 @@ class Migration:
 def migration_files(folder: Traversable = MIGRATIONS) -> dict[int, str]:
     """The file names of all migrations by number."""
     names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
-    found = {int(match[1]): match[0] for match in map(_NAME.fullmatch, names) if match}
-    return dict(sorted(found.items()))
+    numbered = {int(match[1]): match[0] for match in map(_NAME.fullmatch, names) if match}
+    return dict(sorted(numbered.items()))
 
 
 #: The schema version that this code reads and writes: that of schema.sql.
@@ -150,14 +154,14 @@ def _without_comment(piece: str) -> str:
 class Migrator:
     """Changes a schema, by a connection of its own."""
 
-    def __init__(self, pool: Pool, patience: float, told: Report) -> None:
+    def __init__(self, pool: Pool, patience: float, report: Report) -> None:
         self._pool = pool
         self._patience = patience
-        self._told = told
+        self._report = report
 
     def create(self) -> None:
         """Make the present schema in a database that has nothing."""
-        self._told("creating the schema")
+        self._report("creating the schema")
         with self._connected() as connection, self._transaction(connection):
             for statement in split_statements(database.read_sql("postgres", "schema.sql")):
                 connection.execute(statement.text)
@@ -167,26 +171,26 @@ class Migrator:
     def apply_missing(self, wanted: int, folder: Traversable) -> list[str]:
         """Apply the migrations behind the schema that there is; their names."""
         [row] = self._pool.read("store_facts")
-        facts = SchemaInfo(*row)
-        missing = [read_migration(n, folder) for n in range(facts.schema + 1, wanted + 1)]
+        current = SchemaInfo(*row)
+        missing = [read_migration(n, folder) for n in range(current.schema + 1, wanted + 1)]
         for migration in missing:
-            self._told(f"{migration.name}: {len(migration.statements)} statements")
+            self._report(f"{migration.name}: {len(migration.statements)} statements")
             if migration.step_by_step:
                 self._apply_steps(migration)
             else:
                 self.attempt(partial(_apply, migration), migration.name)
         return [migration.name for migration in missing]
 
-    def begin_vectors(self, found: DatabaseInfo) -> None:
+    def begin_vectors(self, info: DatabaseInfo) -> None:
         """Add the column of vectors, if it is missing and can be added now."""
-        if not can_begin_vectors(found):
+        if not can_begin_vectors(info):
             return
-        self._told("adding the column of vectors")
+        self._report("adding the column of vectors")
         with suppress(*_NOT_OFFERED):
             self.attempt(_begin_vectors, "the column of vectors")
 
     def attempt(self, do: Callable[[Connection[Any]], None], what: str) -> None:
-        """Do something in a transaction, again and again until it has its locks."""
+        """Do something in a transaction; try again until it gets its locks."""
         deadline = time.monotonic() + self._patience
         with self._connected() as connection:
             for pause in _pauses():
@@ -201,16 +205,16 @@ class Migrator:
                             hint="Long transactions hold it: look for them in pg_stat_activity, "
                             "and try again.",
                         ) from exc
-                    self._told(f"{what}: waiting for a lock that others hold")
+                    self._report(f"{what}: waiting for a lock that others hold")
                     time.sleep(pause)
                 else:
                     return
 
     def _apply_steps(self, migration: Migration) -> None:
-        """Statement by statement, from where a killed migration was."""
+        """Apply a migration statement by statement, from where a killed one stopped."""
         [[_, done, _]] = self._pool.read("store_facts")
         for step, statement in enumerate(migration.statements[done:], done + 1):
-            self._told(f"{migration.name}: {step} of {len(migration.statements)}: {statement}")
+            self._report(f"{migration.name}: {step} of {len(migration.statements)}: {statement}")
             take = partial(_take_step, migration, step)
             if statement.stands_alone:
                 with self._connected() as connection:
@@ -246,7 +250,7 @@ def _note_schema(migration: Migration, connection: Connection[Any]) -> None:
 
 
 def _take_step(migration: Migration, step: int, connection: Connection[Any]) -> None:
-    """Run a statement, unless a killed migration did, and note that it is done."""
+    """Run a statement unless a killed migration did, and record that it is done."""
     statement = migration.statements[step - 1]
     if not _is_done(connection, statement):
         connection.execute(statement.text)
@@ -256,18 +260,18 @@ def _take_step(migration: Migration, step: int, connection: Connection[Any]) -> 
 def _is_done(connection: Connection[Any], statement: Statement) -> bool:
     """Whether an index that a statement builds is there.
 
-    One that a killed build left behind, which nothing uses, is dropped.
+    An invalid index that a killed build left behind is dropped.
     """
     if statement.index is None:
         return False
     name = {"name": statement.index}
     while connection.execute(SQL["is_built"], name).fetchone():
         time.sleep(_POLL)  # the server goes on after its client was killed
-    found = connection.execute(SQL["index_is_valid"], name).fetchone()
-    if found == (False,):
+    valid = connection.execute(SQL["index_is_valid"], name).fetchone()
+    if valid == (False,):
         index = sql.Identifier(statement.index)
         connection.execute(sql.SQL(SQL["drop_index"]).format(index=index))
-    return found == (True,)
+    return valid == (True,)
 
 
 def _begin_vectors(connection: Connection[Any]) -> None:
@@ -289,7 +293,7 @@ def set_until_end(connection: Connection[Any], **seconds: float) -> None:
 
 
 def _let_take_its_time(connection: Connection[Any]) -> None:
-    """No time-out ends an index build, unless a bouncer would keep that for whoever comes next."""
+    """Remove the time-outs, unless a bouncer would keep that for the next client."""
     [backend] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
     if backend == connection.info.backend_pid:
         for name in ("statement_timeout", "lock_timeout"):
@@ -316,7 +320,7 @@ def bring_up(
     *,
     patience: float,
     folder: Traversable = MIGRATIONS,
-    told: Report = lambda _: None,
+    report: Report = lambda _: None,
 ) -> Opened:
     """Bring a database to the present schema; one that has it is only read.
 
@@ -328,61 +332,61 @@ def bring_up(
         StoreBusy: the locks could not be had.
     """
     wanted = max([SCHEMA_VERSION, *migration_files(folder)])
-    found, facts = _inspect(pool, wanted)
+    info, current = _inspect(pool, wanted)
     applied: list[str] = []
-    before = facts.schema if facts else None
-    if facts is None or facts.schema < wanted or can_begin_vectors(found):
+    before = current.schema if current else None
+    if current is None or current.schema < wanted or can_begin_vectors(info):
         with schema_lock(pool, patience):
-            found, facts = _inspect(pool, wanted)  # somebody may have done it meanwhile
-            migrator = Migrator(pool, patience, told)
-            with _explain_missing_rights(pool.place, found, facts, wanted):
-                if facts is None:
+            info, current = _inspect(pool, wanted)  # another process may have migrated it meanwhile
+            migrator = Migrator(pool, patience, report)
+            with _explain_missing_rights(pool.place, info, current, wanted):
+                if current is None:
                     migrator.create()
                 applied = migrator.apply_missing(wanted, folder)
             migrator.begin_vectors(inspect_database(pool))
-        found, facts = _inspect(pool, wanted)
-    assert facts is not None  # noqa: S101  it was made just now
+        info, current = _inspect(pool, wanted)
+    assert current is not None  # noqa: S101  it was made just now
     return Opened(
         before=before,
-        schema=facts.schema,
+        schema=current.schema,
         applied=applied,
-        analysis=facts.analysis,
-        meaning_off=why_meaning_is_off(found),
-        has_citus=found.has_citus,
+        analysis=current.analysis,
+        meaning_off=why_meaning_is_off(info),
+        has_citus=info.has_citus,
     )
 
 
 def _inspect(pool: Pool, wanted: int) -> tuple[DatabaseInfo, SchemaInfo | None]:
-    """What a database and the store in it are; None when it is empty."""
-    found = inspect_database(pool)
-    check_server(found, pool.place)
-    if found.is_store:
+    """What the database can do, and the schema of its store; None when the database is empty."""
+    info = inspect_database(pool)
+    check_server(info, pool.place)
+    if info.is_store:
         [row] = pool.read("store_facts")
-        facts = SchemaInfo(*row)
-        if facts.schema > wanted:
+        current = SchemaInfo(*row)
+        if current.schema > wanted:
             raise errors.StoreTooNew(
-                f"{pool.place} has schema {facts.schema}; this version of Bear in Mind reads up to "
-                f"{wanted}",
+                f"{pool.place} has schema {current.schema}; "
+                f"this version of Bear in Mind reads up to {wanted}",
                 hint="Upgrade Bear in Mind here (`pip install --upgrade bearinmind`); "
                 "the database was not touched.",
             )
-        return found, facts
-    if found.tables:
+        return info, current
+    if info.tables:
         raise errors.StoreDamaged(
-            f"{pool.place} is not a Bear in Mind store: its schema {found.schema_name!r} has "
-            f"{found.tables:,} tables or views of some other program",
+            f"{pool.place} is not a Bear in Mind store: its schema {info.schema_name!r} has "
+            f"{info.tables:,} tables or views of some other program",
             hint="Give Bear in Mind a database of its own (CREATE DATABASE bearinmind); "
             "nothing was touched.",
         )
-    return found, None
+    return info, None
 
 
 @contextmanager
 def schema_lock(pool: Pool, patience: float) -> Iterator[None]:
-    """Nobody else changes the schema meanwhile.
+    """Hold the lock of schema changes.
 
     The lock ends with a transaction that does nothing else: a lock of a session would stay with
-    whoever a bouncer gives the session to next. Having no snapshot, it holds no index build up.
+    the next client of a bouncer's session. It has no snapshot, so it delays no index build.
     """
     with translated(pool.place), pool.connections.alone() as guard:
         deadline = time.monotonic() + patience
@@ -392,36 +396,42 @@ def schema_lock(pool: Pool, patience: float) -> Iterator[None]:
                 if guard.execute(SQL["try_to_migrate"]).fetchone() == (True,):
                     yield
                     return
-            # Whoever waits in a transaction keeps others from the connections of a bouncer.
+            # Waiting inside a transaction would keep a connection of a bouncer from others.
             time.sleep(_POLL)
     raise errors.StoreBusy(
-        f"somebody else has been migrating {pool.place} for {patience:g} s",
+        f"another process has been migrating {pool.place} for {patience:g} s",
         hint="Wait until that is done: `bearinmind db status` shows how far it is.",
     )
 
 
 @contextmanager
 def _explain_missing_rights(
-    place: str, found: DatabaseInfo, facts: SchemaInfo | None, wanted: int
+    place: str, info: DatabaseInfo, current: SchemaInfo | None, wanted: int
 ) -> Iterator[None]:
-    """A role that may not do it is told who may."""
+    """Names the role that may migrate when this one may not."""
     try:
         yield
-    except (said.InsufficientPrivilege, said.InvalidSchemaName, said.ReadOnlySqlTransaction) as exc:
-        if facts is None:
+    except (
+        pg_errors.InsufficientPrivilege,
+        pg_errors.InvalidSchemaName,
+        pg_errors.ReadOnlySqlTransaction,
+    ) as exc:
+        if current is None:
             missing = "has no tables yet"
             hint = (
-                f"Have the owner of {found.database!r} run: GRANT CREATE ON SCHEMA "
-                f"{found.schema_name or 'public'} TO {found.role}; or run `bearinmind db migrate` "
+                f"Have the owner of {info.database!r} run: GRANT CREATE ON SCHEMA "
+                f"{info.schema_name or 'public'} TO {info.role}; or run `bearinmind db migrate` "
                 "as a role that may create them."
             )
         else:
-            missing = f"has schema {facts.schema}, and this version of Bear in Mind needs {wanted}"
+            missing = (
+                f"has schema {current.schema}, and this version of Bear in Mind needs {wanted}"
+            )
             hint = (
                 "Run `bearinmind db migrate` as the owner of the tables, or have the owner run: "
-                f"GRANT {found.owner} TO {found.role};"
+                f"GRANT {info.owner} TO {info.role};"
             )
         raise errors.StoreReadOnly(
-            f"{place} {missing}; the role {found.role!r} may not change that: {first_line(exc)}",
+            f"{place} {missing}; the role {info.role!r} may not change that: {first_line(exc)}",
             hint=hint,
         ) from exc

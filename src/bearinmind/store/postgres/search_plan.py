@@ -26,37 +26,37 @@ class Costs:
     beginning: float = 500.0  #: of a search by an index
     visit: float = 15.0  #: to pass a vector on the way through an index
     visited_dimension: float = 0.0035  #: and to compare one dimension of it and of its neighbours
-    short: float = 8_000.0  #: an exact search that takes no longer is not worth a thought
+    short: float = 8_000.0  #: an exact search that takes no longer is always chosen
     #: Vectors of the owner that a search by an index may have to pass. Where it is more, a filter
     #: keeps out much or just what is near, and an index misses more than one of a hundred.
     astray: int = 2_000
-    furthest: int = 20_000  #: the same with those of other owners, who are seldom in the way so
+    furthest: int = 20_000  #: that limit with the vectors of other owners counted
     least_ef: int = 400  #: with less, one of a hundred is missed among 100,000
 
     def whole(self, vectors: int, dimensions: int, *, filtered: bool) -> float:
-        """To compare all vectors of an owner."""
+        """The cost of comparing all vectors of an owner."""
         each = self.vector + self.dimension * dimensions + (self.memory if filtered else 0.0)
         return vectors * each
 
     def is_short(self, vectors: int, dimensions: int) -> bool:
-        """Whether all vectors of an owner are compared before another way would have begun."""
+        """Whether comparing all vectors of an owner is so fast that no other method can win."""
         return self.whole(vectors, dimensions, filtered=False) <= self.short
 
     def among(self, vectors: int, admitted: float) -> float:
-        """To find what a filter admits, and compare that alone."""
+        """The cost of finding what a filter admits, and comparing that alone."""
         return vectors * self.memory + admitted * self.lookup
 
     def index(self, passed: float, dimensions: int) -> float:
-        """To pass so many vectors of an index."""
+        """The cost of passing vectors of an index."""
         return self.beginning + passed * (self.visit + self.visited_dimension * dimensions)
 
     def ef(self, limit: int) -> int | None:
-        """How wide an index is searched for so many; None when it cannot be searched that wide."""
+        """The `ef` of an index search; None when pgvector does not allow it."""
         ef = max(self.least_ef, 2 * limit)
         return ef if ef <= _MOST_EF else None
 
     def is_worth_an_index(self, most: int, vectors: int, dimensions: int) -> bool:
-        """Whether the owner of most of a space's vectors would be answered faster by an index."""
+        """Whether an index makes the recalls of a space's largest owner faster."""
         if dimensions > MOST_DIMENSIONS or not most:
             return False
         passed = self.least_ef * vectors / most
@@ -70,7 +70,7 @@ COSTS = Costs()
 
 
 class SearchMethod(StrEnum):
-    """How vectors can be searched."""
+    """The methods of vector search."""
 
     WHOLE = "exact"  #: all of the owner's are compared
     AMONG = "exact over what the filter admits"
@@ -78,7 +78,7 @@ class SearchMethod(StrEnum):
 
 
 class VectorCounts(NamedTuple):
-    """What a database knows about an owner's vectors of a space without a look at them."""
+    """What a database knows about an owner's vectors in a space without reading them."""
 
     space: int  #: its number
     vectors: int  #: of the owner, past versions counted
@@ -87,17 +87,17 @@ class VectorCounts(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTask:
-    """What is searched for, as far as it decides how."""
+    """The properties of a search that decide the method."""
 
     facts: VectorCounts
     dimensions: int
     limit: int
-    filtered: bool  #: whether more is asked than that a version is present
+    filtered: bool  #: whether the filter asks for more than a present version
     pointless: bool  #: the query has no direction
 
 
 class SearchPlan(NamedTuple):
-    """A way, and what it was chosen by."""
+    """The chosen method, and its parameters."""
 
     way: SearchMethod
     how: str  #: for the trace
@@ -106,13 +106,13 @@ class SearchPlan(NamedTuple):
 
 
 def choose_plan(costs: Costs, search: SearchTask, *, admitted: float, passed: float) -> SearchPlan:
-    """The fastest way.
+    """The fastest method.
 
     Args:
-        costs: what each takes.
+        costs: the cost of each method.
         search: what is searched for.
-        admitted: about so many vectors are admitted.
-        passed: about so many of the owner's are nearer than the last one wanted.
+        admitted: the estimated number of admitted vectors.
+        passed: the estimated number of the owner's vectors nearer than the last one wanted.
     """
     vectors, indexed = search.facts.vectors, search.facts.indexed
     takes = {SearchMethod.WHOLE: costs.whole(vectors, search.dimensions, filtered=search.filtered)}
@@ -124,14 +124,14 @@ def choose_plan(costs: Costs, search: SearchTask, *, admitted: float, passed: fl
     hindrance = _obstacle(costs, search, ef, passed, through)
     if not hindrance:
         takes[SearchMethod.INDEX] = costs.index(through, search.dimensions)
-    way = min(takes, key=lambda each: takes[each])
-    return SearchPlan(way, _explanation(way, takes, hindrance, ef), ef or 0, through)
+    method = min(takes, key=lambda each: takes[each])
+    return SearchPlan(method, _explanation(method, takes, hindrance, ef), ef or 0, through)
 
 
 def _obstacle(
     costs: Costs, search: SearchTask, ef: int | None, passed: float, through: float
 ) -> str:
-    """Why an index cannot be taken; empty when it can."""
+    """Why the index cannot be used; empty when it can."""
     if search.dimensions > MOST_DIMENSIONS:
         return f"{search.dimensions:,} dimensions cannot be indexed"
     if search.facts.indexed is None:
@@ -144,13 +144,13 @@ def _obstacle(
 
 
 def _explanation(
-    way: SearchMethod, takes: Mapping[SearchMethod, float], hindrance: str, ef: int | None
+    method: SearchMethod, takes: Mapping[SearchMethod, float], hindrance: str, ef: int | None
 ) -> str:
-    """What was chosen and why, such as "HNSW with ef 400: about 9 ms, exact 97 ms"."""
-    name = f"{way} with ef {ef}" if way is SearchMethod.INDEX else str(way)
-    others = [f"{each} {_milliseconds(takes[each])}" for each in takes if each is not way]
-    said = [f"about {_milliseconds(takes[way])}", *others]
-    return f"{name}: {', '.join(said + [hindrance] * bool(hindrance))}"
+    """The method and the reason, such as "HNSW with ef 400: about 9 ms, exact 97 ms"."""
+    name = f"{method} with ef {ef}" if method is SearchMethod.INDEX else str(method)
+    others = [f"{each} {_milliseconds(takes[each])}" for each in takes if each is not method]
+    reasons = [f"about {_milliseconds(takes[method])}", *others]
+    return f"{name}: {', '.join(reasons + [hindrance] * bool(hindrance))}"
 
 
 def _milliseconds(microseconds: float) -> str:

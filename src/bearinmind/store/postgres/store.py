@@ -18,19 +18,18 @@ from bearinmind.protocols import (
     Unavailable,
 )
 from bearinmind.store import database, rows, versions
-from bearinmind.store.access import AccountsInDatabase, SharingInDatabase
+from bearinmind.store.access import AccessInDatabase
 from bearinmind.store.database import Owned
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.memories import LinksInDatabase, MemoriesInDatabase
+from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.capabilities import inspect_database, why_meaning_is_off
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.queues import InboxInDatabase, WorkInDatabase
+from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
-from bearinmind.store.sync_apply import ReceivingInDatabase
-from bearinmind.store.sync_feed import FeedsInDatabase, PeersInDatabase
+from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:
@@ -43,17 +42,12 @@ _KINDS = (_EMBED, "extract")  # of work
 
 class PostgresStore(
     MemoriesInDatabase,
-    LinksInDatabase,
     SpacesInDatabase,
-    WorkInDatabase,
+    QueuesInDatabase,
     SecretsInDatabase,
-    AccountsInDatabase,
+    AccessInDatabase,
     GraphInDatabase,
-    SharingInDatabase,
-    FeedsInDatabase,
-    PeersInDatabase,
-    ReceivingInDatabase,
-    InboxInDatabase,
+    SyncInDatabase,
 ):
     """Memories in a database: writers of one user take turns, others do not wait for them."""
 
@@ -87,7 +81,7 @@ class PostgresStore(
         return opened.meaning_off
 
     def follow(self, url: str, *, staleness: float) -> None:
-        """Have recalls read from a standby while it is at most so many seconds behind."""
+        """Let recalls read from a standby while it is at most `staleness` seconds behind."""
         from bearinmind.store.postgres.replica import Replica  # noqa: PLC0415 (most have none)
 
         primary, connections = self._pool.connections, self._connections
@@ -96,7 +90,7 @@ class PostgresStore(
         self._recalled._stand_on(self._pool.followed_by(replica))  # noqa: SLF001 (its own kind)
 
     def for_recall(self) -> PostgresStore:
-        """The same store, read from a standby where there is one that is recent enough."""
+        """The store that recalls read: from a standby when one is recent enough."""
         return self._recalled
 
     def close(self) -> None:
@@ -126,7 +120,7 @@ class PostgresStore(
         return self._meaning_off
 
     def index_spaces(self) -> int:
-        """Build the HNSW indexes that are due; those that somebody else builds are left to them."""
+        """Build the HNSW indexes that are due, except those that another process builds."""
         from bearinmind.store.postgres.indexes import VectorIndexes  # noqa: PLC0415 (for workers)
 
         return 0 if self.meaning_off() else len(VectorIndexes(self._pool).build_due())
@@ -146,14 +140,14 @@ class PostgresStore(
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
     def scrub(self) -> bool:
-        """False: when the server overwrites what was removed is its own affair."""
+        """False: the server decides when it overwrites what was removed."""
         return False
 
     def reindex(self) -> None:
         """Make the whole index anew with the present analysis, an owner's versions at a time.
 
-        Whoever recalls meanwhile finds what is made already. When it is interrupted, it begins
-        anew the next time: nothing is lost by that but time.
+        A recall meanwhile finds what is indexed already. When it is interrupted, it begins
+        again the next time; only time is lost.
         """
         after = {"owner": "", "row": 0}
         while batch := self._pool.read("unindexed", after | {"limit": _REINDEX_BATCH}):
@@ -163,8 +157,8 @@ class PostgresStore(
                     owned = Owned(transaction, owner)
                     owned.change_each("forget_entry", [{"row": row} for row in own])
                     # Read when it is this one's turn: a version may have been concealed meanwhile.
-                    found = owned.rows("unindexed_of", {"rows": own})
-                    memories = {row: rows.to_memory(columns) for row, *columns in found}
+                    records = owned.rows("unindexed_of", {"rows": own})
+                    memories = {row: rows.to_memory(columns) for row, *columns in records}
                     versions.index_versions(self._pool, owned, memories)
             after = {"owner": batch[-1][0], "row": batch[-1][1]}
         with self._pool.writing(alone=True) as transaction:

@@ -32,7 +32,7 @@ class TableSize(NamedTuple):
     """A table and the room that it takes."""
 
     name: str
-    rows: int  #: about so many, as the server last counted them
+    rows: int  #: estimated, from the server's last count
     bytes: int  #: with its indexes
     index_bytes: int
 
@@ -47,7 +47,7 @@ class Waiting(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreState:
-    """What the tables of a store are like."""
+    """The state of a store's tables."""
 
     schema: int
     steps: int  #: of the next migration that are done
@@ -62,7 +62,7 @@ class StoreState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseState:
-    """How a database stands."""
+    """The state of a database."""
 
     place: str
     server: str  #: its version
@@ -79,7 +79,7 @@ class DatabaseState:
 
 
 class Upkeep:
-    """A database that is looked after. Nothing is opened, or migrated, before it is asked for."""
+    """A database and its upkeep. Nothing is opened or migrated until a method is called."""
 
     def __init__(self, url: str, *, patience: float) -> None:
         self._pool = Pool(url, connections=2)
@@ -88,40 +88,40 @@ class Upkeep:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return self._pool.place
 
     def close(self) -> None:
         """Close every connection."""
         self._pool.close()
 
-    def migrate(self, told: Report) -> schema.Opened:
+    def migrate(self, report: Report) -> schema.Opened:
         """Apply what is missing."""
-        return schema.bring_up(self._pool, patience=self._patience, told=told)
+        return schema.bring_up(self._pool, patience=self._patience, report=report)
 
-    def distribute(self, told: Report) -> Distribution:
+    def distribute(self, report: Report) -> Distribution:
         """Spread the tables over the machines of a Citus cluster."""
-        self.migrate(told)
-        return distribute(self._pool, patience=self._patience, told=told)
+        self.migrate(report)
+        return distribute(self._pool, patience=self._patience, report=report)
 
     def state(self, *, replica: str | None = None, staleness: float = 5.0) -> DatabaseState:
-        """How it stands; nothing is changed."""
-        found = inspect_database(self._pool)
+        """Its state; nothing is changed."""
+        info = inspect_database(self._pool)
         [[size, connections, most]] = self._pool.read("server_state")
         extensions: dict[str, str] = dict(self._pool.read("extensions"))
         return DatabaseState(
             place=self.place,
-            server=found.version.partition(" ")[0],
-            follows=found.follows,
+            server=info.version.partition(" ")[0],
+            follows=info.follows,
             bytes=size,
             connections=connections,
             most_connections=most,
             extensions=extensions,
             present=SCHEMA_VERSION,
-            meaning_off=why_meaning_is_off(found) if found.is_store else None,
+            meaning_off=why_meaning_is_off(info) if info.is_store else None,
             replica=self._replica(replica, staleness) if replica else None,
-            others=0 if found.is_store else found.tables,
-            store=self._store("citus" in extensions) if found.is_store else None,
+            others=0 if info.is_store else info.tables,
+            store=self._store("citus" in extensions) if info.is_store else None,
         )
 
     def _store(self, has_citus: bool) -> StoreState:
@@ -172,8 +172,8 @@ class Distribution:
     queued: int  #: jobs that were missing
 
 
-def distribute(pool: Pool, *, patience: float, told: Report) -> Distribution:
-    """Spread what is not spread yet. Nobody can write meanwhile.
+def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
+    """Distribute the tables that are not distributed yet. Nothing can be written meanwhile.
 
     Raises:
         InvalidInput: the database does not have Citus, or the cluster lacks something.
@@ -185,12 +185,12 @@ def distribute(pool: Pool, *, patience: float, told: Report) -> Distribution:
         owned = [name for [name] in pool.read("tables_of_owners") if name not in (*LOCAL, *COPIED)]
         spread = [name for name in _first_first(owned) if name not in before]
         copied = [name for name in COPIED if name not in before]
-        migrator = Migrator(pool, patience, told)
+        migrator = Migrator(pool, patience, report)
         if spread or copied:
-            migrator.attempt(partial(_spread, spread, copied, told), "spreading the tables")
+            migrator.attempt(partial(_spread, spread, copied, report), "spreading the tables")
         left = [name for [name] in pool.read("left_behind") if name in {*owned, *COPIED}]
         for name in left:
-            told(f"{name}: removing what the coordinator had")
+            report(f"{name}: removing what the coordinator had")
             migrator.attempt(partial(_run, "forget_local", name=name), f"emptying {name}")
     return Distribution(
         citus=version,
@@ -221,7 +221,7 @@ def _first_first(names: Sequence[str]) -> list[str]:
 
 
 def _spread(
-    spread: Sequence[str], copied: Sequence[str], told: Report, connection: Connection[Any]
+    spread: Sequence[str], copied: Sequence[str], report: Report, connection: Connection[Any]
 ) -> None:
     """Foreign keys are removed first and come back last: both ends have moved by then."""
     connection.execute(SQL["one_by_one"])
@@ -233,10 +233,10 @@ def _spread(
     for remove, _ in references:
         connection.execute(remove)
     for name in copied:
-        told(f"{name}: a copy for every machine")
+        report(f"{name}: a copy for every machine")
         _run("copy_everywhere", connection, name=name)
     for name in spread:
-        told(f"{name}: spreading by owner")
+        report(f"{name}: spreading by owner")
         _run("spread_first" if name == FIRST else "spread", connection, name=name, first=FIRST)
     for _, add in references:
         connection.execute(add)
@@ -269,26 +269,26 @@ def check_cluster(pool: Pool) -> str:
     """Raise unless the cluster is ready; the version of its Citus.
 
     Raises:
-        InvalidInput: something is missing, all of which is said.
+        InvalidInput: something is missing; the message names all of it.
     """
-    found = pool.read("citus_version")
-    if not found:
+    records = pool.read("citus_version")
+    if not records:
         raise errors.InvalidInput(
             f"{pool.place} does not have the extension citus", hint=_INSTALL_CITUS
         )
-    version: str = found[0][0]
+    version: str = records[0][0]
     missing = [*_missing_in_cluster(pool, version)]
     if missing:
-        said = "; ".join(problem for problem, _ in missing)
+        problems = "; ".join(problem for problem, _ in missing)
         raise errors.InvalidInput(
-            f"{pool.place} cannot be spread yet: {said}; nothing was changed",
+            f"{pool.place} cannot be spread yet: {problems}; nothing was changed",
             hint=" ".join(remedy for _, remedy in missing),
         )
     return version
 
 
 def _missing_in_cluster(pool: Pool, version: str) -> Iterator[tuple[str, str]]:
-    """What is missing, and what to do about each."""
+    """What is missing, each with its remedy."""
     if int((re.match(r"\d+", version) or ["0"])[0]) < LEAST_CITUS:
         yield (
             f"it has Citus {version}, and {LEAST_CITUS} or newer is needed",
@@ -310,7 +310,7 @@ def _missing_in_cluster(pool: Pool, version: str) -> Iterator[tuple[str, str]]:
 
 
 def _without_vector(pool: Pool) -> Iterator[tuple[str, str]]:
-    """The workers that cannot be asked, or cannot keep vectors."""
+    """The workers that do not answer, or cannot keep vectors."""
     for address, answered, answer in pool.read("vector_on_workers"):
         if not answered:
             yield (

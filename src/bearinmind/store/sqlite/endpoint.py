@@ -53,7 +53,7 @@ class SqliteEndpoint:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return repr(str(self._path))
 
     @contextmanager

@@ -95,7 +95,7 @@ class SqliteFile:
         return entry._asdict()
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """For each of so many vectors of a space its code, and itself."""
+        """The code and the value of each of `count` vectors of a space."""
         from bearinmind.store.sqlite.vectors import encode  # noqa: PLC0415 (numpy is slow to import)
 
         kept = zip(*encode(vectors, count, space.dimensions), strict=True)
@@ -114,8 +114,8 @@ class SqliteTransaction:
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         """The first row of a statement, if there is any."""
-        found: Row | None = self._run(statement, parameters).fetchone()
-        return found
+        record: Row | None = self._run(statement, parameters).fetchone()
+        return record
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         """All rows of a statement for each of these parameters, in their order."""
@@ -126,7 +126,7 @@ class SqliteTransaction:
         return self._run(statement, parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self._connection.executemany(SQL[statement], [*map(encoded, each)]).rowcount
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:

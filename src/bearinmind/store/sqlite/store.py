@@ -11,18 +11,17 @@ from typing import TYPE_CHECKING, Self
 from bearinmind import analysis
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from bearinmind.store import database, rows, versions
-from bearinmind.store.access import AccountsInDatabase, SharingInDatabase
+from bearinmind.store.access import AccessInDatabase
 from bearinmind.store.database import Owned
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.memories import LinksInDatabase, MemoriesInDatabase
-from bearinmind.store.queues import InboxInDatabase, WorkInDatabase
+from bearinmind.store.memories import MemoriesInDatabase
+from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
 from bearinmind.store.sqlite.lexicon import Lexicon
-from bearinmind.store.sync_apply import ReceivingInDatabase
-from bearinmind.store.sync_feed import FeedsInDatabase, PeersInDatabase
+from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:
@@ -33,17 +32,12 @@ _REINDEX_BATCH = 500  # rows held in memory while the index is made anew
 
 class SqliteStore(
     MemoriesInDatabase,
-    LinksInDatabase,
     SpacesInDatabase,
-    WorkInDatabase,
+    QueuesInDatabase,
     SecretsInDatabase,
-    AccountsInDatabase,
+    AccessInDatabase,
     GraphInDatabase,
-    SharingInDatabase,
-    FeedsInDatabase,
-    PeersInDatabase,
-    ReceivingInDatabase,
-    InboxInDatabase,
+    SyncInDatabase,
 ):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 

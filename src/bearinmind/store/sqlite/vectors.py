@@ -75,7 +75,7 @@ def _code_type(dimensions: int) -> np.dtype[np.void]:
 
 
 class _Block(NamedTuple):
-    """Room for so many codes."""
+    """Room for the codes of one block of vectors."""
 
     steps: Singles
     codes: Codes
@@ -88,7 +88,7 @@ class View(NamedTuple):
     seqs: Positions  #: ascending; a vector's position is its place in here
     departed: Positions  #: positions of vectors that are of no present version
     coarsest: float  #: the greatest step
-    state: tuple[int, int]  #: equal for views of the same vectors, the same of them departed
+    state: tuple[int, int]  #: equal for equal views
 
     def cosines(self, query: Singles) -> Singles:
         """How near each vector is, to within `error`."""
@@ -105,10 +105,10 @@ class View(NamedTuple):
     def find(self, seqs: Sequence[int]) -> Positions:
         """The positions of those of these vectors that are here, in ascending order."""
         wanted = np.sort(np.array(seqs, np.int64))
-        found = np.searchsorted(self.seqs, wanted)
-        inside = found < len(self.seqs)
-        found, wanted = found[inside], wanted[inside]
-        positions: Positions = found[self.seqs[found] == wanted]
+        places = np.searchsorted(self.seqs, wanted)
+        inside = places < len(self.seqs)
+        places, wanted = places[inside], wanted[inside]
+        positions: Positions = places[self.seqs[places] == wanted]
         return positions
 
 
@@ -133,7 +133,7 @@ def spread(cosines: Singles, departed: Positions) -> tuple[float, float]:
 
 
 def best(cosines: Singles, wanted: int, error: float) -> Positions:
-    """The positions of all that may be among so many best; minus infinity never is."""
+    """The positions of all that may be among the best `wanted`; minus infinity never is."""
     if wanted < len(cosines):
         place = len(cosines) - wanted
         least = np.partition(cosines, place)[place]
@@ -147,7 +147,7 @@ class Matrix:
 
     def __init__(self, dimensions: int) -> None:
         self.dimensions = dimensions
-        self.lock = threading.Lock()  #: held by whoever extends it
+        self.lock = threading.Lock()  #: held while it is extended
         self.last_seq = 0
         self.last_departure = 0
         self._type = _code_type(dimensions)
@@ -200,7 +200,7 @@ class Matrix:
             self._seqs = np.concatenate([self._seqs, np.empty(needed, np.int64)])
 
 
-_HELD_BYTES = 512 * 2**20  # of vectors in memory; the owners not asked for the longest make room
+_HELD_BYTES = 512 * 2**20  # of vectors in memory; the least recently used owners make room
 _FILTERS_REMEMBERED = 16
 _ANY_TIME = datetime.max.replace(tzinfo=UTC)  # what a filter admits does not depend on its `now`
 
@@ -239,20 +239,20 @@ class VectorSearch:
         """How near these memories are to a query, as far as they are admitted and embedded."""
         direction = direction_of(query, space)
         wanted = {"space": self._number(space), "ids": [*dict.fromkeys(ids)]}
-        found = self._database.read("vectors_of", rows.from_filter(filter) | wanted)
-        if not found:
+        records = self._database.read("vectors_of", rows.from_filter(filter) | wanted)
+        if not records:
             return {}
-        near, vectors = zip(*found, strict=True)
+        near, vectors = zip(*records, strict=True)
         return dict(zip(near, exact_cosines(vectors, direction), strict=True))
 
     def present(
         self, scope: Scope, space: Space, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, Singles]:
         """The vectors of the present versions of these memories, if the space is the active one."""
-        asked = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
-        found = self._database.read("present_vectors", asked)
-        halves = halves_in([vector for _, vector in found], space.dimensions)
-        return dict(zip((id_ for id_, _ in found), directions_of(halves), strict=True))
+        parameters = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
+        records = self._database.read("present_vectors", parameters)
+        halves = halves_in([vector for _, vector in records], space.dimensions)
+        return dict(zip((id_ for id_, _ in records), directions_of(halves), strict=True))
 
     def _number(self, space: Space) -> int | None:
         """Under which number the file has a space."""
@@ -260,7 +260,7 @@ class VectorSearch:
         return known[0][0] if known else None
 
     def _leave_admitted(self, filter: Filter, space: int, view: View, cosines: Singles) -> int:
-        """Put all that the filter does not admit out of reach; how many it admits."""
+        """Set the cosines of what is not admitted to minus infinity; how many are admitted."""
         if filter.is_scope_alone:
             cosines[view.departed] = -float("inf")
             return len(cosines) - len(view.departed)
@@ -278,8 +278,8 @@ class VectorSearch:
         """
         if filter.reader is not None:
             return self._find_admitted(filter, space, view)
-        asked = replace(filter, now=_ANY_TIME, states=frozenset())
-        key = (space, view.state, asked)
+        timeless = replace(filter, now=_ANY_TIME, states=frozenset())
+        key = (space, view.state, timeless)
         admitted = self._remembered.get(key)
         if admitted is None:
             admitted = self._find_admitted(filter, space, view)
@@ -291,8 +291,8 @@ class VectorSearch:
 
     def _find_admitted(self, filter: Filter, space: int, view: View) -> Positions:
         parameters = rows.from_filter(filter) | {"space": space}
-        found = self._database.read("admitted_vectors", parameters)
-        return view.find([seq for [seq] in found])
+        records = self._database.read("admitted_vectors", parameters)
+        return view.find([seq for [seq] in records])
 
     def _best(
         self, filter: Filter, view: View, cosines: Singles, query: Doubles, limit: int
@@ -301,15 +301,15 @@ class VectorSearch:
         wanted = max(1, limit)
         while True:
             positions = best(cosines, wanted, view.error)
-            found = self._present(filter, view.seqs[positions].tolist())
-            gone = len(positions) - len(found)
+            present = self._present(filter, view.seqs[positions].tolist())
+            gone = len(positions) - len(present)
             if gone <= wanted - limit or wanted >= len(cosines):
                 break
             wanted += gone
-        if not found:
+        if not present:
             return []
-        scores = exact_cosines([vector for _, vector in found], query)
-        scored = [Nearby(id_, score) for (id_, _), score in zip(found, scores, strict=True)]
+        scores = exact_cosines([vector for _, vector in present], query)
+        scored = [Nearby(id_, score) for (id_, _), score in zip(present, scores, strict=True)]
         scored.sort(key=lambda near: (-near.cosine, near.id))
         return scored[:limit]
 
@@ -319,7 +319,7 @@ class VectorSearch:
 
 
 class _HeldVectors:
-    """The vectors that were asked for, by space and owner, kept up with the file.
+    """The vectors in memory, by space and owner, kept up with the file.
 
     Whatever any process writes is read once: a query asks only for what came or went since.
     """
@@ -339,7 +339,7 @@ class _HeldVectors:
     def _matrix(self, space: int, dimensions: int, owner: UserId) -> Matrix:
         with self._lock:
             matrix = self._matrices.pop((space, owner), None) or Matrix(dimensions)
-            self._matrices[space, owner] = matrix  # as the last one that was asked for
+            self._matrices[space, owner] = matrix  # the most recently used one
             while len(self._matrices) > 1 and self._bytes() > _HELD_BYTES:
                 del self._matrices[next(iter(self._matrices))]
         return matrix
