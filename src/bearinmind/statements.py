@@ -13,7 +13,7 @@ _HEADING = re.compile(
 _INSERTION = re.compile(r"/\*(\w+)\*/")
 _FOR_A_READER = re.compile(r":reader\b")
 
-#: What stands behind the name of a statement in the form of it that serves a reader.
+#: The suffix of a statement's name in its form for a reader.
 SHARED = "@shared"
 
 

@@ -1,6 +1,6 @@
-"""How a store is named: a file, a Postgres server, or the server that Bear in Mind looks after.
+"""The name of a store: a file, a Postgres server, or the embedded server.
 
-The name of a server may hold a password. No text that is made of a name has it.
+The URL of a server may hold a password. The text of a name never shows it.
 """
 
 from __future__ import annotations
@@ -64,22 +64,22 @@ class StoreFile:
 
 @dataclass(frozen=True, slots=True)
 class StoreServer:
-    """A database on a Postgres server that others look after."""
+    """A database on a Postgres server."""
 
     url: SecretStr
 
     @classmethod
     def at(cls, url: str) -> StoreServer:
-        """The one with this URL.
+        """The database at this URL.
 
         Raises:
-            InvalidSetting: it is no URL of a Postgres server.
+            InvalidSetting: it is not the URL of a Postgres server.
         """
         match = _URL.fullmatch(url)
         parameters = match["parameters"] if match else None
         if match is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
             raise InvalidSetting(
-                "what begins as the URL of a Postgres server is none",
+                "the URL of the Postgres server is not valid",
                 hint="Write postgresql://user:password@host:5432/database; of a name or a password "
                 "write @ as %40, : as %3A, / as %2F, % as %25.",
             )
@@ -87,7 +87,7 @@ class StoreServer:
 
     @property
     def address(self) -> str:
-        """The whole URL, with a password if there is one: only for who connects."""
+        """The whole URL, with its password: only for connecting."""
         return self.url.get_secret_value()
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class StoreServer:
 class EmbeddedStore:
     """The database of a Postgres server that Bear in Mind itself installs and starts."""
 
-    folder: Path | None  #: where its data are; None: in the user's data folder
+    folder: Path | None  #: of its data; None is the user's data folder
 
     def __str__(self) -> str:
         return _EMBEDDED if self.folder is None else f"{_EMBEDDED}:{self.folder}"
@@ -114,10 +114,10 @@ StoreName = StoreFile | StoreServer | EmbeddedStore
 
 
 def store_name(value: object) -> StoreName:
-    """The store that a text names; a path names a file, whatever it is called.
+    """The store that a text names; a `Path` is always a file.
 
     Raises:
-        InvalidSetting: it names none.
+        InvalidSetting: it names no store.
     """
     match value:
         case StoreFile() | StoreServer() | EmbeddedStore():

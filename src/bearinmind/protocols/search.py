@@ -22,8 +22,8 @@ if TYPE_CHECKING:  # numpy takes a tenth of a second to import
 class Embedder(Protocol):
     """Turns texts into vectors of one space. Opening it is cheap: the model loads when needed.
 
-    Raises `EmbedderFailure` when it cannot; `EmbedderFailure.permanent` says that trying the same
-    text again is of no use.
+    Raises `EmbedderFailure` on failure; `EmbedderFailure.permanent` means that trying the same text
+    again does not help.
     """
 
     @property
@@ -49,7 +49,7 @@ class Current(NamedTuple):
 
     space: Space
     embedder: Embedder
-    waiting: int = 0  #: versions of memories that are to be embedded yet, as was seen last
+    waiting: int = 0  #: versions that are not embedded yet, when last counted
 
 
 class Unavailable(NamedTuple):
@@ -72,13 +72,13 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """How it is called in traces: its model's identity."""
+        """Its name in traces: the identity of its model."""
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> Sequence[float]:
-        """A score for each passage, higher is better, within a time.
+        """A score for each passage, higher is better, within `seconds`.
 
         Raises:
-            RerankerFailure: it could not, or not in time.
+            RerankerFailure: it failed, or took too long.
         """
 
 
@@ -120,7 +120,7 @@ class LexicalSearch(Protocol):
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 
-        Where any will do, a store may go by the rarest terms alone when those match at least as
+        With any of the terms, a store may search by the rarest alone when those match at least as
         many memories as are wanted.
         """
 
@@ -144,21 +144,21 @@ class KnownSpace(NamedTuple):
 
 
 class Nearby(NamedTuple):
-    """A memory and how alike its meaning is to the query's."""
+    """A memory, and the similarity of its meaning to the query."""
 
     id: MemoryId
     cosine: float
 
 
 class DenseAnswer(NamedTuple):
-    """The nearest memories, and what the whole scope looks like from the query."""
+    """The nearest memories, and how similar the whole scope is to the query."""
 
     nearest: list[Nearby]  #: best first; equal ones by id
-    searched: int  #: vectors that the filter admits; where an index is searched, about so many
+    searched: int  #: vectors that the filter admits; estimated where an index is searched
     mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
     deviation: float  #: their standard deviation
-    population: int  #: how many vectors the scope has; where an index is searched, about so many
-    how: str = ""  #: the way that was taken, and why, as the trace says it
+    population: int  #: how many vectors the scope has; estimated where an index is searched
+    how: str = ""  #: the method and why it was chosen, for the trace
 
 
 class Meanings(Protocol):
@@ -167,8 +167,7 @@ class Meanings(Protocol):
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine.
 
-        Like the other legs' searches it admits superseded and expired memories: recall judges
-        those itself.
+        It admits superseded and expired memories, as the other legs do: recall judges them.
         """
 
     def cosines(
@@ -180,26 +179,26 @@ class Meanings(Protocol):
 class Spaces(Meanings, Protocol):
     """Keeps vectors, each in the space that it belongs to.
 
-    A version of a memory that is neither deleted nor sensitive belongs into the active space and
-    into the one that is being filled: keeping it queues an `embed` job for each, in the same
-    transaction. A version with the same embedded text as the one before takes its vector over.
+    A version of a memory that is neither deleted nor sensitive belongs in the active space and in
+    the one that is being filled: keeping it queues an `embed` job for each, in the same
+    transaction. A version with the embedded text of the one before copies its vector.
     """
 
     def meaning_off(self) -> Unavailable | None:
-        """Why vectors can be neither kept nor searched here, and what to do; None when they can.
+        """Why vectors cannot be kept here, and what to do; None when they can.
 
-        Until they can, jobs to embed wait.
+        Jobs to embed wait until they can.
         """
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
 
     def use_space(self, space: Space) -> SpaceState:
-        """Make sure that memories are embedded into a space.
+        """Have memories embedded into a space.
 
         The first space of a store becomes the active one. Another one is filled, with a job for
         every version that belongs there, and one that was being filled before is dropped. A
-        space that is active or being filled already stays what it is; when the active one is asked
+        space that is active or being filled already stays what it is. When the active one is used
         for again while another is being filled, that other one is dropped.
         """
 
@@ -221,22 +220,22 @@ class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Pro
 
 
 class Leg(Protocol):
-    """One way of producing a ranking."""
+    """A search that produces one ranking."""
 
     @property
     def name(self) -> str:
-        """How the leg is called in traces."""
+        """The name of the leg in traces."""
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
         """The leg's ranking of at most `query.pool` memories, and how it did."""
 
 
 class Following(Protocol):
-    """A leg that goes on from what the other legs found."""
+    """A leg that continues from the rankings of the other legs."""
 
     @property
     def name(self) -> str:
-        """How the leg is called in traces."""
+        """The name of the leg in traces."""
 
     def __call__(
         self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]

@@ -24,15 +24,15 @@ class AuditEntry(NamedTuple):
     action: str  #: such as "get" of a secret, or "share"
     id: MemoryId | None
     version: int | None
-    agent: str | None  #: who asked, as far as it is known
-    key: str | None = None  #: the id of the key by which it was asked
+    agent: str | None  #: who did it, if known
+    key: str | None = None  #: the id of the key that was used
     detail: str | None = None
 
 
 class Secrets(Protocol):
-    """Keeps what sensitive memories say, encrypted, and who asked for it.
+    """Keeps the contents of sensitive memories, encrypted, and the audit of their use.
 
-    What a sensitive version says is in the youngest record of its memory that is not younger than
+    The content of a sensitive version is in the latest record of its memory that is not later than
     the version: a version that changes nothing but a tag needs no record of its own. Records come
     with their versions, by `Memories`, and go with them.
     """
@@ -56,7 +56,7 @@ class Secrets(Protocol):
         """Records of the whole store under any other key, in order, after one of them."""
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
-        """Put the second of each pair in the place of the first, in one transaction; how many.
+        """Replace the first record of each pair by the second, in one transaction; how many.
 
         A record that is gone, or is no longer the first of its pair, is left alone.
         """
@@ -64,8 +64,7 @@ class Secrets(Protocol):
     def scrub(self) -> bool:
         """Overwrite what removed text has left behind.
 
-        False when that is not so yet: another process is just reading the file, or a server
-        overwrites it in its own time.
+        False when traces remain: another process is reading the file, or a server overwrites later.
         """
 
     def note(self, entry: AuditEntry) -> None:
@@ -84,25 +83,25 @@ class Vault(Protocol):
         """Encrypt a content for one version of one memory of one owner.
 
         Raises:
-            VaultFailure: there is no key, or it cannot be had.
+            VaultFailure: there is no key, or it cannot be read.
         """
 
     def open(self, sealed: Sealed) -> str:
         """The content.
 
         Raises:
-            VaultFailure: its key is not here, or it was sealed for something else.
+            VaultFailure: its key is missing, or it was sealed for another place.
         """
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:
         """A hash that is equal for equal contents of an owner, and tells nothing without the key.
 
         Raises:
-            VaultFailure: there is no key, or it cannot be had.
+            VaultFailure: there is no key, or it cannot be read.
         """
 
     def refresh(self) -> None:
-        """Read the keys anew: another process may have changed them."""
+        """Read the keys again: another process may have changed them."""
 
 
 class User(NamedTuple):
@@ -144,7 +143,7 @@ class Accounts(Protocol):
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
         """Count writes with a key; False, and nothing counted, when the day's limit is reached.
 
-        Several at once are counted as long as there is one left: they have been made together.
+        Several writes that were made together are all counted when at least one is left.
         """
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
@@ -165,7 +164,7 @@ class Shares(Protocol):
 
     A filter with a reader admits what its scope's owner shares with the reader, whatever leg asks:
     present, neither deleted nor sensitive nor superseded. Every search that takes a filter takes
-    such a one; the reads below say what others need, and count nothing that the reader cannot see.
+    such a filter. The methods below count nothing that the reader cannot see.
     """
 
     def add_share(self, scope: Scope, share: Share) -> Share:
@@ -210,17 +209,17 @@ class Shares(Protocol):
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
 
-        The right is looked at in the same transaction. Otherwise as `Memories.replace`.
+        The right is checked in the same transaction. The rest is as in `Memories.replace`.
 
         Raises:
-            NotAllowed: the reader may not write it, or not any more.
+            NotAllowed: the reader has no right to write it.
             VersionConflict, DuplicateContent: as for the owner.
         """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a check of the store looked at."""
+    """The result of one check of a store."""
 
     name: str
     good: bool
@@ -231,7 +230,7 @@ class StoreFacts(NamedTuple):
     """The size of a store, and the software that it runs on."""
 
     bytes: int | None  #: of everything in it, for all owners; None when unknown
-    versions: Mapping[str, str]  #: by name: what it runs on beside this process
+    versions: Mapping[str, str]  #: by name: the software outside this process
 
     def __str__(self) -> str:
         size = [] if self.bytes is None else [f"{self.bytes / 2**20:,.1f} MiB"]
@@ -252,7 +251,7 @@ class Store(
     Inbox,
     Protocol,
 ):
-    """All that a store does."""
+    """Everything that a store does."""
 
     def check(self) -> list[Finding]:
         """Look for damage; reads only."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from bearinmind import errors
 from bearinmind.concepts import Concept, ConceptName
-from bearinmind.errors import UserNotFound
 from bearinmind.mirrors import is_mirror
 from bearinmind.protocols import AuditEntry, LexicalStatistics, Sighting, User
 from bearinmind.store import graph_search, rows, sync_feed
@@ -51,7 +50,7 @@ class AccessInDatabase(OnDatabase):
         """Keep a key of a user who is known."""
         with self._database.writing() as transaction:
             if not transaction.change("add_key", _from_key(key)):
-                raise UserNotFound(f"there is no user {key.user!r}")
+                raise errors.UserNotFound(f"there is no user {key.user!r}")
 
     def key(self, id: str) -> Key | None:
         """A key, expired and revoked ones included; None also when its user is disabled."""
@@ -112,8 +111,7 @@ class AccessInDatabase(OnDatabase):
 
     def shares(self, scope: Scope) -> list[Share]:
         """What the scope's owner shares, oldest first; ended ones are left out."""
-        records = self._database.read("list_shares", {"owner": scope.user})
-        return [*map(rows.to_share, records)]
+        return [*map(rows.to_share, self._read(scope, "list_shares"))]
 
     def shared_with(self, reader: UserId) -> list[Share]:
         """What others share with a reader, by owner and then oldest first."""
@@ -137,11 +135,10 @@ class AccessInDatabase(OnDatabase):
     def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
         """The visible memories whose ids come after one, in the order of ids."""
         parameters = rows.from_filter(filter) | {"after": after, "limit": limit}
+        records = self._database.read("shared_after", parameters)
         return [
             Sighting(MemoryId(id_), version, rows.to_time(updated_at), _right(writable))
-            for id_, version, updated_at, writable in self._database.read(
-                "shared_after", parameters
-            )
+            for id_, version, updated_at, writable in records
         ]
 
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
@@ -229,7 +226,7 @@ def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
     """Raise unless the reader may make this the present version of a memory.
 
     Raises:
-        NotAllowed: the reader may not, or not any more.
+        NotAllowed: the reader has no such right.
     """
     parameters = rows.from_filter(filter) | {"id": memory.id}
     # A copy is changed at its origin: a change here would be lost with the next sync.

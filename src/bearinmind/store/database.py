@@ -28,14 +28,14 @@ NOTHING: Parameters = {}
 def form_of(statement: str, parameters: Parameters) -> str:
     """The name of the form of a statement that serves these parameters.
 
-    With a reader among them it is the one that shows nothing but what is shared with the reader; a
-    statement without such a form is not found, and so cannot be run for a reader by mistake.
+    With a reader among them it is the form that shows only what is shared with the reader. A
+    statement without such a form does not exist then, and so cannot run for a reader by mistake.
     """
     return statement + SHARED if "reader" in parameters else statement
 
 
 class Transaction(Protocol):
-    """A write transaction: all of it happens, durably, or nothing."""
+    """A write transaction: everything is committed durably, or nothing."""
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement."""
@@ -53,7 +53,7 @@ class Transaction(Protocol):
         """Run a statement for each of these parameters; how many rows were changed in all."""
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new, by the fastest way there is; all alike in names."""
+        """Add rows that are known to be new, as fast as possible; all with the same names."""
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int | None]:
         """`count` rising numbers that the owner has not used yet.
@@ -98,7 +98,7 @@ class Database(Protocol):
         """
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
         """The parameters of `keep_vector` for each of `count` vectors of a space.
@@ -110,7 +110,7 @@ class Database(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A write transaction of one owner, who is among the parameters of every statement."""
+    """A write transaction of one owner, who is a parameter of every statement."""
 
     transaction: Transaction
     owner: UserId
@@ -136,7 +136,7 @@ class Owned:
         return self.transaction.change_each(statement, [*map(self._placed, each)])
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new, by the fastest way there is."""
+        """Add rows that are known to be new, as fast as possible."""
         self.transaction.insert(statement, [*map(self._placed, each)])
 
     def numbers(self, count: int) -> Sequence[int | None]:
@@ -158,6 +158,10 @@ class OnDatabase:
         """A write transaction of a scope."""
         with self._database.writing(scope.user) as transaction:
             yield Owned(transaction, scope.user)
+
+    def _read(self, scope: Scope, statement: str, **parameters: object) -> list[Row]:
+        """All rows of a statement that reads what the owner of a scope has."""
+        return self._database.read(statement, {**parameters, "owner": scope.user})
 
     def scrub(self) -> bool:
         """Overwrite what removed text has left behind; False when traces may remain."""
@@ -216,16 +220,11 @@ _COUNTED = (
 
 
 def integrity_findings(database: Database) -> list[Finding]:
-    """Everything that is looked at in every store."""
-    return [*(_counted(database, *counted) for counted in _COUNTED), _dead_jobs(database)]
-
-
-def _counted(database: Database, name: str, statement: str, what: str) -> Finding:
-    [[count]] = database.read(statement)
-    return Finding(name=name, good=count == 0, detail=f"{count} {what}")
-
-
-def _dead_jobs(database: Database) -> Finding:
-    [[count, error]] = database.read("count_dead")
-    summary = f"{count} jobs given up"
-    return Finding(name="work", good=count == 0, detail=f"{summary}: {error}" if error else summary)
+    """The findings of the checks that every store has."""
+    findings = []
+    for name, statement, what in _COUNTED:
+        [[count]] = database.read(statement)
+        findings.append(Finding(name=name, good=count == 0, detail=f"{count} {what}"))
+    [[dead, error]] = database.read("count_dead")
+    detail = f"{dead} jobs given up" + (f": {error}" if error else "")
+    return [*findings, Finding(name="work", good=dead == 0, detail=detail)]

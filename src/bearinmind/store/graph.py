@@ -16,7 +16,7 @@ from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
 class _Reading(NamedTuple):
-    """A version that was read, and what was found in it."""
+    """A version that was read, and its extraction."""
 
     job: int
     target: str
@@ -28,11 +28,11 @@ class _Reading(NamedTuple):
     found: Extraction
 
     def source(self) -> StatementSource:
-        """Where what it states comes from."""
+        """The source of its statements."""
         return StatementSource(self.target, self.since, self.until, self.row)
 
     def statements(self) -> list[Statement]:
-        """What it states, once each."""
+        """Its statements, each once."""
         return [*dict.fromkeys(filter(relates_two, self.found.statements))]
 
 
@@ -47,13 +47,16 @@ class GraphInDatabase(GraphSearchInDatabase):
         return str(records[0][1]) if records else ""
 
     def use_extractor(self, key: str, *, again: bool = False) -> int:
-        """Make sure that every version is read by this extractor; how many are to be read."""
-        if again or self.extractor() != key:  # the usual case needs no turn at writing
+        """Queue every version that this extractor has not read; how many are to be read."""
+        if again or self.extractor() != key:  # the usual case needs no write transaction
             with self._database.writing(alone=True) as transaction:
                 transaction.change("retire_extractor")
                 transaction.change("drop_other_readings", {"key": key})
-                if key:
-                    _begin_extractor(transaction, key, again=again)
+                if key:  # every version that it has not read gets a job
+                    transaction.change("take_extractor", {"key": key})
+                    [[number, _]] = transaction.rows("extractor_in_use")
+                    reading = {"key": key, "extractor": number, "again": again}
+                    transaction.change("queue_readings", reading)
         [[due]] = self._database.read("count_readings_due", {"key": key})
         return int(due)
 
@@ -70,9 +73,9 @@ class GraphInDatabase(GraphSearchInDatabase):
                 _keep_readings(Owned(transaction, owner), own, rows.moment(at))
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
-        """Those of these names that are concepts of which some memory is the subject."""
-        parameters = {"owner": scope.user, "names": [*names]}
-        return {ConceptName(name) for [name] in self._database.read("known_names", parameters)}
+        """The names among these that are concepts with a memory about them."""
+        records = self._read(scope, "known_names", names=[*names])
+        return {ConceptName(name) for [name] in records}
 
     def add_mentions(
         self,
@@ -105,9 +108,9 @@ class GraphInDatabase(GraphSearchInDatabase):
         at: datetime,
         origin: str,
     ) -> int:
-        """Keep relations from elsewhere with their evidence; how many were new.
+        """Keep imported relations with their evidence; how many were new.
 
-        One whose evidence cannot be read by anybody is not kept.
+        A relation whose evidence is all hidden or missing is not kept.
         """
         source = StatementSource(origin, rows.moment(at), given=True)
         with self._writing(scope) as transaction:
@@ -133,7 +136,7 @@ class GraphInDatabase(GraphSearchInDatabase):
             return retract_relation(transaction, number, rows.moment(at))
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
-        """Record at a moment that a relation held only until another one."""
+        """Record, at the moment `at`, that a relation held only until `valid_to`."""
         now, end = rows.moment(at), rows.moment(valid_to)
         with self._writing(scope) as transaction:
             if not retract_relation(transaction, number, now):
@@ -175,24 +178,17 @@ class GraphInDatabase(GraphSearchInDatabase):
 # The functions below run inside a transaction of the caller.
 
 
-def _begin_extractor(transaction: Transaction, key: str, *, again: bool) -> None:
-    """Take an extractor into use, with a job for all that it has not read."""
-    transaction.change("take_extractor", {"key": key})
-    [[number, _]] = transaction.rows("extractor_in_use")
-    transaction.change("queue_readings", {"key": key, "extractor": number, "again": again})
-
-
 def _wanted_readings(
     transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
 ) -> list[_Reading]:
-    """What was read, as far as it is still wanted."""
+    """The extractions that are still wanted."""
     read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
     wanted = transaction.rows("readings_to_keep", rows.from_jobs(jobs))
     return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
 
 
 def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
-    """Keep what was read for one owner."""
+    """Keep the extractions of one owner."""
     stated = {reading.row: reading.statements() for reading in readings}
     ends = [
         end
@@ -218,7 +214,7 @@ def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) ->
 
 
 def _readable(transaction: Owned, ids: Collection[MemoryId]) -> dict[MemoryId, int]:
-    """The rows of the present versions of those of these memories that may be read."""
+    """The rows of the present versions of these memories, as far as they may be read."""
     records = transaction.rows("readable_rows", {"ids": [*ids]})
     return {MemoryId(id_): row for id_, row in records}
 
@@ -246,7 +242,7 @@ def add_version(transaction: Owned, row: int, memory: Memory) -> None:
 
 
 def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that will read versions that were just inserted."""
+    """Queue the jobs that read inserted versions."""
     in_use = transaction.row("extractor_in_use")
     if in_use is not None:
         read = [each for each in versions if not each.memory.sensitive]
@@ -259,7 +255,7 @@ def _reading_job(key: str, version: Version) -> dict[str, object]:
 
 
 def _copy_graph(transaction: Owned, row: int, memory: Memory) -> int | None:
-    """Take over what an earlier version mentions and states; which extractor read it, if any."""
+    """Copy what an earlier version mentions and states; the extractor that read it, if any."""
     before = transaction.row("known_before", {"id": memory.id, "version": memory.version})
     if before is None or not _says_the_same(rows.to_memory(before[2:]), memory):
         return None
@@ -277,14 +273,14 @@ def _says_the_same(one: Memory, other: Memory) -> bool:
 
 
 def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
-    """Remove all that the graph has of every version of these memories."""
+    """Remove everything that the graph has of these memories."""
     forget_versions(
         transaction, [r for [r] in transaction.rows("rows_of_memories", {"ids": [*ids]})]
     )
 
 
 def forget_versions(transaction: Owned, of: Sequence[int]) -> None:
-    """Remove all that the graph has of these versions, to the last word that only they say."""
+    """Remove everything that the graph has of these versions, and the concepts of only these."""
     versions = {"rows": [*of]}
     mentioned = transaction.rows("mentions_of_rows", versions)
     related = forget_evidence(transaction, of)
@@ -294,7 +290,7 @@ def forget_versions(transaction: Owned, of: Sequence[int]) -> None:
 
 
 def keep_concepts(transaction: Owned, mentions: Iterable[Mention]) -> ConceptNumbers:
-    """Make concepts known; under which numbers they are."""
+    """Add concepts; their numbers by name."""
     first: dict[tuple[ConceptName, str], Mention] = {}
     for mention in mentions:
         if mention.name:
@@ -311,12 +307,12 @@ def keep_concepts(transaction: Owned, mentions: Iterable[Mention]) -> ConceptNum
 
 
 def concept_numbers(transaction: Owned, names: Iterable[ConceptName]) -> ConceptNumbers:
-    """Under which numbers those of these names are that are concepts."""
+    """The numbers of the concepts among these names."""
     return dict(transaction.rows("concept_numbers", {"names": [*names]}))
 
 
 def roles_of(mentions: Iterable[Mention], known: ConceptNumbers) -> dict[int, int]:
-    """By the number of a concept: in which roles it is mentioned."""
+    """The roles in which concepts are mentioned, by the number of the concept."""
     roles: dict[int, int] = {}
     for mention in mentions:
         if mention.name:
@@ -354,9 +350,9 @@ def set_mentions(transaction: Owned, mentions_by_row: Mapping[int, Mapping[int, 
 
 
 def drop_orphans(transaction: Owned, concepts: Iterable[int]) -> None:
-    """Remove those of these concepts that nothing mentions or relates any more.
+    """Remove the concepts among these that nothing mentions or relates any more.
 
-    Their merges go with them: what they held together falls apart.
+    Their merges go with them, so their aliases become concepts again.
     """
     candidates = sorted(concepts)
     records = transaction.rows("orphans", {"concepts": candidates})
@@ -400,7 +396,7 @@ class KeptStatement(NamedTuple):
 
 
 def relates_two(statement: Statement) -> bool:
-    """Whether it relates one concept to another by something."""
+    """Whether a statement relates two different concepts by a type."""
     source, target = statement.source.name, statement.target.name
     return bool(source and target and statement.type) and source != target
 
@@ -411,7 +407,7 @@ def keep_statement(
     numbers: Mapping[ConceptName, int],
     source: StatementSource,
 ) -> KeptStatement:
-    """Keep what is stated between concepts that are known under these numbers."""
+    """Keep a statement between concepts with these numbers."""
     relation = {
         "source": numbers[statement.source.name],
         "type": statement.type,
@@ -426,7 +422,7 @@ def keep_statement(
 def _keep_relation(
     transaction: Owned, statement: Mapping[str, Any], source: StatementSource
 ) -> KeptStatement:
-    """A relation that was stated before gains evidence; else it is new."""
+    """Add evidence to the relation that was stated before, or add a new relation."""
     relation = {**statement, **source._asdict(), "founded": source.row is not None}
     before = transaction.row("stated_before", relation)
     if before is None:
@@ -481,7 +477,7 @@ def retract_relation(transaction: Owned, number: int, at: int) -> bool:
 
 
 def keep_ended_relation(transaction: Owned, number: int, valid_to: int, at: int) -> None:
-    """Keep a relation anew that holds until a moment, with the evidence that it has now."""
+    """Keep a relation again with an end, and with its present evidence."""
     names = ("source", "type", "target", "weight", "valid_from", "origin", "founded")
     [record] = transaction.rows("relation", {"number": number})
     relation = {**dict(zip(names, record, strict=True)), "valid_to": valid_to}

@@ -37,7 +37,7 @@ _Version = tuple[int, MemoryId, int, int]
 
 
 class _ConceptGroup(NamedTuple):
-    """A concept that is merged into no other, and what stands for it."""
+    """A concept that is merged into no other, and the concepts that are merged into it."""
 
     number: int
     name: ConceptName
@@ -48,15 +48,15 @@ class _ConceptGroup(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Under which it is mentioned."""
+        """The numbers under which it is mentioned."""
         return (self.number, *self.members)
 
     def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
-        """It, mentioned by a memory."""
+        """A mention of it by a memory."""
         return Mentioned(id, self.name, role, self.memories, self.subjects)
 
     def concept(self, label: str, kind: str) -> Concept:
-        """It as it is shown."""
+        """The concept, for callers."""
         return Concept(
             name=self.name,
             label=label,
@@ -75,12 +75,12 @@ class GraphSearchInDatabase(OnDatabase):
     """
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
-        """Those of these names that are concepts, by the name that was asked for."""
+        """The concepts of these names, by name."""
         records = self._database.read("concepts_named", _by_names(scope, names))
         return {ConceptName(name): concept for name, concept in _shown(records)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
-        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+        """The concepts that most memories mention, if given those whose name holds `containing`."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
         records = self._database.read("hubs", parameters)
@@ -99,7 +99,7 @@ class GraphSearchInDatabase(OnDatabase):
         limit: int,
         role: Role | None = None,
     ) -> list[Mentioned]:
-        """The admitted memories that mention these concepts, at most so many each, newest first.
+        """The admitted memories that mention these concepts, newest first; `limit` for each.
 
         The newest is the one whose present version was written last.
         """
@@ -130,10 +130,10 @@ class GraphSearchInDatabase(OnDatabase):
         limit: int,
         role: Role | None,
     ) -> set[_Version]:
-        """Who mentions what is merged into these concepts, and the newest who mention common ones.
+        """The versions that mention merged concepts, and the newest that mention common ones.
 
-        To ask for all at once takes a third of the time that it takes to ask for each; but only
-        then does a limit spare the reading of what is beyond it.
+        One statement for all takes a third of the time of one for each. But only one for each can
+        stop at the limit.
         """
         versions: list[_Version] = []
         if rare := [n for each in concepts if each.memories <= limit for n in each.members]:
@@ -180,7 +180,7 @@ class GraphSearchInDatabase(OnDatabase):
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """Whether there is a graph, and what is to be read by the next so many jobs."""
+        """Whether there is a graph, and what the next `jobs` jobs of the queue will read."""
         [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
         return ReadSoFar(bool(known), waiting)
 
@@ -196,9 +196,9 @@ class GraphSearchInDatabase(OnDatabase):
 
 
 def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
-    """Concepts by number, each counted with what stands for it.
+    """Concepts by number, each counted with the concepts that are merged into it.
 
-    Their rows have the `concept` fragment from some column on, most of them the same as another.
+    The rows have the `concept` fragment from the column `first` on; many repeat a concept.
     """
     standing: dict[int, _ConceptGroup] = {}
     for row in records:
@@ -311,7 +311,7 @@ def recount_visible(
 ) -> list[Mentioned]:
     """What memories mention, each concept as the filter's reader sees it.
 
-    Without a reader they are what they are.
+    Without a reader nothing changes.
     """
     if filter.reader is None or not mentioned:
         return mentioned

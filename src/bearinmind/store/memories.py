@@ -125,25 +125,24 @@ class MemoriesInDatabase(OnDatabase):
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
         """The versions of memories that were the present ones at a moment, by id."""
-        parameters = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
-        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", parameters)}
+        records = self._read(scope, "get_many", ids=[*ids], moment=rows.moment(as_of))
+        return {row[0]: rows.to_memory(row) for row in records}
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids that begin with a prefix, in order."""
-        parameters = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
-        return [row[0] for row in self._database.read("resolve", parameters)]
+        records = self._read(scope, "resolve", limit=limit, **rows.from_prefix(prefix))
+        return [row[0] for row in records]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
-        records = self._database.read("versions", {"owner": scope.user, "id": id})
-        return [*map(rows.to_memory, records)]
+        return [*map(rows.to_memory, self._read(scope, "versions", id=id))]
 
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other memory with the same content that is neither deleted nor superseded."""
         if memory.sensitive:
             return None
-        parameters = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
-        records = self._database.read("known", parameters | {"owner": scope.user})
+        content_hash = analysis.fingerprint(memory.content)
+        records = self._read(scope, "known", id=memory.id, content_hash=content_hash)
         return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
@@ -206,7 +205,7 @@ class MemoriesInDatabase(OnDatabase):
 
     def has_links(self, scope: Scope) -> bool:
         """Whether a scope has any link, past or present."""
-        return bool(self._database.read("has_links", {"owner": scope.user}))
+        return bool(self._read(scope, "has_links"))
 
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
@@ -223,14 +222,12 @@ class MemoriesInDatabase(OnDatabase):
     def _links(
         self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
     ) -> list[Link]:
-        records = self._database.read(
-            statement, {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
-        )
+        records = self._read(scope, statement, ids=[*ids], moment=rows.moment(as_of))
         return [*map(rows.to_link, records)]
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
-        return map(rows.to_link, self._database.read("all_links", {"owner": scope.user}))
+        return map(rows.to_link, self._read(scope, "all_links"))
 
 
 # The functions below run inside a transaction of the caller.

@@ -1,8 +1,8 @@
-"""Moves a whole store into an empty one, page by page; what is moved from is only read.
+"""Moves a whole store into an empty one, page by page; the source is only read.
 
-Every page is written in one transaction with how far the move is: one that was interrupted, by
-any cause, goes on after the last page that was written. The target cannot be opened
-into until all of it was compared with what it was moved from.
+Every page is written in one transaction with the progress of the move: an interrupted move goes on
+after the last page that was written. The target cannot be opened until all of it was compared with
+the source.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Advance = Callable[[int], None]
 
 
 class Preview(NamedTuple):
-    """What there is to move, and how much of it was moved before."""
+    """How many rows there are to move, and how many were moved before."""
 
     rows: Counts
     moved: int | None  #: rows of an unfinished move; None when none was begun
@@ -40,7 +40,7 @@ def preview(source: Endpoint, target: Endpoint | None) -> Preview:
     """Look at both ends without changing anything; there may be no target yet.
 
     Raises:
-        StoreNotEmpty: there is something else in the target.
+        StoreNotEmpty: the target holds something else.
         StoreChanged: an unfinished move began with another source, or with another state of it.
     """
     with source.snapshot() as snapshot:
@@ -59,11 +59,10 @@ def open_move(
 ) -> Iterator[Move]:
     """A move from one store into another: a new one, or one that was not finished.
 
-    With `restart` what an unfinished one has written is thrown away first. A page of so many rows
-    is written in one transaction.
+    With `restart` the rows of an unfinished move are removed first. `page` rows are written at once.
 
     Raises:
-        StoreNotEmpty: there is something else in the target.
+        StoreNotEmpty: the target holds something else.
         StoreChanged: an unfinished move began with another source, or with another state of it.
         StoreUnavailable: there are vectors, and the target cannot keep any.
     """
@@ -87,7 +86,7 @@ class Compared(NamedTuple):
 
 
 class Move:
-    """A move that goes on: first everything is copied, then all of it is compared."""
+    """A running move: first everything is copied, then all of it is compared."""
 
     def __init__(
         self,
@@ -105,11 +104,11 @@ class Move:
 
     @property
     def moved(self) -> int:
-        """How many rows are there already."""
+        """How many rows the target has."""
         return self._progress.moved
 
     def copy(self, advance: Advance) -> None:
-        """Write all that is not there yet."""
+        """Write the rows that the target does not have yet."""
         if self._progress.stage == _SETTLED:
             return
         stages = [table.name for table in TABLES].index(self._progress.stage)
@@ -167,7 +166,7 @@ class Move:
         return [Compared(table.name, actual.rows, str(actual)) for table, _, actual in digests]
 
     def _digests(self, table: Table, there: Snapshot, advance: Advance) -> tuple[Digest, Digest]:
-        """What was given, and what is there."""
+        """The digests of a table in the source and in the target."""
         expected, actual = Digest(), Digest()
         for page in self._source_rows.pages(table):
             expected.add(page.rows)
@@ -223,7 +222,7 @@ def _shifted(row: Row, places: Sequence[int], shift: int) -> Row:
 def shifts_of(snapshot: Snapshot) -> Shifts:
     """How the numbers of each owner change so that no two owners use the same one.
 
-    None changes when no two do. The order of an owner's numbers stays what it is.
+    Empty when no two do. The order of an owner's numbers stays.
     """
     ranges = snapshot.read("number_ranges")
     in_order = sorted((first, last) for _, first, last in ranges)
@@ -241,7 +240,7 @@ Counts = Mapping[str, int]  #: rows by table
 
 
 class Description(NamedTuple):
-    """What tells a store from what it was before, as far as counting can."""
+    """Counts and marks of every table: they differ when the store has changed."""
 
     rows: Counts
     text: str
@@ -255,7 +254,7 @@ class Description(NamedTuple):
         return cls(counts, json.dumps(described, sort_keys=True))
 
     def differs_from(self, before: str) -> str:
-        """In what, in words."""
+        """What has changed since an earlier description, for messages."""
         was, now = json.loads(before), json.loads(self.text)
         if was["release"] != now["release"]:
             return f"it was begun by Bear in Mind {was['release']}, this is {now['release']}"
@@ -264,7 +263,7 @@ class Description(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """How far a move is."""
+    """The progress of a move."""
 
     moved: int  #: rows
     stage: str  #: the table that was written last
@@ -302,7 +301,7 @@ def _is_unfinished(target: Endpoint) -> bool:
 
 
 def resume_point(target: Endpoint, described: Description) -> Progress | None:
-    """How far an unfinished move from this very source is; None when none was begun.
+    """The progress of an unfinished move from this source; None when none was begun.
 
     Raises:
         StoreChanged: it began with another source, or with another state of it.
@@ -319,7 +318,7 @@ def resume_point(target: Endpoint, described: Description) -> Progress | None:
 
 
 def _begin(target: Endpoint, described: Description) -> Progress:
-    """Make an empty store one that is being moved into.
+    """Make an empty store the target of a move.
 
     Raises:
         StoreNotEmpty: it is not empty.
@@ -338,7 +337,7 @@ def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
     """Raise if the target holds anything.
 
     Raises:
-        StoreNotEmpty: there is.
+        StoreNotEmpty: it holds something.
     """
     if holds_anything[0][0]:
         raise errors.StoreNotEmpty(f"{target.place} is not empty")
@@ -368,7 +367,7 @@ class Digest:
     total: int = 0
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Take rows in."""
+        """Add rows."""
         for row in rows:
             hashed = blake2b(marshal.dumps(row, _PLAIN), digest_size=_BYTES)
             self.rows += 1

@@ -29,7 +29,7 @@ class QueuesInDatabase(OnDatabase):
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
         parameters = {"now": rows.from_time(now), "kinds": [*kinds]}
-        # the usual answer needs no turn at writing
+        # the usual answer needs no write transaction
         if not self._database.read("anything_due", parameters):
             return []
         taking = {"until": rows.from_time(until), "limit": limit}
@@ -51,7 +51,7 @@ class QueuesInDatabase(OnDatabase):
     ) -> None:
         """Put claimed jobs back for another attempt at a later time, or give them up.
 
-        Without an error they were not tried, and it counts as no attempt.
+        Without an error the jobs were not tried, and no attempt is counted.
         """
         common = {
             "state": WorkState.DEAD if dead else WorkState.WAITING,
@@ -71,7 +71,7 @@ class QueuesInDatabase(OnDatabase):
             return transaction.change("revive", {"kind": kind})
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
-        """What is in the queue."""
+        """The jobs in the queue, counted by kind and state."""
         records = self._database.read("work_counts", {"now": rows.from_time(now)})
         return [
             WorkCount(kind, target, WorkState(state), jobs, error)
@@ -79,7 +79,7 @@ class QueuesInDatabase(OnDatabase):
         ]
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
         parameters = {"kinds": None if kinds is None else [*kinds]}
         [[due]] = self._database.read("next_due", parameters)
         return None if due is None else max(now, rows.to_time(due))
@@ -87,7 +87,7 @@ class QueuesInDatabase(OnDatabase):
     # ---- proposals -----------------------------------------------------------------------------
 
     def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """Keep those that are new; one whose digest was proposed before, in any state, is not."""
+        """Keep the new ones; one whose digest was proposed before, in any state, is not new."""
         with self._writing(scope) as transaction:
             return [
                 proposal
@@ -102,18 +102,13 @@ class QueuesInDatabase(OnDatabase):
         limit: int,
         after: str | None = None,
     ) -> list[Proposal]:
-        """Proposals in these states, by id, behind one of them."""
-        parameters = {
-            "owner": scope.user,
-            "states": [*states],
-            "after": after or "",
-            "limit": limit,
-        }
-        return [*map(_to_proposal, self._database.read("proposals", parameters))]
+        """Proposals in these states, by id, after one of them."""
+        place = {"states": [*states], "after": after or "", "limit": limit}
+        return [*map(_to_proposal, self._read(scope, "proposals", **place))]
 
     def proposal(self, scope: Scope, id: str) -> Proposal | None:
         """One proposal."""
-        records = self._database.read("proposal", {"owner": scope.user, "id": id})
+        records = self._read(scope, "proposal", id=id)
         return _to_proposal(records[0]) if records else None
 
     def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
@@ -123,8 +118,8 @@ class QueuesInDatabase(OnDatabase):
             return bool(transaction.change("decide", decided))
 
     def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
-        """How many there are in each state."""
-        records = self._database.read("count_proposals", {"owner": scope.user})
+        """How many proposals there are in each state."""
+        records = self._read(scope, "count_proposals")
         return {ProposalState(state): count for state, count in records}
 
 

@@ -53,7 +53,7 @@ def to_end(microseconds: int) -> datetime | None:
 
 
 def moment(as_of: datetime | None) -> int:
-    """A point that lies inside whatever holds at that moment, or now."""
+    """A moment as microseconds; None is the last moment before "not yet"."""
     return NOT_YET - 1 if as_of is None else (as_of - _EPOCH) // _MICROSECOND
 
 
@@ -80,7 +80,7 @@ def to_memory(row: Sequence[Any]) -> Memory:
 
 
 def to_lexical_match(row: Sequence[Any]) -> LexicalMatch:
-    """A row of `columns` and `entry` as a match; its memory is made when it is asked for."""
+    """A row of `columns` and `entry` as a match; its memory is made when it is needed."""
     return LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(to_memory, row)))
 
 
@@ -195,7 +195,7 @@ def from_conflict(conflict: SyncConflict) -> dict[str, Any]:
 
 
 def from_prefix(prefix: str) -> dict[str, Any]:
-    """The parameters between which lies whatever begins so."""
+    """The two parameters between which all ids with a prefix lie."""
     return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
 
 

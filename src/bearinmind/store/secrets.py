@@ -20,12 +20,11 @@ class SecretsInDatabase(OnDatabase):
 
     def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
         """Every record of a memory, oldest first."""
-        records = self._database.read("secrets_of", {"owner": scope.user, "id": id})
-        return [*map(_to_sealed, records)]
+        return [*map(_to_sealed, self._read(scope, "secrets_of", id=id))]
 
     def sensitive(self, scope: Scope) -> list[Memory]:
         """The sensitive memories that are not deleted, newest first."""
-        return [*map(rows.to_memory, self._database.read("list_sensitive", {"owner": scope.user}))]
+        return [*map(rows.to_memory, self._read(scope, "list_sensitive"))]
 
     def sealed_under(self) -> dict[str, int]:
         """By key id: how many records of the whole store it opens."""
@@ -51,7 +50,7 @@ class SecretsInDatabase(OnDatabase):
         return [*map(_to_sealed, records)]
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
-        """Put the second of each pair in the place of the first, in one transaction; how many."""
+        """Replace the first record of each pair by the second, in one transaction; how many."""
         done = 0
         with self._database.writing(*(old.owner for old, _ in pairs)) as transaction:
             for old, new in pairs:
@@ -72,8 +71,7 @@ class SecretsInDatabase(OnDatabase):
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None
     ) -> list[AuditEntry]:
         """The latest audit entries of a scope, latest first; with `actions` only those."""
-        wanted = {"owner": scope.user, "actions": actions and [*actions], "limit": limit}
-        records = self._database.read("list_audit", wanted)
+        records = self._read(scope, "list_audit", actions=actions and [*actions], limit=limit)
         return [*map(rows.to_entry, records)]
 
 

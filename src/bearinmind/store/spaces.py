@@ -38,11 +38,11 @@ class SpacesInDatabase(OnDatabase):
 
     @property
     def _vectors(self) -> VectorSearch:
-        """Searches the vectors; each dialect has its own way."""
+        """The vector search of the dialect."""
         raise NotImplementedError
 
     def meaning_off(self) -> Unavailable | None:
-        """None: whatever keeps memories keeps vectors, unless a dialect says otherwise."""
+        """None: vectors can be kept, unless a dialect says otherwise."""
         return None
 
     def spaces(self) -> list[KnownSpace]:
@@ -50,7 +50,7 @@ class SpacesInDatabase(OnDatabase):
         return _to_known(self._database.read("spaces"))
 
     def use_space(self, space: Space) -> SpaceState:
-        """Make sure that memories are embedded into a space."""
+        """Have memories embedded into a space."""
         settled = self._settled(space)
         if settled is not None:
             return settled
@@ -68,7 +68,7 @@ class SpacesInDatabase(OnDatabase):
         return state
 
     def _settled(self, space: Space) -> SpaceState | None:
-        """What a space is, when nothing has to be written for it to be used."""
+        """The state of a space, when nothing has to be written for its use."""
         states = {each.space.key: each.state for each in self.spaces()}
         state = states.get(space.key)
         if state is SpaceState.ACTIVE and SpaceState.FILLING in states.values():
@@ -78,7 +78,7 @@ class SpacesInDatabase(OnDatabase):
     def activate_filled(self) -> bool:
         """Make the space being filled the active one if no job is left for it; retire the other.
 
-        Jobs that were given up do not hold it back, unless they are more than those that were done.
+        Jobs that were given up do not prevent it, unless they outnumber those that were done.
         """
         if not any(each.state is SpaceState.FILLING for each in self.spaces()):
             return False
@@ -106,7 +106,7 @@ class SpacesInDatabase(OnDatabase):
         return sum(each.embedded for each in retired)
 
     def index_spaces(self) -> int:
-        """None: where vectors need no index, they are searched as they are."""
+        """0: vectors are searched without an index."""
         return 0
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
@@ -167,7 +167,7 @@ def _to_known(records: Iterable[Row]) -> list[KnownSpace]:
 def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
     """Copy the vectors of an inserted version from the one before, or queue the jobs that embed it.
 
-    A version with the same embedded text as one before takes its vector over.
+    A version with the embedded text of an earlier one copies its vector.
     """
     if memory.deleted_at is not None or memory.sensitive:
         return
@@ -176,7 +176,8 @@ def add_version(database: Database, transaction: Owned, row: int, memory: Memory
         if memory.version > 1:
             place = {"id": memory.id, "version": memory.version, "space": space}
             before = transaction.row("embedded_before", place)
-        if before and _same_text(rows.to_memory(before[1:]), memory, recipe):
+        text = embedded_text(memory, recipe) if before else None
+        if before and text == embedded_text(rows.to_memory(before[1:]), recipe):
             for statement in database.steps.copy_vector:
                 transaction.change(statement, {"space": space, "before": before[0], "row": row})
         else:
@@ -184,7 +185,7 @@ def add_version(database: Database, transaction: Owned, row: int, memory: Memory
 
 
 def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that will bring the vectors of versions that were just inserted."""
+    """Queue the jobs that embed inserted versions."""
     embedded = [each for each in versions if not each.memory.sensitive]
     for _, key, _, turn in transaction.rows("spaces_in_use"):
         transaction.insert("insert_job", [_job(key, version, turn) for version in embedded])
@@ -203,12 +204,8 @@ def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     transaction.change("forget_jobs", {"rows": versions})
 
 
-def _same_text(one: Memory, other: Memory, recipe: str) -> bool:
-    return embedded_text(one, recipe) == embedded_text(other, recipe)
-
-
 def _begin(transaction: Transaction, space: Space, state: SpaceState, *, known: bool) -> None:
-    """Take a space into use, with a job for all that belongs there and is not there yet."""
+    """Take a space into use, with a job for every version that is not embedded there."""
     if known:
         _set_state(transaction, space, state)
     else:

@@ -49,10 +49,10 @@ class _Reception:
         self._new: dict[Subject, History] = {}
         self._peer_numbers: dict[Subject, int] = {}
         self._retired: frozenset[str] | None = None
-        self.text_is_gone = False  #: something that was said is not said any more
+        self.text_is_gone = False  #: the text of some version was removed
 
     def consider(self, received: Received) -> None:
-        """Give a thing its state, if it may be."""
+        """Apply one received state, or refuse it."""
         if self._receipts.is_stale(received):
             self._receipts.stale(received)
             return
@@ -65,13 +65,13 @@ class _Reception:
             self._peer_numbers[received.subject] = received.peer_number
 
     def _contradicted(self, received: Received) -> list[Subject]:
-        """Keep the conflict that comes with a state; it changed besides."""
+        """Keep the conflict that comes with a state; its subject has changed too."""
         if received.conflict is None:
             return []
         return [sync_feed.keep_conflict(self._transaction, received.conflict)]
 
     def end(self) -> list[Verdict]:
-        """Keep what is new and number what changed; what became of each."""
+        """Keep what is new and number what changed; the verdict on each state."""
         self._keep_new()
         if self.text_is_gone:
             versions.scrub_index(self._database, self._transaction)
@@ -89,7 +89,7 @@ class _Reception:
     # ---- what is refused -----------------------------------------------------------------------
 
     def _refusal(self, received: Received) -> MindError | None:
-        """Why a state cannot be had here, if it cannot."""
+        """Why a state is refused; None when it is not."""
         if isinstance(received.state, History):
             return self._refused_key(self._tail(received.subject, received.state))
         try:
@@ -108,7 +108,7 @@ class _Reception:
         return KeyRetired(f"the key {gone[0]} was rotated away") if gone else None
 
     def _tail(self, subject: Subject, state: History) -> list[Sealed]:
-        """The sealed records that are not here yet."""
+        """The sealed records that are not stored yet."""
         last = last_kept(state, versions_kept(self._history(subject), state))
         return [record for record in state.sealed if record.version > last]
 
@@ -130,7 +130,7 @@ class _Reception:
         self._receipts.take(received, besides=besides)
 
     def _history(self, subject: Subject) -> History:
-        """What is here of a memory."""
+        """The stored history of a memory."""
         if subject in self._new:  # it came a moment ago
             return self._new[subject]
         state = self._present.get(subject)
@@ -165,7 +165,7 @@ class _Reception:
         self._present[subject] = state
 
     def _append(self, state: History, kept: int, *, closed: bool) -> None:
-        """Add the versions behind the last that is kept, each when the one before it is closed."""
+        """Add the versions after the last that is kept; each closes the one before."""
         pairs = zip(pairwise(state.versions), content_hashes(state)[1:], strict=True)
         for (before, memory), known_by in [*pairs][kept - 1 :]:
             if not closed:

@@ -57,7 +57,7 @@ class FeedInDatabase(OnDatabase):
 
     def feed(self, scope: Scope) -> Feed | None:
         """The feed of a scope."""
-        records = self._database.read("feed", {"owner": scope.user})
+        records = self._read(scope, "feed")
         return _to_feed(records[0]) if records else None
 
     def close_feed(self, scope: Scope) -> None:
@@ -67,9 +67,8 @@ class FeedInDatabase(OnDatabase):
                 transaction.change(statement)
 
     def changes(self, scope: Scope, after: int, limit: int) -> list[Change]:
-        """The changes behind a number, in order; each thing once, under its last number."""
-        parameters = {"owner": scope.user, "after": after, "limit": limit}
-        records = self._database.read("changes_after", parameters)
+        """The changes after a number, in order; each thing once, under its last number."""
+        records = self._read(scope, "changes_after", after=after, limit=limit)
         return [
             Change(Subject(SubjectKind(kind), name), number, tuple(json.loads(gone)), refused)
             for kind, name, number, gone, refused in records
@@ -85,15 +84,13 @@ class FeedInDatabase(OnDatabase):
 
     def _reading(self, scope: Scope) -> Read:
         """Reads what belongs to the owner of a scope."""
-        return lambda statement, parameters: self._database.read(
-            statement, {**parameters, "owner": scope.user}
-        )
+        return lambda statement, parameters: self._read(scope, statement, **parameters)
 
     # ---- the peer of a replica -----------------------------------------------------------------
 
     def peer(self, scope: Scope) -> Peer | None:
         """The server of a replica, and how far the replica has synced."""
-        records = self._database.read("peer", {"owner": scope.user})
+        records = self._read(scope, "peer")
         return _to_peer(records[0]) if records else None
 
     def keep_peer(self, scope: Scope, peer: Peer) -> None:
@@ -111,7 +108,7 @@ class FeedInDatabase(OnDatabase):
         return numbers_in("peer_numbers", self._reading(scope), subjects)
 
     def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
-        """Keep the server's numbers; what has not changed since it was sent is pending no more."""
+        """Keep the server's numbers; what is unchanged since it was sent is no longer pending."""
         with self._writing(scope) as transaction:
             keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
             transaction.change_each(
@@ -127,8 +124,8 @@ class FeedInDatabase(OnDatabase):
 
     def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
         """The conflicts that are not resolved, oldest first; with `every`, all of them."""
-        parameters = {"owner": scope.user, "limit": limit, "every": every}
-        return [*map(rows.to_conflict, self._database.read("conflicts", parameters))]
+        records = self._read(scope, "conflicts", limit=limit, every=every)
+        return [*map(rows.to_conflict, records)]
 
     def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
         """Resolve a conflict, here and wherever it is synced; False when it is not open."""
@@ -280,15 +277,12 @@ def note_written(
 
 
 def note_share(transaction: Owned, share: Share) -> None:
-    """Number that something is shared, or is not any more."""
+    """Number the begin or end of a share."""
     note(transaction, {subject_of_share(share): ()})
 
 
 def numbered_changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
-    """What a purge of these memories changes, if the owner has a feed.
-
-    Nothing if the owner has no feed.
-    """
+    """What a purge of these memories changes; nothing if the owner has no feed."""
     return changes_of_purge(transaction, ids) if transaction.row("feed") else {}
 
 
@@ -308,12 +302,12 @@ def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
 
 
 def subject_of_link(link: Link) -> Subject:
-    """What a link is a state of."""
+    """The subject of a link."""
     return link_subject(link.source, link.kind, link.target)
 
 
 def subject_of_share(share: Share) -> Subject:
-    """What a share is a state of."""
+    """The subject of a share."""
     return share_subject(share.reader, share.memory, share.tag)
 
 

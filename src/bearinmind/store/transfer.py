@@ -25,7 +25,7 @@ class Table(NamedTuple):
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...] = ()  #: it is read in the order of these, or of some of them
-    numbered: tuple[str, ...] = ()  #: hold numbers that its owner gave
+    numbered: tuple[str, ...] = ()  #: the columns that hold numbers of its owner
     derived: bool = False  #: by the store itself, from others: not moved, but compared
 
     @property
@@ -171,7 +171,9 @@ class TransferSteps(NamedTuple):
     beginning: tuple[str, ...]  #: clear an empty store, and lock it
     settling: tuple[str, ...]  #: when every row is there
     ending: tuple[str, ...]  #: unlock it
-    taking: Mapping[str, tuple[str, ...]]  #: by table, where it is not by the one `take_` its name
+    taking: Mapping[
+        str, tuple[str, ...]
+    ]  #: by table, where it is not `take_` and the name of the table
 
 
 class Snapshot(Protocol):
@@ -189,7 +191,7 @@ class Endpoint(Protocol):
 
     @property
     def database(self) -> Database:
-        """Where its statements run."""
+        """Its database."""
 
     @property
     def steps(self) -> TransferSteps:
@@ -213,13 +215,13 @@ class Endpoint(Protocol):
         """Whether there is a store at all."""
 
     def refuse_vectors(self) -> None:
-        """Raises what is to be said if vectors cannot be kept."""
+        """Raise if vectors cannot be kept."""
 
     def rest(self) -> None:
         """Optional upkeep after so many writes."""
 
     def discard(self) -> None:
-        """Throw away what an unfinished move has written."""
+        """Remove what an unfinished move has written."""
 
     def close(self) -> None:
         """Release it."""
@@ -227,10 +229,10 @@ class Endpoint(Protocol):
 
 @contextmanager
 def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved from, brought to the present schema as whenever it is opened.
+    """A store that is moved from; opening it brings it to the present schema.
 
     Raises:
-        FileMissing: there is none.
+        FileMissing: it does not exist.
         StoreFailure: it cannot be opened, or is itself unfinished.
     """
     open_store(name, access, create=False).close()

@@ -36,7 +36,7 @@ def close_version(database: Database, transaction: Owned, present: Memory, at: d
 
 
 def remove_versions_after(transaction: Owned, id: MemoryId, version: int) -> None:
-    """Remove the versions of a memory behind one."""
+    """Remove the versions of a memory after one."""
     behind = {"id": id, "version": version}
     records = transaction.rows("rows_behind", behind)
     forget_derived(transaction, [row for [row] in records])

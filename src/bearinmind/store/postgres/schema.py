@@ -44,11 +44,10 @@ FIRST_VERSION = 1  #: the schema that was published first; the first migration h
 STEP_BY_STEP = "-- outside a transaction"
 
 _NAME = re.compile(r"(\d{4})_\w+\.sql")
-# What may hold a semicolon that ends nothing, and the one that does.
+# Pieces that may hold a semicolon, and the semicolon that ends a statement.
 _PIECE = re.compile(
     r"--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$|(?P<end>;)", re.DOTALL
 )
-_COMMENT = re.compile(r"--[^\n]*")
 _CONCURRENTLY = re.compile(r"\s*(?:CREATE|DROP|REINDEX)\b[^;]*\bCONCURRENTLY\b", re.IGNORECASE)
 _BUILD = re.compile(
     r"\s*CREATE\s+(?:UNIQUE\s+)?INDEX\s+CONCURRENTLY\s+(?:IF\s+NOT\s+EXISTS\s+)?(\w+)\s+ON",
@@ -94,7 +93,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """How a schema becomes the next one."""
+    """The statements that lead from one schema to the next."""
 
     number: int
     name: str
@@ -117,7 +116,7 @@ def read_migration(number: int, folder: Traversable = MIGRATIONS) -> Migration:
     """A migration.
 
     Raises:
-        ValueError: it has a statement that no transaction can hold, and does not say so.
+        ValueError: a statement cannot run in a transaction, and the file does not say so.
     """
     name = migration_files(folder)[number]
     text = folder.joinpath(name).read_text(encoding="utf-8")
@@ -139,13 +138,9 @@ def split_statements(text: str) -> Iterator[Statement]:
 
 
 def _bare_statement(text: str) -> Iterator[Statement]:
-    bare = _PIECE.sub(lambda piece: _without_comment(piece[0]), text).strip()
+    bare = _PIECE.sub(lambda piece: "" if piece[0].startswith("--") else piece[0], text).strip()
     if bare:
         yield Statement(bare)
-
-
-def _without_comment(piece: str) -> str:
-    return "" if _COMMENT.fullmatch(piece) else piece
 
 
 # ---- changing a schema ---------------------------------------------------------------------------
@@ -160,7 +155,7 @@ class Migrator:
         self._report = report
 
     def create(self) -> None:
-        """Make the present schema in a database that has nothing."""
+        """Make the present schema in an empty database."""
         self._report("creating the schema")
         with self._connected() as connection, self._transaction(connection):
             for statement in split_statements(database.read_sql("postgres", "schema.sql")):
@@ -169,7 +164,7 @@ class Migrator:
             connection.execute(SQL["begin_facts"], begun)
 
     def apply_missing(self, wanted: int, folder: Traversable) -> list[str]:
-        """Apply the migrations behind the schema that there is; their names."""
+        """Apply the migrations after the schema of the database; their names."""
         [row] = self._pool.read("store_facts")
         current = SchemaInfo(*row)
         missing = [read_migration(n, folder) for n in range(current.schema + 1, wanted + 1)]
@@ -329,7 +324,7 @@ def bring_up(
         StoreDamaged: its tables are those of some other program.
         StoreUnavailable: the server is too old.
         StoreReadOnly: the role may not change what is missing.
-        StoreBusy: the locks could not be had.
+        StoreBusy: the locks were not free in time.
     """
     wanted = max([SCHEMA_VERSION, *migration_files(folder)])
     info, current = _inspect(pool, wanted)

@@ -14,14 +14,14 @@ _MOST_EF = 1_000  # as pgvector has it
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Costs:
-    """Microseconds, as `benchmarks/postgres_vectors.py` measures them: docs/adr/0024.
+    """Costs in microseconds, as `benchmarks/postgres_vectors.py` measures them: docs/adr/0024.
 
     They decide by their ratios, so that a faster machine changes little.
     """
 
-    vector: float = 0.5  #: to read a vector of an owner who is read from first to last
+    vector: float = 0.5  #: to read a vector when all of an owner are read
     dimension: float = 0.0008  #: to compare one dimension of it
-    memory: float = 0.4  #: to ask a memory whether a filter admits it
+    memory: float = 0.4  #: to check a memory against a filter
     lookup: float = 2.5  #: to fetch the vector of one that it admits
     beginning: float = 500.0  #: of a search by an index
     visit: float = 15.0  #: to pass a vector on the way through an index
@@ -93,7 +93,7 @@ class SearchTask:
     dimensions: int
     limit: int
     filtered: bool  #: whether the filter asks for more than a present version
-    pointless: bool  #: the query has no direction
+    pointless: bool  #: the query is a zero vector
 
 
 class SearchPlan(NamedTuple):
@@ -102,7 +102,7 @@ class SearchPlan(NamedTuple):
     way: SearchMethod
     how: str  #: for the trace
     ef: int = 0  #: how wide an index is searched
-    passed: float = 0.0  #: vectors of the index that are about to be passed
+    passed: float = 0.0  #: the estimated number of vectors that the search passes
 
 
 def choose_plan(costs: Costs, search: SearchTask, *, admitted: float, passed: float) -> SearchPlan:

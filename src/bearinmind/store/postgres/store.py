@@ -130,13 +130,13 @@ class PostgresStore(
         return super().claim(self._possible(kinds), limit, now, until)
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
         if kinds is None and self.meaning_off() is None:
             return super().next_due(now)
         return super().next_due(now, self._possible(_KINDS if kinds is None else kinds))
 
     def _possible(self, kinds: Sequence[str]) -> list[str]:
-        """Those of these kinds of work that the database can keep the outcome of."""
+        """The kinds of work among these whose results the database can keep."""
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
     def scrub(self) -> bool:
@@ -144,7 +144,7 @@ class PostgresStore(
         return False
 
     def reindex(self) -> None:
-        """Make the whole index anew with the present analysis, an owner's versions at a time.
+        """Make the whole index again with the present analysis, an owner's versions at a time.
 
         A recall meanwhile finds what is indexed already. When it is interrupted, it begins
         again the next time; only time is lost.

@@ -100,7 +100,7 @@ class Upkeep:
         return schema.bring_up(self._pool, patience=self._patience, report=report)
 
     def distribute(self, report: Report) -> Distribution:
-        """Spread the tables over the machines of a Citus cluster."""
+        """Distribute the tables over the machines of a Citus cluster."""
         self.migrate(report)
         return distribute(self._pool, patience=self._patience, report=report)
 
@@ -162,7 +162,7 @@ LOCAL = ("work",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """How the tables lie after they were distributed."""
+    """The tables of a cluster after they were distributed."""
 
     citus: str  #: its version
     spread: Sequence[str]  #: by owner, just now
@@ -175,15 +175,27 @@ class Distribution:
 def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
     """Distribute the tables that are not distributed yet. Nothing can be written meanwhile.
 
+    All of it happens in one transaction: between tables of which some are distributed and some are
+    not, foreign keys cannot be kept, and others that write meanwhile would fail. An interrupted run
+    changes nothing. What the coordinator then still has on its own disk is removed afterwards; the
+    next run goes on with that.
+
+    A coordinator that dies between the commit of a worker and its own leaves memories behind for
+    which there is no job. The next run queues them.
+
     Raises:
         InvalidInput: the database does not have Citus, or the cluster lacks something.
-        StoreBusy: the locks could not be had.
+        StoreBusy: the locks were not free in time.
     """
     version = check_cluster(pool)
     with schema_lock(pool, patience):
         before = [name for name, _ in pool.read("spread_already")]
         owned = [name for [name] in pool.read("tables_of_owners") if name not in (*LOCAL, *COPIED)]
-        spread = [name for name in _first_first(owned) if name not in before]
+        spread = [
+            name
+            for name in sorted(owned, key=lambda name: (name != FIRST, name))
+            if name not in before
+        ]
         copied = [name for name in COPIED if name not in before]
         migrator = Migrator(pool, patience, report)
         if spread or copied:
@@ -203,7 +215,7 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
 
 
 def _queue_lost(pool: Pool) -> int:
-    """Queue what should be embedded or read, and is not, and has no job; how many there were."""
+    """Queue the versions that are neither embedded nor read and have no job; how many."""
     with pool.writing(alone=True) as transaction:
         embeddings = [
             transaction.change("queue_all", {"space": number, "key": key, "turn": turn})
@@ -214,10 +226,6 @@ def _queue_lost(pool: Pool) -> int:
             for number, key in transaction.rows("extractor_in_use")
         ]
     return sum(embeddings) + sum(readings)
-
-
-def _first_first(names: Sequence[str]) -> list[str]:
-    return sorted(names, key=lambda name: (name != FIRST, name))
 
 
 def _spread(

@@ -1,4 +1,7 @@
-"""Vectors as pgvector takes and gives them. Needs numpy, which is slow to import."""
+"""Search by meaning in a Postgres database: exactly, or by an HNSW index where that is faster.
+
+Needs numpy, which is slow to import.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
 
-#: How what is no plain value in the file is read, by table and column.
+#: How columns whose values SQLite encodes are decoded, by table and column.
 _READ: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "memories": {"tags": json.loads, "keywords": json.loads, "sensitive": bool},
     "extractors": {"in_use": bool},
@@ -68,7 +68,7 @@ class SqliteEndpoint:
                 connection.execute("ROLLBACK")
 
     def vector_parameters(self, vector: bytes) -> Parameters:
-        """The code of a vector, and itself."""
+        """The code and the value of a vector."""
         from bearinmind.store.sqlite.vectors import code_of  # noqa: PLC0415 (numpy is slow to import)
 
         return {"code": code_of(vector), "vector": vector}
@@ -78,13 +78,13 @@ class SqliteEndpoint:
         return self._path.exists() and self._path.stat().st_size > 0
 
     def refuse_vectors(self) -> None:
-        """Every file can keep them."""
+        """A file can always keep vectors."""
 
     def rest(self) -> None:
-        """A file needs none."""
+        """A file needs no upkeep."""
 
     def discard(self) -> None:
-        """Make the file anew."""
+        """Replace the file by an empty store."""
         self.database.close()
         with translated(self._path):
             for part in ("", "-wal", "-shm"):
@@ -108,7 +108,7 @@ class SqliteSnapshot:
         return self._connection.execute(SQL[statement]).fetchall()
 
     def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:
-        """The rows of a table behind a key."""
+        """The rows of a table after a key."""
         converted = _READ.get(table.name, {})
         places = {table.columns.index(name): convert for name, convert in converted.items()}
         cursor = self._connection.execute(SQL[f"give_{table.name}"], dict(after))

@@ -34,8 +34,8 @@ class SqliteFile:
         keep_vector=("keep_code", "keep_vector"),
         copy_vector=("copy_code", "copy_vector"),
         drop_space=("drop_space", "drop_vectors", "drop_departures"),
-        closed=(),  # the schema's triggers see to the queue
-        indexed=(),  # the schema's triggers count
+        closed=(),  # triggers of the schema update the queue
+        indexed=(),  # triggers of the schema count
         forgotten=("optimise_index",),
     )
 
@@ -72,7 +72,7 @@ class SqliteFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction. IMMEDIATE takes the turn at once: it cannot be lost later."""
+        """One write transaction. IMMEDIATE takes the write lock at once: it cannot fail later."""
         connection = self.connections.get()
         with translated(self.path):
             connection.execute("BEGIN IMMEDIATE")
@@ -90,7 +90,7 @@ class SqliteFile:
                 raise
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
         del owner
         return entry._asdict()
 
@@ -270,7 +270,7 @@ class Connections:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
         # An acknowledged memory must survive a loss of power, not just of the process.
         connection.execute("PRAGMA synchronous = FULL")
-        # Whatever is removed is overwritten, so that a purge leaves nothing to be found.
+        # Removed content is overwritten, so that a purge leaves no trace.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -292,7 +292,7 @@ class Connections:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Turns what SQLite and the file system say into what Bear in Mind says."""
+    """Translates errors of SQLite and of the file system into store errors."""
     try:
         yield
     except sqlite3.Error as exc:

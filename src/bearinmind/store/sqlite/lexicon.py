@@ -21,7 +21,7 @@ _BY_SCORE = itemgetter(25, 26)
 
 
 class Lexicon:
-    """Searches the index, at the price of what decides the answer."""
+    """Searches the index by the terms that decide the answer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,8 +31,8 @@ class Lexicon:
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories.
 
-        FTS5 counts for all owners at once, which is fast and, where there is one, just that. Where
-        there are more, one would learn from it what the others' memories say.
+        FTS5 counts for all owners at once, which is fast, and right where there is one owner. Where
+        there are several, it would tell one owner what the memories of the others say.
         """
         parameters = {"owner": scope.user}
         [[versions, length, *owned]] = self._database.read("owned_facts", parameters)

@@ -27,7 +27,7 @@ from bearinmind.types import Filter, Scope
 if TYPE_CHECKING:
     from bearinmind.store.sqlite.vectors import VectorSearch
 
-_REINDEX_BATCH = 500  # rows held in memory while the index is made anew
+_REINDEX_BATCH = 500  # rows held in memory while the index is made again
 
 
 class SqliteStore(
@@ -87,7 +87,7 @@ class SqliteStore(
     def scrub(self) -> bool:
         """Overwrite what removed text has left behind in the write-ahead log.
 
-        False when another process that is just reading keeps it from being so.
+        False when another process that is reading prevents it.
         """
         connection = self._connections.get()
         with translated(self.path):
@@ -95,7 +95,7 @@ class SqliteStore(
         return not busy
 
     def reindex(self) -> None:
-        """Make the whole index anew with the present analysis; all or nothing."""
+        """Make the whole index again with the present analysis; all or nothing."""
         with self._file.writing() as transaction:
             transaction.change("forget_index")
             after = 0
@@ -107,7 +107,7 @@ class SqliteStore(
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
 
     def for_recall(self) -> Self:
-        """There is no copy of it."""
+        """This store: there is no copy of a file."""
         return self
 
     def facts(self) -> StoreFacts:
@@ -123,7 +123,7 @@ class SqliteStore(
 
 
 def _findings(file: SqliteFile) -> list[Finding]:
-    """Everything that was looked at."""
+    """The findings of all checks."""
     connection = file.connections.get()
     integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
     [journal] = connection.execute("PRAGMA journal_mode").fetchone()

@@ -103,7 +103,7 @@ class View(NamedTuple):
         return _ERROR * self.coarsest
 
     def find(self, seqs: Sequence[int]) -> Positions:
-        """The positions of those of these vectors that are here, in ascending order."""
+        """The positions of the vectors among these that are in the view, in ascending order."""
         wanted = np.sort(np.array(seqs, np.int64))
         places = np.searchsorted(self.seqs, wanted)
         inside = places < len(self.seqs)
@@ -226,7 +226,7 @@ class VectorSearch:
             mean, deviation = spread(cosines, view.departed)
             population = len(cosines) - len(view.departed)
             searched = self._leave_admitted(filter, number, view, cosines)
-        else:  # what is not shared with a reader must not show in what all look like
+        else:  # what is not shared must not influence a reader's mean and deviation
             population = searched = self._leave_admitted(filter, number, view, cosines)
             mean, deviation = spread(cosines, np.flatnonzero(np.isneginf(cosines)))
         nearest = self._best(filter, view, cosines, direction, limit)
@@ -255,7 +255,7 @@ class VectorSearch:
         return dict(zip((id_ for id_, _ in records), directions_of(halves), strict=True))
 
     def _number(self, space: Space) -> int | None:
-        """Under which number the file has a space."""
+        """The number of a space in the file."""
         known = self._database.read("space_number", {"key": space.key})
         return known[0][0] if known else None
 
@@ -297,7 +297,7 @@ class VectorSearch:
     def _best(
         self, filter: Filter, view: View, cosines: Singles, query: Doubles, limit: int
     ) -> list[Nearby]:
-        """The best of those in reach, as far as the file still has them, scored exactly."""
+        """The best vectors that the file still has, scored exactly."""
         wanted = max(1, limit)
         while True:
             positions = best(cosines, wanted, view.error)
@@ -321,7 +321,7 @@ class VectorSearch:
 class _HeldVectors:
     """The vectors in memory, by space and owner, kept up with the file.
 
-    Whatever any process writes is read once: a query asks only for what came or went since.
+    What any process writes is read once: a query reads only what came or went since.
     """
 
     def __init__(self, database: Database) -> None:
