@@ -41,6 +41,36 @@ def blank() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+@pytest.fixture
+def other() -> Iterator[sqlite3.Connection]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        yield connection
+
+
+def first_schema() -> str:
+    """The schema of version 1: schema.sql, until a migration changes that file.
+
+    The first migration puts schema.sql as it was before into `first_schema_sqlite.sql` here.
+    """
+    if not schema.migration_files():
+        return database.read_sql("sqlite", "schema.sql")
+    return Path(__file__).with_name("first_schema_sqlite.sql").read_text("utf-8")
+
+
+def test_the_schema_and_the_migrations_make_the_same_database(
+    blank: sqlite3.Connection, other: sqlite3.Connection
+) -> None:
+    run(blank, "schema.sql")
+    other.executescript(first_schema())
+    for name in schema.migration_files().values():
+        other.executescript(schema.MIGRATIONS.joinpath(name).read_text("utf-8"))
+    assert objects(blank) == objects(other)
+    assert len(objects(blank)) > 8
+    for [table] in blank.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
+        columns = f"PRAGMA table_xinfo({table})"
+        assert blank.execute(columns).fetchall() == other.execute(columns).fetchall()
+
+
 def test_a_new_file_has_the_schema_that_readers_see(blank: sqlite3.Connection, path: Path) -> None:
     SqliteStore(path).close()
     run(blank, "schema.sql")

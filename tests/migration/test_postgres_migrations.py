@@ -91,6 +91,29 @@ def more(tmp_path: Path) -> Callable[..., Path]:
 # ---- the schema --------------------------------------------------------------------------------
 
 
+def first_schema() -> str:
+    """The schema of version 1: schema.sql, until a migration changes that file.
+
+    The first migration puts schema.sql as it was before into `first_schema_postgres.sql` here.
+    """
+    if not schema.migration_files():
+        return database.read_sql("postgres", "schema.sql")
+    return Path(__file__).with_name("first_schema_postgres.sql").read_text("utf-8")
+
+
+def test_the_schema_and_the_migrations_make_the_same_database(postgres: Databases) -> None:
+    made, migrated = postgres.fresh(), postgres.fresh()
+    run(made, database.read_sql("postgres", "schema.sql"))
+    run(migrated, first_schema())
+    for number in schema.migration_files():
+        run(migrated, *(str(each.text) for each in schema.read_migration(number).statements))
+
+    assert catalog(made) == catalog(migrated)
+    assert len(catalog(made)["columns"]) > 50
+    postgres.drop(made)
+    postgres.drop(migrated)
+
+
 def test_a_new_database_has_the_schema_that_readers_see(
     postgres: Databases, postgres_url: str
 ) -> None:

@@ -238,9 +238,7 @@ class _Following(NamedTuple):
 
     present: Memory
     known_by: bytes
-    known: (
-        Memory | None
-    )  #: another live memory with the same content, if the version before had another one
+    known: Memory | None  #: another live memory with the content, if the content is new
 
 
 def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:

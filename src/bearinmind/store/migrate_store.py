@@ -59,7 +59,7 @@ def open_move(
 ) -> Iterator[Move]:
     """A move from one store into another: a new one, or one that was not finished.
 
-    With `restart` the rows of an unfinished move are removed first. `page` rows are written at once.
+    With `restart` the rows of an unfinished move are removed first. A page has `page` rows.
 
     Raises:
         StoreNotEmpty: the target holds something else.

@@ -297,9 +297,7 @@ def _has_input(file: int) -> bool:
 
 
 _SCRATCH_SQL = statements_of(database.read_sql("postgres", "scratch.sql"))
-_SCRATCH_PREFIX = (
-    "bearinmind_scratch_"  # by which an operator knows what a killed process left behind
-)
+_SCRATCH_PREFIX = "bearinmind_scratch_"  # marks what a killed process left behind
 
 
 @contextmanager

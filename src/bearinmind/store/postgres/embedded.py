@@ -155,9 +155,8 @@ class EmbeddedServer:
             if postmaster is not None:
                 if postmaster.listens:
                     return postmaster
-                if (
-                    postmaster.state == "ready" and not interrupted
-                ):  # the socket in /tmp was removed
+                # Ready without a socket: the one in /tmp was removed, so it is started again.
+                if postmaster.state == "ready" and not interrupted:
                     _interrupt(postmaster.pid)
                     interrupted = True
             elif self._lives():  # it begins, or the last processes of a killed one are ending

@@ -34,9 +34,7 @@ class SpaceIndex:
     dimensions: int
     vectors: int  #: of all owners
     most: int  #: of the owner who has most
-    complete: (
-        bool | None
-    )  #: None when there is none; False while it is built, or after a killed build
+    complete: bool | None  #: None without an index; False during or after an unfinished build
     bytes: int
 
     @property

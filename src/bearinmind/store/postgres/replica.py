@@ -221,10 +221,7 @@ class Replica:
                 position = _position(connection, "primary_position")
             if position is not None:
                 self._samples.append(Sample(asked_at, position))
-        except (
-            psycopg.Error,
-            StoreUnavailable,
-        ):  # the next read from the primary reports what is wrong
+        except (psycopg.Error, StoreUnavailable):  # the next read of the primary reports it
             self._silent_until = self._clock() + _TRY_AGAIN
         finally:
             self._asking.release()
