@@ -13,9 +13,9 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Store
-from bearinmind.store.factory import Access, open_store
+from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import Compared, Move, open_move
-from bearinmind.store.transfer import TABLES, open_source, open_target
+from bearinmind.store.transfer import TABLES
 from bearinmind.store_name import store_name
 from bearinmind.types import Memory, Space
 from full_lives import LATER, NOON, OWNERS, THIRD, Life, everything

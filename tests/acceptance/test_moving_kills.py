@@ -13,9 +13,8 @@ import psycopg
 import pytest
 
 from bearinmind import errors
-from bearinmind.store.factory import Access, open_store
+from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
-from bearinmind.store.transfer import open_source, open_target
 from bearinmind.store_name import store_name
 from full_lives import Life, everything
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bearinmind.errors import StoreUnfinished
-from bearinmind.store.factory import Access, open_store
+from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
-from bearinmind.store.transfer import open_source, open_target
 from bearinmind.store_name import store_name
 
 Run = Callable[..., Any]

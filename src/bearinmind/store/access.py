@@ -25,12 +25,8 @@ class AccessInDatabase(OnDatabase):
 
     def add_user(self, user: User) -> bool:
         """Add a user; False when the name is taken."""
-        added = user._asdict() | {
-            "created_at": rows.from_time(user.created_at),
-            "disabled_at": _from_end(user.disabled_at),
-        }
         with self._database.writing() as transaction:
-            return bool(transaction.change("add_user", added))
+            return bool(transaction.change("add_user", rows.from_noun(user)))
 
     def users(self) -> list[User]:
         """All users, by name."""
@@ -42,14 +38,14 @@ class AccessInDatabase(OnDatabase):
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         """Disable a user, or enable one again; False when there is no such user."""
-        changed = {"name": name, "disabled_at": _from_end(at)}
+        changed = {"name": name, "disabled_at": rows.from_end(at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("set_disabled", changed))
 
     def add_key(self, key: Key) -> None:
         """Keep a key of a user who is known."""
         with self._database.writing() as transaction:
-            if not transaction.change("add_key", _from_key(key)):
+            if not transaction.change("add_key", rows.from_noun(key)):
                 raise errors.UserNotFound(f"there is no user {key.user!r}")
 
     def key(self, id: str) -> Key | None:
@@ -155,25 +151,6 @@ class AccessInDatabase(OnDatabase):
     ) -> dict[ConceptName, Concept]:
         """The names among these that visible memories mention; only those are counted."""
         return graph_search.visible_concepts(self._database, filter, names)
-
-
-def _from_end(time: datetime | None) -> int | None:
-    return rows.NOT_YET if time is None else rows.from_time(time)
-
-
-def _from_key(key: Key) -> dict[str, Any]:
-    return {
-        "id": key.id,
-        "user": key.user,
-        "access": key.access,
-        "hash": key.hash,
-        "label": key.label,
-        "created_at": rows.from_time(key.created_at),
-        "expires_at": _from_end(key.expires_at),
-        "revoked_at": _from_end(key.revoked_at),
-        "per_minute": key.per_minute,
-        "per_day": key.per_day,
-    }
 
 
 def _to_key(row: Sequence[Any]) -> Key:

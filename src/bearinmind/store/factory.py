@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from bearinmind.errors import FileMissing, MissingExtra
+from bearinmind.errors import FileMissing, MissingExtra, StoreUnfinished
 from bearinmind.protocols import Store
 from bearinmind.store_name import EmbeddedStore, StoreFile, StoreName, StoreServer
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.embedded import EmbeddedServer
     from bearinmind.store.postgres.store import PostgresStore
+    from bearinmind.store.transfer import Endpoint
 
 _DRIVER = ("psycopg", "psycopg_pool")
 
@@ -102,3 +105,59 @@ def require_driver() -> None:
             "a store on Postgres needs the driver psycopg, which is not installed",
             hint="Install it: pip install 'bearinmind[postgres]'.",
         )
+
+
+# ---- the endpoints of a move ---------------------------------------------------------------------
+
+
+@contextmanager
+def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
+    """A store that is moved from; opening it brings it to the present schema.
+
+    Raises:
+        FileMissing: it does not exist.
+        StoreFailure: it cannot be opened, or is itself unfinished.
+    """
+    open_store(name, access, create=False).close()
+    with closing(_endpoint(name, access, create=False)) as end:
+        yield end
+
+
+@contextmanager
+def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
+    """A store that is moved into; a missing one is made.
+
+    Raises:
+        StoreFailure: it cannot be opened.
+    """
+    with suppress(StoreUnfinished):
+        open_store(name, access).close()
+    with closing(_endpoint(name, access, create=True)) as end:
+        yield end
+
+
+@contextmanager
+def open_existing_target(name: StoreName, access: Access) -> Iterator[Endpoint | None]:
+    """An existing store that is moved into; nothing is made. None when there is none.
+
+    Raises:
+        StoreFailure: it cannot be opened.
+    """
+    try:
+        end = _endpoint(name, access, create=False)
+    except FileMissing:
+        yield None
+        return
+    with closing(end):
+        yield end
+
+
+def _endpoint(name: StoreName, access: Access, *, create: bool) -> Endpoint:
+    if isinstance(name, StoreFile):
+        from bearinmind.store.sqlite.endpoint import SqliteEndpoint  # noqa: PLC0415  only what is used
+
+        return SqliteEndpoint(name.path, busy_timeout=access.busy_timeout)
+    require_driver()
+    from bearinmind.store.postgres.endpoint import PostgresEndpoint  # noqa: PLC0415  only the kind that is used
+
+    return PostgresEndpoint(url_of(name, create=create), busy_timeout=access.busy_timeout)

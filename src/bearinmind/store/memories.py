@@ -198,7 +198,7 @@ class MemoriesInDatabase(OnDatabase):
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """End a link at `link.removed_at`; False when there is no such link."""
         with self._writing(scope) as transaction:
-            removed = bool(transaction.change("remove_link", rows.from_link(link)))
+            removed = bool(transaction.change("remove_link", rows.from_noun(link)))
             if removed:
                 sync_feed.note_written(transaction, links=[link])
         return removed
@@ -265,7 +265,7 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
 def insert_link(transaction: Owned, link: Link) -> None:
     """Keep a link, inside a transaction of the caller."""
     refuse_cycle(transaction, link)
-    if not transaction.change("insert_link", rows.from_link(link)):
+    if not transaction.change("insert_link", rows.from_noun(link)):
         raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
 
 
@@ -276,7 +276,7 @@ def refuse_cycle(transaction: Owned, link: Link) -> None:
         SupersedeCycle: it would.
     """
     if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
-        reverse = rows.from_link(link) | {"source": link.target, "target": link.source}
+        reverse = rows.from_noun(link) | {"source": link.target, "target": link.source}
         if transaction.row("supersedes_already", reverse):
             raise errors.SupersedeCycle(
                 f"{link.target} already supersedes {link.source}, directly or by way of others"

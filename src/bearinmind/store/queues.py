@@ -151,7 +151,7 @@ def _to_job(row: tuple[object, ...]) -> Job:
     return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]
 
 
-_OBJECTS = ("evidence", "change", "undo")  # kept as JSON
+_OBJECTS = ("memories", "evidence", "change", "undo")  # kept as JSON
 
 
 def redact_proposals(transaction: Owned, ids: Sequence[MemoryId]) -> None:
@@ -161,18 +161,8 @@ def redact_proposals(transaction: Owned, ids: Sequence[MemoryId]) -> None:
 
 
 def _from_proposal(proposal: Proposal) -> dict[str, Any]:
-    return {
-        "id": proposal.id,
-        "kind": proposal.kind,
-        "origin": proposal.origin,
-        "memories": _json([*proposal.memories]),
-        "reason": proposal.reason,
-        **{name: _json(getattr(proposal, name)) for name in _OBJECTS},
-        "digest": proposal.digest,
-        "created_at": rows.from_time(proposal.created_at),
-        "state": proposal.state,
-        "decided_at": rows.from_time(proposal.decided_at),
-    }
+    encoded = {name: _json(getattr(proposal, name)) for name in _OBJECTS}
+    return rows.from_noun(proposal) | encoded
 
 
 def _json(value: object) -> str:

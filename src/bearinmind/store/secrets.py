@@ -64,8 +64,7 @@ class SecretsInDatabase(OnDatabase):
         """Keep an audit entry, durably."""
         with self._writing(Scope(user=entry.owner)) as transaction:
             [number] = transaction.numbers(1)
-            kept = entry._asdict() | {"at": rows.from_time(entry.at), "number": number}
-            transaction.change("note_audit", kept)
+            transaction.change("note_audit", rows.from_noun(entry) | {"number": number})
 
     def audit(
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None

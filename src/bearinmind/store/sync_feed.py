@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -95,13 +94,11 @@ class FeedInDatabase(OnDatabase):
 
     def keep_peer(self, scope: Scope, peer: Peer) -> None:
         """Keep how far the replica has synced. A new epoch forgets the server's numbers."""
-        names = ("pulled_at", "pushed_at", "shared_at")
-        kept = asdict(peer) | {name: rows.from_time(getattr(peer, name)) for name in names}
         with self._writing(scope) as transaction:
             known = transaction.row("peer")
             if known is not None and _to_peer(known).epoch != peer.epoch:
                 transaction.change("forget_peer_numbers")
-            transaction.change("keep_peer", kept)
+            transaction.change("keep_peer", rows.from_noun(peer))
 
     def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
         """The last numbers that the server gave these things, as far as any is known."""

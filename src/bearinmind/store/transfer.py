@@ -1,15 +1,12 @@
-"""A move between two stores: its tables, its two endpoints, and how they are opened."""
+"""What a move between two stores consists of: the tables, and the two endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
-from bearinmind.errors import FileMissing, StoreUnfinished
 from bearinmind.store.database import Database, Parameters, Row
-from bearinmind.store.factory import Access, open_store, require_driver, url_of
-from bearinmind.store_name import StoreFile, StoreName
 
 #: A key before every other one; numbers begin at 1.
 _FIRST: Parameters = {
@@ -225,56 +222,3 @@ class Endpoint(Protocol):
 
     def close(self) -> None:
         """Release it."""
-
-
-@contextmanager
-def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved from; opening it brings it to the present schema.
-
-    Raises:
-        FileMissing: it does not exist.
-        StoreFailure: it cannot be opened, or is itself unfinished.
-    """
-    open_store(name, access, create=False).close()
-    with closing(_endpoint(name, access, create=False)) as end:
-        yield end
-
-
-@contextmanager
-def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved into; a missing one is made.
-
-    Raises:
-        StoreFailure: it cannot be opened.
-    """
-    with suppress(StoreUnfinished):
-        open_store(name, access).close()
-    with closing(_endpoint(name, access, create=True)) as end:
-        yield end
-
-
-@contextmanager
-def open_existing_target(name: StoreName, access: Access) -> Iterator[Endpoint | None]:
-    """An existing store that is moved into; nothing is made. None when there is none.
-
-    Raises:
-        StoreFailure: it cannot be opened.
-    """
-    try:
-        end = _endpoint(name, access, create=False)
-    except FileMissing:
-        yield None
-        return
-    with closing(end):
-        yield end
-
-
-def _endpoint(name: StoreName, access: Access, *, create: bool) -> Endpoint:
-    if isinstance(name, StoreFile):
-        from bearinmind.store.sqlite.endpoint import SqliteEndpoint  # noqa: PLC0415  only what is used
-
-        return SqliteEndpoint(name.path, busy_timeout=access.busy_timeout)
-    require_driver()
-    from bearinmind.store.postgres.endpoint import PostgresEndpoint  # noqa: PLC0415  only the kind that is used
-
-    return PostgresEndpoint(url_of(name, create=create), busy_timeout=access.busy_timeout)

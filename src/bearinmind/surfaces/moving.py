@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bearinmind.store.factory import Access
+from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
-from bearinmind.store.transfer import open_existing_target, open_source, open_target
 from bearinmind.store_name import StoreName
 from bearinmind.surfaces import progress
 
