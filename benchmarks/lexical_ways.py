@@ -12,11 +12,11 @@ from psycopg import sql
 
 from bearinmind.protocols import LexicalMatch
 from bearinmind.statements import statements_of
-from bearinmind.store import queries
+from bearinmind.store import database as queries
 from bearinmind.store.database import Parameters
 from bearinmind.store.postgres.lexicon import Lexicon, mark
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.statements import SQL, _prepared
+from bearinmind.store.postgres.queries import SQL, psycopg_form
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Scope
 
@@ -55,9 +55,9 @@ def _statements() -> dict[str, str]:
     ours = Path(__file__).with_suffix(".sql").read_text("utf-8")
     names = [f"{way}_{which}" for way in OTHERS for which in ("any", "every")]
     wrapped = "".join(_WRAPPED.format(name=name) for name in names if f"fragment {name}" in ours)
-    shipped = [queries.read("postgres", name) for name in ("queries.sql", "lexicon.sql")]
+    shipped = [queries.read_sql("postgres", name) for name in ("queries.sql", "lexicon.sql")]
     found = statements_of(*shipped, f"{ours}{wrapped}")
-    return {name: _prepared(statement) for name, statement in found.items() if name not in SQL}
+    return {name: psycopg_form(statement) for name, statement in found.items() if name not in SQL}
 
 
 SQL.update(_statements())  # so that a pool knows them

@@ -31,12 +31,11 @@ from numpy.typing import NDArray
 
 import vector_database
 from bearinmind.store import rows
-from bearinmind.store.halves import HALF, direction_of
-from bearinmind.store.postgres.costs import COSTS, Costs
-from bearinmind.store.postgres.halfvec import reals, written
+from bearinmind.store.half_precision import HALF, direction_of
 from bearinmind.store.postgres.indexes import VectorIndexes
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.vectors import VectorSearch
+from bearinmind.store.postgres.search_plan import COSTS, Costs
+from bearinmind.store.postgres.vectors import VectorSearch, to_halfvec, to_reals
 from bearinmind.types import Filter, Scope, UserId
 from bearinmind_bench.runner import revision
 from own_server import own_server
@@ -214,8 +213,8 @@ def _by_index(pool: Pool, ef: int, mode: str, limit: int) -> Ask:
         direction = direction_of(query, SPACE)
         wanted = {
             "space": 1,
-            "query": reals(direction),
-            "half": written(direction.astype(HALF)),
+            "query": to_reals(direction),
+            "half": to_halfvec(direction.astype(HALF)),
             "dimensions": len(direction),
             "limit": limit,
         }

@@ -16,10 +16,10 @@ import psycopg
 from psycopg import Connection, sql
 
 from bearinmind.statements import statements_of
-from bearinmind.store.halves import HALF, unit
-from bearinmind.store.postgres.halfvec import written
+from bearinmind.store.half_precision import HALF, unit
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.store.postgres.vectors import to_halfvec
 from bearinmind.types import Space, UserId
 from made_up import Writer
 from vector_sets import Numbers, Vectors
@@ -77,7 +77,7 @@ def fill(pool: Pool, owner: UserId, vectors: Vectors, sets: Numbers) -> None:
         halves = unit(vectors).astype(HALF)
         with connection.cursor() as cursor, cursor.copy(SQL["copy_vectors"]) as into:
             for row, half in enumerate(halves, start=1):
-                into.write_row((owner, space, row, written(half)))
+                into.write_row((owner, space, row, to_halfvec(half)))
         connection.execute(SQL["count"], {"owner": owner, "space": space})
     tidy(pool)
 
@@ -98,7 +98,7 @@ def seconds_to_insert(pool: Pool, owner: UserId, vectors: Vectors) -> float:
 
 
 def _insert(connection: Connection[Any], owner: UserId, number: int, vector: Vectors) -> None:
-    half = written(vector.astype(HALF))
+    half = to_halfvec(vector.astype(HALF))
     connection.execute(SQL["insert"], {"owner": owner, "number": number, "vector": half})
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import psycopg
 
 from bearinmind.protocols import Embedder
-from bearinmind.store.postgres.connecting import adapt
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.connection_pool import adapt
+from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from postgres.recording import Sent, recording
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant, questions

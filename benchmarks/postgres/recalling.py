@@ -19,7 +19,7 @@ from time import perf_counter, sleep
 import psycopg
 
 from bearinmind.protocols import Embedder
-from bearinmind.protocols.vectors import Vector
+from bearinmind.protocols.search import Vector
 from bearinmind.store.postgres.binaries import programs_for
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Space

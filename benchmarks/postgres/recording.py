@@ -11,11 +11,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from bearinmind.store.database import NOTHING, Parameters, Row
-from bearinmind.store.postgres.dumpers import PlainListDumper, Reals
+from bearinmind.store.database import NOTHING, Parameters, Row, load_statements
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.queries import PlainListDumper, Reals
 from bearinmind.store.postgres.store import PostgresStore
-from bearinmind.store.queries import load
 from postgres.tenants import ASKED, Given, asked_owner, open_tenant
 
 #: Statements in the order in which they were sent: settings, the name, its parameters.
@@ -23,7 +22,7 @@ Sent = list[tuple[Mapping[str, str], str, Parameters]]
 _COMMENT = re.compile(r"--[^\n]*")
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _ARRAY_HEAD = 20  # bytes of an array before its first element
-_STATEMENTS = load("postgres")
+_STATEMENTS = load_statements("postgres")
 
 
 class Scripts(NamedTuple):

@@ -25,7 +25,7 @@ from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.ids import new_id
 from bearinmind.protocols import Embedder
-from bearinmind.protocols.vectors import Vector, Vectors
+from bearinmind.protocols.search import Vector, Vectors
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Space, UserId

@@ -13,7 +13,7 @@ _HEADING = re.compile(
 _INSERTION = re.compile(r"/\*(\w+)\*/")
 _FOR_A_READER = re.compile(r":reader\b")
 
-#: What stands behind the name of a statement in the form of it that serves a reader.
+#: The suffix of a statement's name in its form for a reader.
 SHARED = "@shared"
 
 
@@ -23,7 +23,7 @@ def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
     A heading begins each of them: `-- name: what it does`, or `-- fragment name`. A file may use
     the fragments of those before it.
 
-    `-- fragment name@shared` says what a fragment is instead where somebody else than the owner
+    `-- fragment name@shared` says what a fragment is instead where a reader other than the owner
     reads. A statement that comes to name the `:reader` by that is there a second time, under its
     name and `@shared`; one that does not has no such form, and so cannot serve a reader.
     """

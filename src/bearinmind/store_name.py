@@ -1,6 +1,6 @@
-"""How a store is named: a file, a Postgres server, or the server that Bear in Mind looks after.
+"""The name of a store: a file, a Postgres server, or the embedded server.
 
-The name of a server may hold a password. No text that is made of a name has it.
+The URL of a server may hold a password. The text of a name never shows it.
 """
 
 from __future__ import annotations
@@ -64,22 +64,22 @@ class StoreFile:
 
 @dataclass(frozen=True, slots=True)
 class StoreServer:
-    """A database on a Postgres server that others look after."""
+    """A database on a Postgres server."""
 
     url: SecretStr
 
     @classmethod
     def at(cls, url: str) -> StoreServer:
-        """The one with this URL.
+        """The database at this URL.
 
         Raises:
-            InvalidSetting: it is no URL of a Postgres server.
+            InvalidSetting: it is not the URL of a Postgres server.
         """
-        found = _URL.fullmatch(url)
-        parameters = found["parameters"] if found else None
-        if found is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
+        match = _URL.fullmatch(url)
+        parameters = match["parameters"] if match else None
+        if match is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
             raise InvalidSetting(
-                "what begins as the URL of a Postgres server is none",
+                "the URL of the Postgres server is not valid",
                 hint="Write postgresql://user:password@host:5432/database; of a name or a password "
                 "write @ as %40, : as %3A, / as %2F, % as %25.",
             )
@@ -87,24 +87,24 @@ class StoreServer:
 
     @property
     def address(self) -> str:
-        """The whole URL, with a password if there is one: only for who connects."""
+        """The whole URL, with its password: only for connecting."""
         return self.url.get_secret_value()
 
     def __str__(self) -> str:
-        found = _URL.fullmatch(self.address)
-        if found is None:
+        match = _URL.fullmatch(self.address)
+        if match is None:
             return "postgresql://"
-        shown = [each for each in _parts(found["parameters"]) if each.partition("=")[0] in _SHOWN]
-        user = f"{found['user']}@" if found["user"] else ""
-        asked = f"?{'&'.join(shown)}" if shown else ""
-        return f"postgresql://{user}{found['hosts']}{found['database'] or ''}{asked}"
+        shown = [each for each in _parts(match["parameters"]) if each.partition("=")[0] in _SHOWN]
+        user = f"{match['user']}@" if match["user"] else ""
+        query = f"?{'&'.join(shown)}" if shown else ""
+        return f"postgresql://{user}{match['hosts']}{match['database'] or ''}{query}"
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedStore:
     """The database of a Postgres server that Bear in Mind itself installs and starts."""
 
-    folder: Path | None  #: where its data are; None: in the user's data folder
+    folder: Path | None  #: of its data; None is the user's data folder
 
     def __str__(self) -> str:
         return _EMBEDDED if self.folder is None else f"{_EMBEDDED}:{self.folder}"
@@ -113,20 +113,20 @@ class EmbeddedStore:
 StoreName = StoreFile | StoreServer | EmbeddedStore
 
 
-def store_name(given: object) -> StoreName:
-    """The store that a text names; a path names a file, whatever it is called.
+def store_name(value: object) -> StoreName:
+    """The store that a text names; a `Path` is always a file.
 
     Raises:
-        InvalidSetting: it names none.
+        InvalidSetting: it names no store.
     """
-    match given:
+    match value:
         case StoreFile() | StoreServer() | EmbeddedStore():
-            return given
+            return value
         case Path():
-            return StoreFile(_expanded(given))
+            return StoreFile(_expanded(value))
         case str():
-            return _named(given)
-    raise InvalidSetting(f"{given!r} names no store", hint=_HINT)
+            return _named(value)
+    raise InvalidSetting(f"{value!r} names no store", hint=_HINT)
 
 
 def _named(text: str) -> StoreName:
@@ -148,7 +148,7 @@ def _named(text: str) -> StoreName:
 
 
 def absolute(name: StoreName) -> StoreName:
-    """The same store, named so that it is found from every folder."""
+    """The store with an absolute path."""
     match name:
         case StoreFile(path):
             return StoreFile(path.absolute())
@@ -158,12 +158,12 @@ def absolute(name: StoreName) -> StoreName:
 
 
 def complete(name: StoreName) -> str:
-    """The text that names the same store in every folder, a password included: not for people."""
+    """The absolute name of a store, with its password: not for messages."""
     return name.address if isinstance(name, StoreServer) else str(absolute(name))
 
 
 def fingerprint(name: StoreName) -> str:
-    """What the files of a store that is no file are called by, whoever's password opens it."""
+    """A hash of a store's name without its password: it names the files that belong to it."""
     return hashlib.sha256(str(absolute(name)).encode()).hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ import pytest
 
 from bearinmind.errors import VersionConflict
 from bearinmind.protocols import History, Job, Store
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.rows import from_time
 from bearinmind.store_name import store_name
@@ -48,7 +48,7 @@ import os, sys
 from datetime import datetime, timedelta
 from pathlib import Path
 import numpy as np
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import store_name
 
 store = open_store(store_name(sys.argv[1]))

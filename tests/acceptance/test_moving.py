@@ -13,10 +13,9 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Store
-from bearinmind.store.choose import Access, open_store
-from bearinmind.store.moving.move import Compared, Move, begun
-from bearinmind.store.moving.opening import opened_source, opened_target
-from bearinmind.store.moving.tables import TABLES
+from bearinmind.store.factory import Access, open_source, open_store, open_target
+from bearinmind.store.migrate_store import Compared, Move, open_move
+from bearinmind.store.transfer import TABLES
 from bearinmind.store_name import store_name
 from bearinmind.types import Memory, Space
 from full_lives import LATER, NOON, OWNERS, THIRD, Life, everything
@@ -35,9 +34,9 @@ def moved(source: Place, target: Place, page: int = 50) -> list[Compared]:
     """Move a store; what was compared."""
     access = Access(connections=2)
     with (
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(target), access) as other,
-        begun(one, other, page=page) as move,
+        open_source(store_name(source), access) as one,
+        open_target(store_name(target), access) as other,
+        open_move(one, other, page=page) as move,
     ):
         move.copy(nothing)
         return move.verify(nothing)
@@ -240,9 +239,9 @@ def interrupted(source: Place, target: Place, pages: int = 9) -> None:
     access = Access()
     with (
         pytest.raises(KeyboardInterrupt),
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(target), access) as other,
-        begun(one, other, page=20) as move,
+        open_source(store_name(source), access) as one,
+        open_target(store_name(target), access) as other,
+        open_move(one, other, page=20) as move,
     ):
         move.copy(stop)
 
@@ -285,9 +284,9 @@ def test_what_does_not_arrive_as_it_was_given_is_noticed(
     before = source.read_bytes()
     access = Access()
     with (
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(target), access) as other,
-        begun(one, other) as move,
+        open_source(store_name(source), access) as one,
+        open_target(store_name(target), access) as other,
+        open_move(one, other) as move,
     ):
         move.copy(nothing)
         _tamper(target)
@@ -318,9 +317,9 @@ def test_what_is_stored_while_a_move_goes_on_is_not_moved(
     Life(store, 12)()
     before = everything(store)
     with (
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(tmp_path / "target.db"), access) as other,
-        begun(one, other, page=20) as move,
+        open_source(store_name(source), access) as one,
+        open_target(store_name(tmp_path / "target.db"), access) as other,
+        open_move(one, other, page=20) as move,
     ):
         for scope in OWNERS:
             store.put(scope, make("later", owner=scope.user))
@@ -333,12 +332,12 @@ def test_two_do_not_move_into_one_store_at_once(source: Path, target: Place, ope
     interrupted(source, target, pages=2)
     access = Access()
     with (
-        opened_source(store_name(source), access) as one,
-        opened_source(store_name(source), access) as same,
-        opened_target(store_name(target), access) as other,
-        opened_target(store_name(target), access) as another,
-        begun(one, other, page=20) as first,
-        begun(same, another, page=20) as second,
+        open_source(store_name(source), access) as one,
+        open_source(store_name(source), access) as same,
+        open_target(store_name(target), access) as other,
+        open_target(store_name(target), access) as another,
+        open_move(one, other, page=20) as first,
+        open_move(same, another, page=20) as second,
     ):
         with pytest.raises(errors.StoreBusy, match="another process"):
             _alternate(first, second)

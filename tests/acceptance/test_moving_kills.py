@@ -13,9 +13,8 @@ import psycopg
 import pytest
 
 from bearinmind import errors
-from bearinmind.store.choose import Access, open_store
-from bearinmind.store.moving.move import begun
-from bearinmind.store.moving.opening import opened_source, opened_target
+from bearinmind.store.factory import Access, open_source, open_store, open_target
+from bearinmind.store.migrate_store import open_move
 from bearinmind.store_name import store_name
 from full_lives import Life, everything
 
@@ -31,9 +30,9 @@ def _move(source: Place, target: Place, told: multiprocessing.connection.Connect
     """Move on, and tell of every page."""
     access = Access(connections=2)
     with (
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(target), access) as other,
-        begun(one, other, page=PAGE) as move,
+        open_source(store_name(source), access) as one,
+        open_target(store_name(target), access) as other,
+        open_move(one, other, page=PAGE) as move,
     ):
         move.copy(told.send)
         move.verify(lambda _: None)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from bearinmind.protocols import History, WorkCount, WorkState
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import store_name
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
 
@@ -33,7 +33,7 @@ WORKER = """
 import sys
 from datetime import datetime, timedelta
 import numpy as np
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import store_name
 
 def vector(memory):

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg import Connection
 
-from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.connection_pool import Connections
 from bearinmind.store.postgres.replica import Replica, Source
 from cluster import Cluster, cluster
 from servers import wait_until

@@ -12,7 +12,7 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
 from bearinmind.testing import FixedClock, counting_ids

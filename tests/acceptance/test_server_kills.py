@@ -22,9 +22,9 @@ import pytest
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import StoreFailure
-from bearinmind.store.choose import open_database
+from bearinmind.store.factory import open_database
+from bearinmind.store.postgres.connection_pool import UNCHANGED, UNKNOWN
 from bearinmind.store.postgres.embedded import EmbeddedServer
-from bearinmind.store.postgres.failures import UNCHANGED, UNKNOWN
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.types import Memory
 from servers import alive, children, wait_until

@@ -22,7 +22,7 @@ from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.embed.local import LocalEmbedder
 from bearinmind.protocols import Embedder
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import store_name
 from bearinmind.types import Filter
 from made_up_embedders import WordEmbedder
@@ -43,7 +43,7 @@ sys.path.insert(0, sys.argv[1])
 from made_up_embedders import WordEmbedder
 from bearinmind.embed.embedders import Embedders
 from bearinmind.embed.local import LocalEmbedder
-from bearinmind.store.choose import open_store
+from bearinmind.store.factory import open_store
 from bearinmind.store_name import store_name
 from bearinmind.work.embed import KIND, Embedding
 from bearinmind.work.loop import Worker

@@ -13,9 +13,9 @@ import pytest
 
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import History
-from bearinmind.store.postgres.costs import Costs
 from bearinmind.store.postgres.indexes import SpaceIndex, VectorIndexes
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.search_plan import Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
 from plain_reading import HOUR, Make

@@ -15,7 +15,7 @@ from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.store.database import NOTHING, Parameters, Row
 from bearinmind.store.postgres.lexicon import Lexicon, mark
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
 

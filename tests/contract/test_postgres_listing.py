@@ -14,7 +14,7 @@ from bearinmind.protocols import Page
 from bearinmind.recall.listing import listing
 from bearinmind.store import rows
 from bearinmind.store.database import form_of
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Scope, UserId
 from plain_reading import HOUR

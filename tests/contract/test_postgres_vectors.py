@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from bearinmind.protocols import DenseAnswer, History
-from bearinmind.store.postgres.costs import Costs
 from bearinmind.store.postgres.indexes import VectorIndexes
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.search_plan import Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.postgres.vectors import VectorSearch
 from bearinmind.types import Filter, Memory, Provenance, Scope, Space, UserId

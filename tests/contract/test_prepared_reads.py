@@ -13,7 +13,7 @@ import pytest
 from bearinmind.errors import StoreFailure
 from bearinmind.store.database import NOTHING, Parameters, Row
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Memory, Scope, UserId
 from workers import wait_until

@@ -17,7 +17,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.store.postgres import distribute
+from bearinmind.store.postgres import upkeep
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import UserId
@@ -153,13 +153,13 @@ def citus(url: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def spread(url: str) -> Iterator[Callable[[], distribute.Distribution]]:
+def spread(url: str) -> Iterator[Callable[[], upkeep.Distribution]]:
     with closing(Pool(url)) as pool:
-        yield lambda: distribute.distribute(pool, patience=5, told=lambda _: None)
+        yield lambda: upkeep.distribute(pool, patience=5, report=lambda _: None)
 
 
 def test_every_table_of_memories_is_spread_by_its_owner_and_kept_together(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     before = references(url)
 
@@ -175,7 +175,7 @@ def test_every_table_of_memories_is_spread_by_its_owner_and_kept_together(
 
 
 def test_what_the_coordinator_had_is_removed_even_if_that_is_interrupted(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     with Mind(PostgresStore(url), Settings.model_validate({"embedder": "hash"})) as memory:
         memory.store("walruses sing")
@@ -207,7 +207,7 @@ def test_what_the_coordinator_had_is_removed_even_if_that_is_interrupted(
 def test_a_cluster_that_is_not_ready_is_told_what_it_lacks_and_left_as_it_is(
     url: str,
     citus: None,
-    spread: Callable[[], distribute.Distribution],
+    spread: Callable[[], upkeep.Distribution],
     change: str,
     said: str,
     remedy: str,
@@ -241,11 +241,11 @@ def test_foreign_keys_stay_within_an_owner_or_on_one_machine(url: str) -> None:
     for source, target, definition in found:
         assert definition.startswith("FOREIGN KEY (owner, "), source
         assert f"REFERENCES {target}(owner, " in definition
-        assert not {source, target} & {*LOCAL, *distribute.COPIED}
+        assert not {source, target} & {*LOCAL, *upkeep.COPIED}
 
 
 def test_what_is_spread_already_stays_as_it_is(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     first = spread()
     ask(url, 'CREATE TABLE moods (owner text COLLATE "C" PRIMARY KEY, mood text)')
@@ -258,7 +258,7 @@ def test_what_is_spread_already_stays_as_it_is(
 
 
 def test_when_one_table_cannot_be_spread_none_is(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     ask(url, "CREATE TABLE zoo (owner text, animal text UNIQUE)")
     before = references(url)
@@ -271,7 +271,7 @@ def test_when_one_table_cannot_be_spread_none_is(
 
 
 def test_a_store_goes_on_after_it(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     settings = Settings.model_validate({"embedder": "hash"})
     with Mind(PostgresStore(url), settings) as memory:
@@ -284,7 +284,7 @@ def test_a_store_goes_on_after_it(
 
 
 def test_jobs_that_a_coordinator_lost_are_queued_again(
-    url: str, citus: None, spread: Callable[[], distribute.Distribution]
+    url: str, citus: None, spread: Callable[[], upkeep.Distribution]
 ) -> None:
     settings = Settings.model_validate({"embedder": "hash"})
     with Mind(PostgresStore(url), settings) as memory:
@@ -302,7 +302,7 @@ def test_jobs_that_a_coordinator_lost_are_queued_again(
 
 
 def test_without_citus_it_is_told_what_to_install(
-    spread: Callable[[], distribute.Distribution],
+    spread: Callable[[], upkeep.Distribution],
 ) -> None:
     with pytest.raises(errors.InvalidInput, match="does not have the extension citus") as caught:
         spread()
@@ -310,5 +310,5 @@ def test_without_citus_it_is_told_what_to_install(
 
 
 def test_the_names_of_tables_that_stay_are_those_of_tables(url: str) -> None:
-    for name in (*distribute.LOCAL, *distribute.COPIED, distribute.FIRST):
+    for name in (*upkeep.LOCAL, *upkeep.COPIED, upkeep.FIRST):
         assert ask(url, f"SELECT to_regclass('{name}') IS NOT NULL") == [(True,)]

@@ -1,28 +1,23 @@
-"""Files of every age come to the same schema, and files that are not ours are left alone."""
+"""Files of earlier schemas come to the present one, and files that are not ours are left alone."""
 
 from __future__ import annotations
 
-import lzma
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from bearinmind import analysis, errors
 from bearinmind.app import Mind
-from bearinmind.concepts import Extraction, Kind, Mention, Role, name_of
-from bearinmind.store import queries
-from bearinmind.store.sqlite import SqliteStore, migrate
-from bearinmind.types import Filter, MemoryId, Scope, Space, UserId
-
-MIGRATIONS = Path(queries.__file__).parent / "sql" / "sqlite" / "migrations"
+from bearinmind.store import database
+from bearinmind.store.sqlite import SqliteStore, schema
 
 
-def schema(connection: sqlite3.Connection) -> dict[str, str]:
+def objects(connection: sqlite3.Connection) -> dict[str, str]:
     """Every object of a database, its definition without comments and spacing."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_schema").fetchall()
     return {
@@ -37,7 +32,7 @@ def _bare(sql: str | None) -> str:
 
 def run(connection: sqlite3.Connection, *names: str) -> None:
     for name in names:
-        connection.executescript(queries.read("sqlite", name))
+        connection.executescript(database.read_sql("sqlite", name))
 
 
 @pytest.fixture
@@ -52,13 +47,25 @@ def other() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
+def first_schema() -> str:
+    """The schema of version 1: schema.sql, until a migration changes that file.
+
+    The first migration puts schema.sql as it was before into `first_schema_sqlite.sql` here.
+    """
+    if not schema.migration_files():
+        return database.read_sql("sqlite", "schema.sql")
+    return Path(__file__).with_name("first_schema_sqlite.sql").read_text("utf-8")
+
+
 def test_the_schema_and_the_migrations_make_the_same_database(
     blank: sqlite3.Connection, other: sqlite3.Connection
 ) -> None:
     run(blank, "schema.sql")
-    run(other, *(f"migrations/{name}" for name in migrate.migrations().values()))
-    assert schema(blank) == schema(other)
-    assert len(schema(blank)) > 8
+    other.executescript(first_schema())
+    for name in schema.migration_files().values():
+        other.executescript(schema.MIGRATIONS.joinpath(name).read_text("utf-8"))
+    assert objects(blank) == objects(other)
+    assert len(objects(blank)) > 8
     for [table] in blank.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
         columns = f"PRAGMA table_xinfo({table})"
         assert blank.execute(columns).fetchall() == other.execute(columns).fetchall()
@@ -68,18 +75,17 @@ def test_a_new_file_has_the_schema_that_readers_see(blank: sqlite3.Connection, p
     SqliteStore(path).close()
     run(blank, "schema.sql")
     with closing(sqlite3.connect(path)) as made:
-        assert schema(made) == schema(blank)
-        assert made.execute("PRAGMA user_version").fetchone() == (migrate.PRESENT,)
-        assert made.execute("PRAGMA application_id").fetchone() == (migrate.APPLICATION_ID,)
+        assert objects(made) == objects(blank)
+        assert made.execute("PRAGMA user_version").fetchone() == (schema.SCHEMA_VERSION,)
+        assert made.execute("PRAGMA application_id").fetchone() == (schema.APPLICATION_ID,)
         assert made.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_migrations_are_numbered_without_gaps_and_named_for_what_they_do() -> None:
-    files = sorted(entry.name for entry in MIGRATIONS.iterdir() if not entry.name.startswith("_"))
+def test_migrations_are_numbered_without_gaps_behind_the_first_schema() -> None:
+    files = [*schema.migration_files().values()]
     assert all(re.fullmatch(r"\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql", name) for name in files)
-    assert [int(name[:4]) for name in files] == [*range(1, len(files) + 1)]
-    assert migrate.migrations() == dict(enumerate(files, start=1))
-    assert len(files) == migrate.PRESENT
+    assert [int(name[:4]) for name in files] == [*range(2, len(files) + 2)]
+    assert len(files) + 1 == schema.SCHEMA_VERSION
 
 
 def test_opening_a_present_file_changes_nothing(path: Path) -> None:
@@ -102,12 +108,12 @@ def test_a_file_of_a_newer_release_is_refused_and_not_touched(path: Path, journa
         memory.store("walrus")
     edit(
         path,
-        f"PRAGMA user_version = {migrate.PRESENT + 1}",
+        f"PRAGMA user_version = {schema.SCHEMA_VERSION + 1}",
         "CREATE TABLE from_the_future (x)",
         f"PRAGMA journal_mode = {journal}",
     )
     before = path.read_bytes()
-    with pytest.raises(errors.StoreTooNew, match=f"schema {migrate.PRESENT + 1}"):
+    with pytest.raises(errors.StoreTooNew, match=f"schema {schema.SCHEMA_VERSION + 1}"):
         SqliteStore(path)
     assert path.read_bytes() == before
 
@@ -160,96 +166,91 @@ def test_a_missing_file_is_made_only_when_that_is_wanted(path: Path) -> None:
     assert not path.exists()
 
 
+# ---- migrating: the migrations are made up ------------------------------------------------------
+
+MOODS = "CREATE TABLE moods (mood TEXT NOT NULL DEFAULT 'calm; even'); -- why; not\n"
+COUNTED = """
+ALTER TABLE moods ADD COLUMN memories INTEGER;
+CREATE TRIGGER counted_moods AFTER INSERT ON memories BEGIN
+    UPDATE moods SET memories = memories + 1;
+END;
+INSERT INTO moods (memories) SELECT count(*) FROM memories;
+"""
+
+
 @pytest.fixture
-def from_the_first_release(path: Path) -> Path:
-    """A file that the release with schema 1 made: updates, a deletion and links in it."""
-    packed = Path(__file__).with_name("schema_1.db.xz")
-    path.write_bytes(lzma.decompress(packed.read_bytes()))
-    return path
+def migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Has stores bring files up to date with these migrations behind the present schema."""
+
+    def use(*texts: str) -> None:
+        folder = tmp_path / "migrations"
+        folder.mkdir(exist_ok=True)
+        for number, text in enumerate(texts, schema.FIRST_VERSION + 1):
+            (folder / f"{number:04}_for_a_test.sql").write_text(text)
+        monkeypatch.setattr(schema, "MIGRATIONS", folder)
+        monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.FIRST_VERSION + len(texts))
+
+    return use
 
 
-def test_a_file_of_the_first_release_comes_to_the_present_schema(
-    from_the_first_release: Path, blank: sqlite3.Connection
+def ask(path: Path, query: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute(query).fetchall()
+
+
+def test_what_is_missing_is_applied_once_and_in_order(
+    path: Path, migrations: Callable[..., None]
 ) -> None:
-    with closing(sqlite3.connect(from_the_first_release)) as old:
-        assert old.execute("PRAGMA user_version").fetchone() == (1,)
-    SqliteStore(from_the_first_release).close()
-    run(blank, "schema.sql")
-    with closing(sqlite3.connect(from_the_first_release)) as made:
-        assert schema(made) == schema(blank)
-        assert made.execute("PRAGMA user_version").fetchone() == (migrate.PRESENT,)
+    with Mind.open(path) as memory:
+        kept = memory.store("walruses sing").memory
+    migrations(MOODS, COUNTED)
+    for _ in range(2):  # the second time there is nothing to apply: a table cannot be made twice
+        with Mind.open(path) as memory:
+            assert [hit.memory for hit in memory.recall("walrus").hits] == [kept]
+            assert all(finding.good for finding in memory.check())
+    assert ask(path, "SELECT mood, memories FROM moods") == [("calm; even", 1)]
+    assert ask(path, "PRAGMA user_version") == [(3,)]
 
 
-def test_a_file_of_the_first_release_loses_nothing(from_the_first_release: Path) -> None:
-    with Mind(SqliteStore(from_the_first_release)) as memory:
-        kept = memory.list(states=["live", "superseded", "deleted"], newest_first=False)
-        assert [[version.content for version in memory.versions(each.id)] for each in kept] == [
-            ["walruses sing at night", "walruses sing at dawn"],
-            ["seals listen to the choir"] * 2,
-            ["a plan that was given up"] * 2,
-            ["the choir moved to the north"],
-        ]
-        walrus, seals, plan, choir = kept
-        assert (walrus.tags, walrus.keywords, walrus.version) == (("arctic",), ("music",), 2)
-        assert (seals.importance, plan.deleted_at is None) == (0.9, False)
-        assert [(link.source, link.kind, link.target) for link in memory.all_links()] == [
-            (seals.id, "see-also", walrus.id),
-            (choir.id, "supersedes", seals.id),
-        ]
-        then = memory.recall("walrus night", as_of=datetime(2026, 3, 1, 12, 30, tzinfo=UTC))
-        assert [hit.memory.content for hit in then.hits] == ["walruses sing at night"]
-        assert all(finding.good for finding in memory.check())
-
-
-def test_an_old_file_is_embedded_from_when_a_space_is_asked_for(
-    from_the_first_release: Path,
+def test_a_file_between_two_schemas_gets_only_what_it_lacks(
+    path: Path, migrations: Callable[..., None]
 ) -> None:
-    with closing(SqliteStore(from_the_first_release)) as store:
-        assert store.spaces() == []
-        assert store.work_counts(datetime(2026, 3, 2, tzinfo=UTC)) == []
-        store.use_space(Space(model="made-up", revision="1", dimensions=2))
-        assert store.spaces()[0].waiting == 6, "every version but the deleted one"
+    SqliteStore(path).close()
+    migrations(MOODS)
+    SqliteStore(path).close()
+    assert ask(path, "PRAGMA user_version") == [(2,)]
+    migrations(MOODS, COUNTED)
+    with Mind.open(path) as memory:
+        memory.store("walruses sing")
+    assert ask(path, "SELECT memories FROM moods") == [(1,)]
 
 
-def test_an_old_file_is_read_for_concepts_from_when_an_extractor_is_used(
-    from_the_first_release: Path,
+def test_a_migration_that_fails_changes_nothing(
+    path: Path, migrations: Callable[..., None]
 ) -> None:
-    now = datetime(2026, 3, 2, tzinfo=UTC)
-    with closing(SqliteStore(from_the_first_release)) as store:
-        assert store.extractor() == ""
-        assert store.use_extractor("made-up") == 6, "every version but the deleted one"
-        jobs = store.claim(["extract"], 99, now, now)
-        heard = Mention(name_of("choir"), Role.NAME, Kind.TOPIC, "choir")
-        found = [Extraction((heard,) if "choir" in x.memory.content else ()) for x in jobs]
-        store.finish_extraction(jobs, found, now)
-        owner = Scope(user=jobs[0].owner)
-        filter_ = Filter(scope=owner, now=now)
-        said = store.mentioning(filter_, [heard.name], 9)
-        assert [store.get(owner, each.id).content for each in said] == [  # type: ignore[union-attr]
-            "the choir moved to the north",
-            "seals listen to the choir",
-        ]
-        assert all(finding.good for finding in store.check())
+    with Mind.open(path) as memory:
+        memory.store("walruses sing")
+    before = ask(path, "SELECT name, sql FROM sqlite_schema")
+    migrations(MOODS, "INSERT INTO nothing_of_that_name VALUES (1);")
+    with pytest.raises(errors.StoreFailure, match="nothing_of_that_name"):
+        SqliteStore(path)
+    assert ask(path, "SELECT name, sql FROM sqlite_schema") == before
+    assert ask(path, "PRAGMA user_version") == [(schema.FIRST_VERSION,)]
 
 
-def test_an_old_file_of_several_users_counts_the_words_of_each_for_themselves(
-    from_the_first_release: Path,
+def test_of_many_who_open_an_old_file_at_once_one_migrates_it(
+    path: Path, migrations: Callable[..., None]
 ) -> None:
-    edit(
-        from_the_first_release,
-        "UPDATE memories SET owner = 'eve' WHERE content LIKE '%choir moved%'",
-    )
-    with closing(SqliteStore(from_the_first_release)) as store:
-        told = {
-            owner: store.lexical_statistics(Scope(user=UserId(owner)), ["walrus", "choir"])
-            for owner in ("local", "eve")
-        }
-        assert told["eve"].frequency == {"walrus": 0, "choir": 1}
-        assert told["local"].frequency == {"walrus": 2, "choir": 2}
-        assert (told["eve"].total, told["local"].total) == (1, 5), "but for the deleted version"
-        store.purge(Scope(user=UserId("eve")), [MemoryId("000400000000")])
-        alone = store.lexical_statistics(Scope(user=UserId("local")), ["walrus"])
-        assert alone == told["local"]._replace(frequency={"walrus": 2})
+    SqliteStore(path).close()
+    migrations(MOODS, COUNTED)
+    with ThreadPoolExecutor(6) as threads:
+        stores = [*threads.map(lambda _: SqliteStore(path), range(6))]
+    for store in stores:
+        store.close()
+    assert ask(path, "SELECT memories FROM moods") == [(0,)]
+
+
+# ---- the index ---------------------------------------------------------------------------------
 
 
 def test_an_index_of_an_older_analysis_is_made_anew(path: Path) -> None:

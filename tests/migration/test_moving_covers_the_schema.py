@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psycopg
 
-from bearinmind.store.moving.tables import TABLES
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.store.transfer import TABLES
 
 #: What a store works out for itself from what is moved.
 DERIVED = {

@@ -1,4 +1,4 @@
-"""Databases of every age come to the same schema; those that are not ours are left alone."""
+"""Databases of earlier schemas come to the present one; those that are not ours are left alone."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from psycopg import sql
 from bearinmind import analysis, errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.store import queries
-from bearinmind.store.postgres import migrate, scripts
-from bearinmind.store.postgres.migrator import PRESENT
+from bearinmind.store import database
+from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
 from postgres_server import Databases
 
@@ -60,14 +60,14 @@ def run(url: str, *statements: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.fixture
-def bring_up() -> Iterator[Callable[..., migrate.Opened]]:
+def bring_up() -> Iterator[Callable[..., schema.Opened]]:
     """Brings a database up to date, perhaps with more migrations than there are."""
     pools: list[Pool] = []
 
-    def bring(url: str, folder: Path | None = None, **more: Any) -> migrate.Opened:
+    def bring(url: str, folder: Path | None = None, **more: Any) -> schema.Opened:
         pools.append(Pool(url))
         given = {"patience": 10.0} | ({"folder": folder} if folder else {}) | more
-        return migrate.bring_up(pools[-1], **given)
+        return schema.bring_up(pools[-1], **given)
 
     yield bring
     for pool in pools:
@@ -81,7 +81,7 @@ def more(tmp_path: Path) -> Callable[..., Path]:
     def write(*texts: str) -> Path:
         folder = tmp_path / "migrations"
         folder.mkdir(exist_ok=True)
-        for number, text in enumerate(texts, PRESENT + 1):
+        for number, text in enumerate(texts, SCHEMA_VERSION + 1):
             (folder / f"{number:04}_for_a_test.sql").write_text(text)
         return folder
 
@@ -91,11 +91,22 @@ def more(tmp_path: Path) -> Callable[..., Path]:
 # ---- the schema --------------------------------------------------------------------------------
 
 
+def first_schema() -> str:
+    """The schema of version 1: schema.sql, until a migration changes that file.
+
+    The first migration puts schema.sql as it was before into `first_schema_postgres.sql` here.
+    """
+    if not schema.migration_files():
+        return database.read_sql("postgres", "schema.sql")
+    return Path(__file__).with_name("first_schema_postgres.sql").read_text("utf-8")
+
+
 def test_the_schema_and_the_migrations_make_the_same_database(postgres: Databases) -> None:
     made, migrated = postgres.fresh(), postgres.fresh()
-    run(made, queries.read("postgres", "schema.sql"))
-    for number in scripts.numbered():
-        run(migrated, *(str(each.text) for each in scripts.read(number).statements))
+    run(made, database.read_sql("postgres", "schema.sql"))
+    run(migrated, first_schema())
+    for number in schema.migration_files():
+        run(migrated, *(str(each.text) for each in schema.read_migration(number).statements))
 
     assert catalog(made) == catalog(migrated)
     assert len(catalog(made)["columns"]) > 50
@@ -109,21 +120,21 @@ def test_a_new_database_has_the_schema_that_readers_see(
     PostgresStore(postgres_url).close()
 
     expected = postgres.fresh()
-    run(expected, *(queries.read("postgres", f"{n}.sql") for n in ("schema", "schema_vectors")))
+    run(
+        expected, *(database.read_sql("postgres", f"{n}.sql") for n in ("schema", "schema_vectors"))
+    )
     assert catalog(postgres_url) == catalog(expected)
     assert run(postgres_url, "SELECT schema, steps, analysis FROM store_facts") == [
-        (PRESENT, 0, analysis.ANALYSIS_VERSION)
+        (SCHEMA_VERSION, 0, analysis.ANALYSIS_VERSION)
     ]
     postgres.drop(expected)
 
 
-def test_migrations_are_numbered_without_gaps_and_named_for_what_they_do() -> None:
-    folder = Path(queries.__file__).parent / "sql" / "postgres" / "migrations"
-    files = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("_"))
-
+def test_migrations_are_numbered_without_gaps_behind_the_first_schema() -> None:
+    files = [*schema.migration_files().values()]
     assert all(re.fullmatch(r"\d{4}_[a-z0-9]+(_[a-z0-9]+)*\.sql", name) for name in files)
-    assert scripts.numbered() == dict(enumerate(files, start=1))
-    assert len(files) == PRESENT
+    assert [int(name[:4]) for name in files] == [*range(2, len(files) + 2)]
+    assert len(files) + 1 == SCHEMA_VERSION
 
 
 def test_the_owner_comes_first_in_every_key_of_a_table_that_has_one(
@@ -165,10 +176,10 @@ def test_a_database_of_a_newer_release_is_refused_and_not_touched(
     migrated_database: Callable[[], str],
 ) -> None:
     url = migrated_database()
-    run(url, f"UPDATE store_facts SET schema = {PRESENT + 1}", "DROP INDEX links_by_target")
+    run(url, f"UPDATE store_facts SET schema = {SCHEMA_VERSION + 1}", "DROP INDEX links_by_target")
     before = catalog(url)
 
-    with pytest.raises(errors.StoreTooNew, match=f"schema {PRESENT + 1}") as caught:
+    with pytest.raises(errors.StoreTooNew, match=f"schema {SCHEMA_VERSION + 1}") as caught:
         PostgresStore(url)
     assert "the database was not touched" in caught.value.hint
     assert catalog(url) == before
@@ -211,7 +222,7 @@ def test_a_store_may_have_a_schema_of_its_own_beside_others(postgres_url: str) -
 
 def test_what_is_missing_is_applied_once_and_in_order(
     migrated_database: Callable[[], str],
-    bring_up: Callable[..., migrate.Opened],
+    bring_up: Callable[..., schema.Opened],
     more: Callable[..., Path],
 ) -> None:
     url = migrated_database()
@@ -219,20 +230,20 @@ def test_what_is_missing_is_applied_once_and_in_order(
         "ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm; even'; -- why; not",
         "ALTER TABLE memories ADD CHECK (mood <> '');\nCREATE TABLE moods (mood TEXT PRIMARY KEY);",
     )
-    told: list[str] = []
+    reported: list[str] = []
 
-    opened = bring_up(url, folder, told=told.append)
+    opened = bring_up(url, folder, report=reported.append)
 
-    assert (opened.before, opened.schema) == (PRESENT, PRESENT + 2)
-    assert opened.applied == [f"{PRESENT + n:04}_for_a_test" for n in (1, 2)]
-    assert [line.partition(":")[0] for line in told] == opened.applied
-    assert run(url, "SELECT schema FROM store_facts") == [(PRESENT + 2,)]
+    assert (opened.before, opened.schema) == (SCHEMA_VERSION, SCHEMA_VERSION + 2)
+    assert opened.applied == [f"{SCHEMA_VERSION + n:04}_for_a_test" for n in (1, 2)]
+    assert [line.partition(":")[0] for line in reported] == opened.applied
+    assert run(url, "SELECT schema FROM store_facts") == [(SCHEMA_VERSION + 2,)]
     assert bring_up(url, folder).applied == []
 
 
 def test_a_migration_is_done_whole_or_not_at_all(
     migrated_database: Callable[[], str],
-    bring_up: Callable[..., migrate.Opened],
+    bring_up: Callable[..., schema.Opened],
     more: Callable[..., Path],
 ) -> None:
     url = migrated_database()
@@ -243,15 +254,15 @@ def test_a_migration_is_done_whole_or_not_at_all(
         bring_up(url, folder)
 
     assert catalog(url) == before
-    assert run(url, "SELECT schema FROM store_facts") == [(PRESENT,)]
+    assert run(url, "SELECT schema FROM store_facts") == [(SCHEMA_VERSION,)]
 
 
 def test_a_script_that_no_transaction_can_hold_must_say_so(more: Callable[..., Path]) -> None:
     build = "CREATE INDEX CONCURRENTLY by_mood ON memories (owner, mood);"
 
     with pytest.raises(ValueError, match="outside a transaction"):
-        scripts.read(PRESENT + 1, more(build))
-    read = scripts.read(PRESENT + 1, more(f"-- outside a transaction\n{build}"))
+        schema.read_migration(SCHEMA_VERSION + 1, more(build))
+    read = schema.read_migration(SCHEMA_VERSION + 1, more(f"-- outside a transaction\n{build}"))
     assert [each.index for each in read.statements] == ["by_mood"]
 
 
@@ -262,7 +273,7 @@ def test_semicolons_that_end_nothing_split_nothing() -> None:
     DO $do$ BEGIN PERFORM 1; END $do$;
     SELECT $$;$$;
     """
-    assert [str(each) for each in scripts.statements_in(script)] == [
+    assert [str(each) for each in schema.split_statements(script)] == [
         """SELECT ';', "a;b" /* nor; this */ FROM t""",
         "DO $do$ BEGIN PERFORM 1; END $do$",
         "SELECT $$;$$",
@@ -295,7 +306,7 @@ def as_role(url: str, role: str) -> str:
 
 def test_a_role_that_may_not_migrate_is_told_who_may(
     migrated_database: Callable[[], str],
-    bring_up: Callable[..., migrate.Opened],
+    bring_up: Callable[..., schema.Opened],
     more: Callable[..., Path],
     role: str,
     postgres: Databases,
@@ -305,14 +316,14 @@ def test_a_role_that_may_not_migrate_is_told_who_may(
     folder = more("ALTER TABLE memories ADD COLUMN mood TEXT;")
 
     assert bring_up(as_role(url, role)).applied == [], "what is present needs no rights"
-    with pytest.raises(errors.StoreReadOnly, match=f"needs {PRESENT + 1}.*{role}") as caught:
+    with pytest.raises(errors.StoreReadOnly, match=f"needs {SCHEMA_VERSION + 1}.*{role}") as caught:
         bring_up(as_role(url, role), folder)
 
     assert "bearinmind db migrate" in caught.value.hint
     assert f"GRANT bearinmind TO {role};" in caught.value.hint
     assert "pass;word" not in caught.value.message + caught.value.hint
     bring_up(url, folder)
-    assert bring_up(as_role(url, role), folder).schema == PRESENT + 1
+    assert bring_up(as_role(url, role), folder).schema == SCHEMA_VERSION + 1
     postgres.drop(url)
 
 
@@ -334,7 +345,7 @@ def test_a_role_that_may_only_change_rows_has_all_that_a_store_needs(
 
 
 def test_a_role_that_may_not_create_tables_is_told_what_to_grant(
-    postgres_url: str, bring_up: Callable[..., migrate.Opened], role: str, postgres: Databases
+    postgres_url: str, bring_up: Callable[..., schema.Opened], role: str, postgres: Databases
 ) -> None:
     with pytest.raises(errors.StoreReadOnly, match="has no tables yet") as caught:
         bring_up(as_role(postgres_url, role))

@@ -19,9 +19,9 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.store.postgres import migrate
-from bearinmind.store.postgres.migrator import PRESENT
+from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
 from bouncer import bouncer
 from servers import wait_until
@@ -33,13 +33,13 @@ STEPS = f"-- outside a transaction\nCREATE TABLE moods (mood TEXT);\n{ADD}\n{BUI
 BUILDS = "FROM pg_stat_progress_create_index WHERE datname = current_database()"
 MIGRATING = """
 SELECT 1 FROM pg_locks AS l JOIN pg_database AS d ON d.oid = l.database
-WHERE l.locktype = 'advisory' AND l.objid = 1380142165 AND d.datname = current_database()
+WHERE l.locktype = 'advisory' AND l.objid = 1111834963 AND d.datname = current_database()
 """
 MIGRATE = """
 import sys, pathlib
-from bearinmind.store.postgres import migrate
+from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
-migrate.bring_up(Pool(sys.argv[1]), patience=60, folder=pathlib.Path(sys.argv[2]))
+schema.bring_up(Pool(sys.argv[1]), patience=60, folder=pathlib.Path(sys.argv[2]))
 """
 
 
@@ -55,15 +55,15 @@ def more(tmp_path: Path) -> Callable[[str], Path]:
     def write(text: str) -> Path:
         folder = tmp_path / "migrations"
         folder.mkdir()
-        (folder / f"{PRESENT + 1:04}_for_a_test.sql").write_text(text)
+        (folder / f"{SCHEMA_VERSION + 1:04}_for_a_test.sql").write_text(text)
         return folder
 
     return write
 
 
-def bring_up(url: str, folder: Path, patience: float = 60, **more: Any) -> migrate.Opened:
+def bring_up(url: str, folder: Path, patience: float = 60, **more: Any) -> schema.Opened:
     with closing(Pool(url)) as pool:
-        return migrate.bring_up(pool, patience=patience, folder=folder, **more)
+        return schema.bring_up(pool, patience=patience, folder=folder, **more)
 
 
 def ask(url: str, query: str) -> list[tuple[Any, ...]]:
@@ -122,7 +122,7 @@ def test_nobody_who_writes_fails_while_a_column_and_an_index_come(
     url: str, more: Callable[[str], Path]
 ) -> None:
     with writers(url) as kept:
-        assert bring_up(url, more(STEPS)).schema == PRESENT + 1
+        assert bring_up(url, more(STEPS)).schema == SCHEMA_VERSION + 1
 
     assert [valid for _, valid in index_of(url)] == [True]
     found = {id_ for [id_] in ask(url, "SELECT id FROM memories WHERE mood = 'calm'")}
@@ -134,18 +134,18 @@ def test_a_migration_never_makes_others_queue_behind_a_long_reader(
 ) -> None:
     waited = threading.Event()
 
-    def told(line: str) -> None:
+    def report(line: str) -> None:
         if "waiting for a lock" in line:
             waited.set()
 
     with ThreadPoolExecutor(1) as thread, writers(url) as kept:
         with transaction(url, "SELECT count(*) FROM memories"):
-            migrating = thread.submit(bring_up, url, more(ADD), told=told)
+            migrating = thread.submit(bring_up, url, more(ADD), report=report)
             assert waited.wait(60)
             before = len(kept)
             wait_until(lambda: len(kept) > before)
             assert not migrating.done()
-        assert migrating.result().schema == PRESENT + 1
+        assert migrating.result().schema == SCHEMA_VERSION + 1
 
 
 def test_a_migration_that_gets_no_lock_gives_up_and_changes_nothing(
@@ -157,7 +157,7 @@ def test_a_migration_that_gets_no_lock_gives_up_and_changes_nothing(
     ):
         bring_up(url, more(ADD), patience=0.5)
     assert "pg_stat_activity" in caught.value.hint
-    assert ask(url, "SELECT schema, steps FROM store_facts") == [(PRESENT, 0)]
+    assert ask(url, "SELECT schema, steps FROM store_facts") == [(SCHEMA_VERSION, 0)]
 
 
 @contextmanager
@@ -180,9 +180,9 @@ def test_a_migration_whose_build_was_killed_goes_on_where_it_was(
         ask(url, f"SELECT pg_terminate_backend(pid) {BUILDS}")
         wait_until(lambda: not is_built(url))
     assert [valid for _, valid in index_of(url)] == [False]
-    assert ask(url, "SELECT schema, steps FROM store_facts") == [(PRESENT, 2)]
+    assert ask(url, "SELECT schema, steps FROM store_facts") == [(SCHEMA_VERSION, 2)]
 
-    assert bring_up(url, folder).schema == PRESENT + 1
+    assert bring_up(url, folder).schema == SCHEMA_VERSION + 1
     assert [valid for _, valid in index_of(url)] == [True]
 
 
@@ -193,9 +193,9 @@ def test_a_build_that_outlived_its_migrator_is_not_begun_anew(
     with ThreadPoolExecutor(1) as thread:
         with killed_while_building(url, folder):
             [[begun, _]] = index_of(url)
-            going_on: Future[migrate.Opened] = thread.submit(bring_up, url, folder)
+            going_on: Future[schema.Opened] = thread.submit(bring_up, url, folder)
             wait_until(lambda: len(ask(url, MIGRATING)) > 0)
-        assert going_on.result().schema == PRESENT + 1
+        assert going_on.result().schema == SCHEMA_VERSION + 1
     assert index_of(url) == [(begun, True)]
 
 
@@ -204,7 +204,7 @@ def test_of_many_migrators_one_at_a_time_is_at_work(url: str, more: Callable[[st
     with ThreadPoolExecutor(6) as threads:
         opened = list(threads.map(lambda _: bring_up(url, folder), range(6)))
 
-    assert {each.schema for each in opened} == {PRESENT + 1}
+    assert {each.schema for each in opened} == {SCHEMA_VERSION + 1}
     assert sorted(len(each.applied) for each in opened) == [0, 0, 0, 0, 0, 1]
 
 
@@ -221,8 +221,8 @@ def test_whoever_waits_too_long_for_another_migrator_is_told(
 ) -> None:
     folder = more(STEPS)
     with (
-        transaction(url, "SELECT pg_advisory_xact_lock(1380142165)"),
-        pytest.raises(errors.StoreBusy, match="somebody else has been migrating"),
+        transaction(url, "SELECT pg_advisory_xact_lock(1111834963)"),
+        pytest.raises(errors.StoreBusy, match="another process has been migrating"),
     ):
         bring_up(url, folder, patience=0.5)
 

@@ -17,8 +17,8 @@ from bearinmind.changes import Taken, digest, memory_subject
 from bearinmind.config import Settings
 from bearinmind.errors import StoreUnavailable
 from bearinmind.protocols import Gone, History, Received
-from bearinmind.store.postgres.facts import (
-    DatabaseFacts,
+from bearinmind.store.postgres.capabilities import (
+    DatabaseInfo,
     can_begin_vectors,
     check_server,
     why_meaning_is_off,
@@ -27,7 +27,7 @@ from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Memory, Scope, Space, UserId
 from postgres_server import Databases
 
-GOOD = DatabaseFacts(
+GOOD = DatabaseInfo(
     version_number=180_006,
     version="18.6",
     database="team",
@@ -76,7 +76,7 @@ LACKING = GOOD._replace(vector=None, vector_schema=None, vector_found=False, kee
     ],
 )
 def test_what_is_missing_is_told_with_what_to_do(
-    found: DatabaseFacts, reason: str, remedy: str
+    found: DatabaseInfo, reason: str, remedy: str
 ) -> None:
     off = why_meaning_is_off(found)
 
@@ -104,7 +104,7 @@ def test_recent_versions_are_good(version: str) -> None:
         (GOOD._replace(keeps_vectors=False, follows=True), False),
     ],
 )
-def test_vectors_are_begun_where_they_can_be(found: DatabaseFacts, can: bool) -> None:
+def test_vectors_are_begun_where_they_can_be(found: DatabaseInfo, can: bool) -> None:
     assert can_begin_vectors(found) is can
 
 

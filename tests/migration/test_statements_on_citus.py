@@ -14,9 +14,9 @@ import psycopg
 import pytest
 
 from bearinmind.statements import SHARED, statements_of
-from bearinmind.store.postgres import distribute
-from bearinmind.store.postgres.scripts import FOLDER
-from bearinmind.store.queries import FILES, read
+from bearinmind.store.database import SQL_FILES, read_sql
+from bearinmind.store.postgres import upkeep
+from bearinmind.store.postgres.schema import MIGRATIONS, migration_files
 from citus_rules import Change, Scan, changes, planned, scans
 
 #: Asked about the database, not about memories.
@@ -25,7 +25,7 @@ _COMMANDS = re.compile(r"(?:CREATE|DROP|BEGIN|TRUNCATE|ANALYZE|SET)\b")
 #: Only in a store that is being moved into, whose tables are not spread.
 _MOVING = re.compile(r"\bmoving\b")
 #: What no machine has but the coordinator.
-_ON_ONE_MACHINE = {*distribute.LOCAL, "users", "keys", "uses", "store_facts", "retired_keys"}
+_ON_ONE_MACHINE = {*upkeep.LOCAL, "users", "keys", "uses", "store_facts", "retired_keys"}
 
 #: By reason: what has to look at the memories of everybody, and so asks every machine.
 EVERY_MACHINE: Mapping[str, str] = {
@@ -76,7 +76,7 @@ def _is_local(table: str) -> bool:
 
 
 def _is_spread(table: str) -> bool:
-    return not _is_local(table) and table not in distribute.COPIED
+    return not _is_local(table) and table not in upkeep.COPIED
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def url(postgres: object, _migrated: str, request: pytest.FixtureRequest) -> str
 
 @pytest.fixture(scope="module")
 def known(url: str) -> list[Known]:
-    files = [name for name in FILES["postgres"] if name not in _ABOUT_THE_DATABASE]
+    files = [name for name in SQL_FILES["postgres"] if name not in _ABOUT_THE_DATABASE]
     found = []
     with psycopg.connect(url, autocommit=True) as connection:
-        for name, text in statements_of(*(read("postgres", file) for file in files)).items():
+        for name, text in statements_of(*(read_sql("postgres", file) for file in files)).items():
             if not _COMMANDS.match(text) and not _MOVING.search(text):
                 plan = planned(connection, text)
                 found.append(Known(name, text, [*scans(plan)], [*changes(plan)]))
@@ -234,10 +234,9 @@ def test_what_is_changed_depends_on_no_moment(url: str, known: list[Known]) -> N
 
 def test_no_later_migration_makes_a_table_refer_to_one_that_may_be_spread() -> None:
     """A new table is on the coordinator until it is spread too, and cannot refer to others."""
-    for script in FOLDER.iterdir():
-        if script.name.endswith(".sql") and not script.name.startswith("0001"):
-            targets = re.findall(r"REFERENCES (\w+)", script.read_text("utf-8"))
-            assert {*targets} <= _ON_ONE_MACHINE, script.name
+    for name in migration_files().values():
+        targets = re.findall(r"REFERENCES (\w+)", MIGRATIONS.joinpath(name).read_text("utf-8"))
+        assert {*targets} <= _ON_ONE_MACHINE, name
 
 
 def test_every_form_for_a_reader_is_among_the_statements(known: list[Known]) -> None:

@@ -12,8 +12,8 @@ import typer.main
 from psycopg import conninfo
 
 from bearinmind.store.postgres.indexes import VectorIndexes
-from bearinmind.store.postgres.migrator import PRESENT
 from bearinmind.store.postgres.pool import Pool
+from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.surfaces.cli import app, db
 from postgres_server import Databases
 
@@ -107,7 +107,7 @@ def test_status_says_what_there_is_and_what_it_takes(run: Run, store: str) -> No
     database = answer["database"]
     assert int(database["server"].partition(".")[0]) >= 15
     assert database["extensions"]["vector"] >= "0.8"
-    assert (database["present"], database["store"]["schema"]) == (PRESENT, PRESENT)
+    assert (database["present"], database["store"]["schema"]) == (SCHEMA_VERSION, SCHEMA_VERSION)
     assert (database["store"]["tenants"], database["store"]["versions"]) == (2, 4)
     assert {table["name"] for table in database["store"]["tables"]} >= {"memories", "vectors"}
     assert [each["vectors"] for each in database["store"]["indexes"]] == [4]
@@ -153,10 +153,15 @@ def test_migrate_makes_the_tables_and_then_finds_nothing_missing(
 ) -> None:
     first = run("db", "migrate", store=postgres_url)
 
-    assert f"Made the tables, with schema {PRESENT}." in first.out
+    assert f"Made the tables, with schema {SCHEMA_VERSION}." in first.out
     assert "creating the schema" in first.err
     again = run("db", "migrate", "--json", store=postgres_url).json
-    assert again == {"before": PRESENT, "schema": PRESENT, "applied": [], "meaning_off": None}
+    assert again == {
+        "before": SCHEMA_VERSION,
+        "schema": SCHEMA_VERSION,
+        "applied": [],
+        "meaning_off": None,
+    }
     assert "Nothing is missing" in run("db", "migrate", store=postgres_url).out
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from bearinmind.errors import StoreUnfinished
-from bearinmind.store.choose import Access, open_store
-from bearinmind.store.moving.move import begun
-from bearinmind.store.moving.opening import opened_source, opened_target
+from bearinmind.store.factory import Access, open_source, open_store, open_target
+from bearinmind.store.migrate_store import open_move
 from bearinmind.store_name import store_name
 
 Run = Callable[..., Any]
@@ -32,9 +31,9 @@ def begin(source: Path | str, target: Path | str) -> None:
     """Begin a move and go no further."""
     access = Access()
     with (
-        opened_source(store_name(source), access) as one,
-        opened_target(store_name(target), access) as two,
-        begun(one, two),
+        open_source(store_name(source), access) as one,
+        open_target(store_name(target), access) as two,
+        open_move(one, two),
     ):
         pass
 

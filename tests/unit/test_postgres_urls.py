@@ -6,21 +6,23 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from bearinmind.errors import InvalidSetting
-from bearinmind.store.postgres.connecting import Connections, complete, place_of
+from bearinmind.store.postgres.connection_pool import Connections, complete_url, place_of
 
 
 def test_what_a_url_says_itself_holds() -> None:
-    said = conninfo_to_dict(complete("postgresql://h/d?connect_timeout=77&application_name=mine"))
+    said = conninfo_to_dict(
+        complete_url("postgresql://h/d?connect_timeout=77&application_name=mine")
+    )
     assert (said["connect_timeout"], said["application_name"]) == ("77", "mine")
     assert said["keepalives_idle"] == "5"
     assert "target_session_attrs" not in said
 
 
 def test_of_several_servers_the_one_that_leads_is_meant() -> None:
-    said = conninfo_to_dict(complete("postgresql://one,two:5433/d"))
+    said = conninfo_to_dict(complete_url("postgresql://one,two:5433/d"))
     assert said["target_session_attrs"] == "read-write"
     told = "postgresql://one,two/d?target_session_attrs=any"
-    assert conninfo_to_dict(complete(told))["target_session_attrs"] == "any"
+    assert conninfo_to_dict(complete_url(told))["target_session_attrs"] == "any"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from bearinmind.errors import InvalidSetting
-from bearinmind.store.postgres.connecting import Connections
+from bearinmind.store.postgres.connection_pool import Connections
 from bearinmind.store.postgres.replica import (
     Position,
     Replica,

@@ -18,7 +18,7 @@ from bearinmind import errors, filters, ids
 from bearinmind.app import Mind
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
 from bearinmind.statements import SHARED, statements_of
-from bearinmind.store import queries
+from bearinmind.store import database
 from bearinmind.store.sqlite.file import SqliteFile
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
@@ -188,9 +188,9 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize("dialect", queries.FILES)
+@pytest.mark.parametrize("dialect", database.SQL_FILES)
 def test_every_statement_is_loaded_with_its_fragments_filled_in(dialect: str) -> None:
-    statements = queries.load(dialect)
+    statements = database.load_statements(dialect)
     assert len(statements) > 20
     for name, statement in statements.items():
         assert "/*" not in statement, name
@@ -198,11 +198,11 @@ def test_every_statement_is_loaded_with_its_fragments_filled_in(dialect: str) ->
         assert statement.lstrip().split()[0] in BEGINNINGS, name
 
 
-@pytest.mark.parametrize("dialect", queries.FILES)
+@pytest.mark.parametrize("dialect", database.SQL_FILES)
 def test_every_statement_has_a_description(dialect: str) -> None:
-    text = "\n".join(queries.read(dialect, name) for name in queries.FILES[dialect])
+    text = "\n".join(database.read_sql(dialect, name) for name in database.SQL_FILES[dialect])
     described = [line for line in text.splitlines() if line.startswith("-- ") and ": " in line]
-    for name in {name.removesuffix(SHARED) for name in queries.load(dialect)}:
+    for name in {name.removesuffix(SHARED) for name in database.load_statements(dialect)}:
         assert any(line.startswith(f"-- {name}: ") for line in described), name
 
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pytest
 
 from bearinmind.statements import SHARED, statements_of
-from bearinmind.store.queries import FILES, read
+from bearinmind.store.database import SQL_FILES, read_sql
 
 #: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
-OPERATORS = {"moving.sql", "migrate.sql", "status.sql", "distribute.sql"}
+OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}
 
 #: By reason: the statements of each dialect that are about the whole store.
 STORE_WIDE: Mapping[str, Mapping[str, str]] = {
@@ -79,14 +79,14 @@ class Use(NamedTuple):
 
 def statements(dialect: str) -> dict[str, str]:
     """The statements of a dialect that any user's call may run, without their comments."""
-    names = [name for name in FILES[dialect] if name not in OPERATORS]
-    found = statements_of(*(read(dialect, name) for name in names))
+    names = [name for name in SQL_FILES[dialect] if name not in OPERATORS]
+    found = statements_of(*(read_sql(dialect, name) for name in names))
     return {name: _COMMENT.sub("", text) for name, text in found.items()}
 
 
 def owned_tables(dialect: str) -> set[str]:
     """The tables whose rows belong to somebody."""
-    found = _TABLE.finditer(read(dialect, "schema.sql"))
+    found = _TABLE.finditer(read_sql(dialect, "schema.sql"))
     return {table for table, columns in (each.groups() for each in found) if _OWNER.search(columns)}
 
 
@@ -97,7 +97,7 @@ def uses(dialect: str, statement: str) -> Iterator[Use]:
             yield Use(table, alias or table)
 
 
-@pytest.mark.parametrize("dialect", FILES)
+@pytest.mark.parametrize("dialect", SQL_FILES)
 def test_only_what_is_about_the_whole_store_names_no_owner(dialect: str) -> None:
     listed = [name for names in STORE_WIDE[dialect].values() for name in names.split()]
     unscoped = {
@@ -108,7 +108,7 @@ def test_only_what_is_about_the_whole_store_names_no_owner(dialect: str) -> None
     assert sorted(unscoped) == sorted(listed)
 
 
-@pytest.mark.parametrize("dialect", FILES)
+@pytest.mark.parametrize("dialect", SQL_FILES)
 def test_what_serves_a_reader_shows_only_what_is_shared_but_for_the_shares_themselves(
     dialect: str,
 ) -> None:
@@ -125,7 +125,7 @@ def test_what_serves_a_reader_shows_only_what_is_shared_but_for_the_shares_thems
     assert {"list_newest", "mentions_in", "mentioning_named", "evidence_of"} <= {*for_readers}
 
 
-@pytest.mark.parametrize("dialect", FILES)
+@pytest.mark.parametrize("dialect", SQL_FILES)
 def test_what_looks_at_memories_without_their_shares_cannot_serve_a_reader(dialect: str) -> None:
     known = statements(dialect)
     for name in ("get_many", "versions", "resolve", "links_of", "superseding", "list_sensitive"):

@@ -15,8 +15,8 @@ import pytest
 
 from bearinmind.errors import StoreDamaged
 from bearinmind.protocols import DenseAnswer, History
-from bearinmind.store import halves
-from bearinmind.store.sqlite import SqliteStore, matrix, vectors
+from bearinmind.store import half_precision
+from bearinmind.store.sqlite import SqliteStore, vectors
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, UserId
 
 HOUR = timedelta(hours=1)
@@ -114,27 +114,27 @@ def test_the_answer_is_that_of_comparing_everything(
 
 def test_a_code_is_as_near_to_its_vector_as_it_says() -> None:
     for given in (directions(3_000), np.eye(SPACE.dimensions, dtype=np.float32)):
-        held = matrix.Matrix(SPACE.dimensions)
-        codes, _ = matrix.encode(given, len(given), SPACE.dimensions)
+        held = vectors.Matrix(SPACE.dimensions)
+        codes, _ = vectors.encode(given, len(given), SPACE.dimensions)
         held.extend([*enumerate(codes, start=1)])
         view = held.view()
-        for query in halves.unit(directions(20, seed=9)):
+        for query in half_precision.unit(directions(20, seed=9)):
             off = np.abs(view.cosines(query) - brute_force(given, query))
             assert off.max() <= view.error
         assert view.error < 0.04
 
 
 def test_vectors_fill_one_block_after_another() -> None:
-    given = halves.unit(directions(2 * matrix.BLOCK + 100))
-    codes, _ = matrix.encode(given, len(given), SPACE.dimensions)
+    given = half_precision.unit(directions(2 * vectors.BLOCK + 100))
+    codes, _ = vectors.encode(given, len(given), SPACE.dimensions)
     arrivals = [*enumerate(codes, start=1)]
-    held = matrix.Matrix(SPACE.dimensions)
+    held = vectors.Matrix(SPACE.dimensions)
     views, done = [], 0
-    for size in (1, 5, matrix.BLOCK, 90, matrix.BLOCK + 4):
+    for size in (1, 5, vectors.BLOCK, 90, vectors.BLOCK + 4):
         held.extend(arrivals[done : done + size])
         done += size
         views.append((done, held.view()))
-    query = halves.unit(directions(1, seed=3))[0]
+    query = half_precision.unit(directions(1, seed=3))[0]
     expected = brute_force(given, query)
     for count, view in views:  # the early ones too: what arrived later did not change them
         assert view.seqs.tolist() == [*range(1, count + 1)]
@@ -241,7 +241,7 @@ def test_a_purge_leaves_nothing_of_a_vector_in_the_file(
 ) -> None:
     given = directions(40)
     kept = keep(store, make, given)
-    codes, exact = matrix.encode(given, 40, SPACE.dimensions)
+    codes, exact = vectors.encode(given, 40, SPACE.dimensions)
 
     def traces(n: int) -> int:
         store._connections.get().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

@@ -27,7 +27,7 @@ from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.rerank.choose import Address, OwnedReranker
 from bearinmind.rerank.choose import choose as choose_reranker
-from bearinmind.store.choose import Access, open_store
+from bearinmind.store.factory import Access, open_store
 from bearinmind.types import Scope
 from bearinmind.vault.choose import choose as choose_keys
 from bearinmind.vault.seal import SealingVault

@@ -1,10 +1,9 @@
-"""The joints: what the verbs ask of a store, a leg and a model, and nothing more."""
+"""What the rooms need of a store, a leg and a model."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bearinmind.protocols.accounts import Accounts, User
 from bearinmind.protocols.graph import (
     Connections,
     Extractor,
@@ -13,29 +12,51 @@ from bearinmind.protocols.graph import (
     GraphSearch,
     ReadSoFar,
 )
-from bearinmind.protocols.inbox import Inbox
-from bearinmind.protocols.memories import History, Links, Memories, Page, Sealed, Statistics
-from bearinmind.protocols.models import Current, Embedder, Passage, Reranker, Unavailable
-from bearinmind.protocols.recall import Following, Fusion, Leg, Readable
+from bearinmind.protocols.memories import (
+    History,
+    Links,
+    Memories,
+    Page,
+    Sealed,
+    Statistics,
+)
 from bearinmind.protocols.search import (
+    Current,
     DenseAnswer,
+    Embedder,
+    Following,
+    Fusion,
     KnownSpace,
+    Leg,
     LexicalMatch,
     LexicalSearch,
     LexicalStatistics,
     Meanings,
     Nearby,
+    Passage,
+    Readable,
+    Reranker,
     Spaces,
     SpaceState,
+    Unavailable,
 )
-from bearinmind.protocols.secrets import AuditEntry, Secrets, Vault
-from bearinmind.protocols.sharing import Shares, Sighting
-from bearinmind.protocols.store import Finding, Store, StoreFacts
+from bearinmind.protocols.store import (
+    Accounts,
+    AuditEntry,
+    Finding,
+    Secrets,
+    Shares,
+    Sighting,
+    Store,
+    StoreFacts,
+    User,
+    Vault,
+)
 from bearinmind.protocols.syncing import Gone, Received, Settled, SubjectState, Syncing
-from bearinmind.protocols.work import Job, Work, WorkCount, WorkState
+from bearinmind.protocols.work import Inbox, Job, Work, WorkCount, WorkState
 
 if TYPE_CHECKING:  # numpy, which most commands need nothing of
-    from bearinmind.protocols.vectors import Vector, Vectors
+    from bearinmind.protocols.search import Vector, Vectors
 
 __all__ = [
     "Accounts",

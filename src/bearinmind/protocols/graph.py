@@ -1,4 +1,4 @@
-"""What keeps the concept graph, and what reads concepts out of memories."""
+"""Keeps the concept graph, and reads concepts out of memories."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bearinmind.types import Filter, Memory, MemoryId, Scope
 class Extractor(Protocol):
     """Reads concepts and relations out of memories. Opening it is cheap: a model loads when needed.
 
-    Raises `ExtractorFailure` when it cannot; `permanent` says that trying again is of no use.
+    Raises `ExtractorFailure` on failure; `permanent` means that trying again does not help.
     """
 
     @property
@@ -66,12 +66,12 @@ class ReadSoFar(NamedTuple):
 class Connections(Protocol):
     """Finds memories by the concepts that they mention.
 
-    Whatever a filter does not admit as a memory is not seen here either. Names are taken and given
+    A filter that does not admit a memory hides it here too. Names are taken and given
     after merges: an alias means its concept.
     """
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
-        """Those of these names that are concepts, by the name that was asked for."""
+        """The concepts of these names, by name."""
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
@@ -83,12 +83,12 @@ class Connections(Protocol):
         limit: int,
         role: Role | None = None,
     ) -> list[Mentioned]:
-        """The admitted memories that mention these concepts, at most so many each, newest first."""
+        """The admitted memories that mention these concepts, newest first; `limit` for each."""
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """Whether there is a graph, and what is to be read by the next so many jobs of the queue.
+        """Whether there is a graph, and what the next `jobs` jobs of the queue will read.
 
-        Cheap, however large both are: a recall asks it every time. What was given up is not to be
+        Cheap, however large both are: every recall asks for it. Jobs that were given up are not
         read any more.
         """
 
@@ -97,7 +97,7 @@ class GraphSearch(Connections, Protocol):
     """Reads the graph."""
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
-        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+        """The concepts that most memories mention, if given those whose name holds `containing`."""
 
     def relations(
         self,
@@ -109,7 +109,7 @@ class GraphSearch(Connections, Protocol):
 
         Believed means recorded and not retracted at `as_of`, or now. Whether one held at a moment
         is for the caller to judge by its valid-from and valid-to. With evidence, at least one of
-        the memories must be admitted, and only those that are are named; an imported relation
+        the memories must be admitted, and only admitted ones are named; an imported relation
         without evidence is admitted by its scope. The heaviest first, at most `limit` in all.
         """
 
@@ -131,11 +131,11 @@ class Graph(GraphSearch, Protocol):
 
     A version of a memory that is neither deleted nor sensitive is to be read by the extractor in
     use: keeping it queues an `extract` job whose target is the extractor's key, in the same
-    transaction. A version that says the same as the one before takes its mentions over.
+    transaction. A version with the text of the one before copies its mentions.
     """
 
     def use_extractor(self, key: str, *, again: bool = False) -> int:
-        """Make sure that every version is read by this extractor; how many are to be read.
+        """Queue every version that this extractor has not read; how many are to be read.
 
         Those that another extractor read keep what it found until this one has read them; with
         `again` so do those that this one read. With an empty key nothing more is read, and what
@@ -156,7 +156,7 @@ class Graph(GraphSearch, Protocol):
         """
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
-        """Those of these names that are concepts of which some memory is the subject."""
+        """The names among these that are concepts with a memory about them."""
 
     def add_mentions(
         self,
@@ -167,8 +167,8 @@ class Graph(GraphSearch, Protocol):
     ) -> int:
         """Add mentions to present versions of memories; how many were new.
 
-        For a name that became a concept after these memories were read; reading them anew ends
-        it, unless it was `given` by somebody.
+        For a name that became a concept after these memories were read. Reading them again removes
+        it, unless it was `given` by a user.
         """
 
     def add_statements(
@@ -178,20 +178,20 @@ class Graph(GraphSearch, Protocol):
         at: datetime,
         origin: str,
     ) -> int:
-        """Keep relations from elsewhere with their evidence; how many were new."""
+        """Keep imported relations with their evidence; how many were new."""
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Stop believing a relation; False when there is none that is believed."""
+        """Retract a relation; False when there is no such relation, or it is retracted already."""
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
-        """Record at a moment that a relation held only until another one.
+        """Record, at the moment `at`, that a relation held only until `valid_to`.
 
-        What was believed before stays readable as of then: the relation is retracted, and kept anew
+        What was believed before stays readable: the relation is retracted, and kept again
         with its end.
         """
 
     def merge(self, scope: Scope, merge: Merge) -> None:
-        """Take two concepts for one.
+        """Merge one concept into another.
 
         Raises:
             NotFound: one of them is no concept.
@@ -199,4 +199,4 @@ class Graph(GraphSearch, Protocol):
         """
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
-        """Take them for two again; False when they are not merged."""
+        """Undo a merge; False when the concept is not merged."""

@@ -1,4 +1,4 @@
-"""What keeps memories, their versions and their links."""
+"""Keeps memories, their versions and their links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bearinmind.types import Filter, Link, Memory, MemoryId, Outcome, Scope, Use
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A stretch of a list, after a given place in it."""
+    """A page of a list, after a given place in it."""
 
     limit: int
     after: tuple[datetime, MemoryId] | None = None
@@ -21,7 +21,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sealed:
-    """What a sensitive memory says from one version on, encrypted and bound to where it belongs."""
+    """The content of a sensitive memory from one version on, encrypted and bound to its place."""
 
     owner: UserId
     id: MemoryId
@@ -29,7 +29,7 @@ class Sealed:
     key_id: str  #: which key opens it
     nonce: bytes
     ciphertext: bytes
-    fingerprint: bytes  #: the same for the same text of an owner; tells nothing without the key
+    fingerprint: bytes  #: equal for equal texts of an owner; tells nothing without the key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class MemoryReads(Protocol):
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The same for many."""
+        """The versions of memories that were the present ones at a moment, by id."""
 
 
 class Memories(MemoryReads, Protocol):
@@ -89,7 +89,7 @@ class Memories(MemoryReads, Protocol):
         """Keep a new memory with its links, unless a live one has the same content.
 
         Raises:
-            KeyRetired: it is sealed under a key that this store no longer takes.
+            KeyRetired: it is sealed under a retired key.
         """
 
     def put_many(
@@ -97,8 +97,7 @@ class Memories(MemoryReads, Protocol):
     ) -> list[Outcome | None]:
         """Keep many in one transaction; None where that id is stored already, in any state.
 
-        A memory that says the same as one of its siblings is kept all the same: where they come
-        from, both were.
+        A memory with the content of one of its siblings is kept too: their origin has both.
         """
 
     def replace(
@@ -115,9 +114,9 @@ class Memories(MemoryReads, Protocol):
         sensitive: their text is overwritten, in the index too, and their vectors are removed.
 
         Raises:
-            KeyRetired: something is sealed under a key that this store no longer takes.
+            KeyRetired: something is sealed under a retired key.
             VersionConflict: another version has become the present one meanwhile.
-            DuplicateContent: another live memory says the same, and the version before did not.
+            DuplicateContent: another live memory has the new content.
         """
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
@@ -127,7 +126,7 @@ class Memories(MemoryReads, Protocol):
         """
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids that begin so, in order."""
+        """The ids that begin with a prefix, in order."""
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
@@ -135,13 +134,13 @@ class Memories(MemoryReads, Protocol):
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other memory with the same content that is neither deleted nor superseded.
 
-        Of a sensitive one nobody can say.
+        None for a sensitive one.
         """
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id.
 
-        They are all of the filter's scope: own ones, or with a reader those that this one sees.
+        All are of the filter's scope; with a reader, those that the reader sees.
         """
 
     def count(self, filter: Filter) -> int:
@@ -155,7 +154,7 @@ class LinkReads(Protocol):
     """Reads the links between memories."""
 
     def has_links(self, scope: Scope) -> bool:
-        """Whether a scope has any link, past or present: most have none, and recall asks first."""
+        """Whether a scope has any link, past or present. Most have none: a recall asks first."""
 
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
@@ -183,7 +182,7 @@ class Links(LinkReads, Protocol):
         """
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
-        """Close a link at `link.removed_at`; False when there is none to close."""
+        """End a link at `link.removed_at`; False when there is no such link."""
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""

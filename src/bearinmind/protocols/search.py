@@ -1,4 +1,4 @@
-"""What finds memories by their words and by their meaning."""
+"""Finds memories by words and by meaning: the store, the models and the legs of a recall."""
 
 from __future__ import annotations
 
@@ -6,11 +6,80 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bearinmind.protocols.models import Unavailable
-from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
+from bearinmind.protocols.graph import Connections
+from bearinmind.protocols.memories import LinkReads, MemoryReads
+from bearinmind.trace import LegReport
+from bearinmind.types import Filter, Fused, Memory, MemoryId, Query, Ranking, Scope, Space
 
-if TYPE_CHECKING:
-    from bearinmind.protocols.vectors import Vector
+if TYPE_CHECKING:  # numpy takes a tenth of a second to import
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]  #: of length 1
+    Vectors = NDArray[np.float32]  #: a row for each text, each of length 1
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of one space. Opening it is cheap: the model loads when needed.
+
+    Raises `EmbedderFailure` on failure; `EmbedderFailure.permanent` means that trying the same text
+    again does not help.
+    """
+
+    @property
+    def space(self) -> Space:
+        """What its vectors are."""
+
+    @property
+    def leaves_machine(self) -> bool:
+        """Whether texts are sent to another machine."""
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, as memories are embedded."""
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector."""
+
+    def close(self) -> None:
+        """Release the model or the connections."""
+
+
+class Current(NamedTuple):
+    """The space that answers semantic recall, and the embedder for its queries."""
+
+    space: Space
+    embedder: Embedder
+    waiting: int = 0  #: versions that are not embedded yet, when last counted
+
+
+class Unavailable(NamedTuple):
+    """Why there is no semantic recall just now."""
+
+    reason: str
+    hint: str = ""
+    expected: bool = False  #: nothing is wrong: it is turned off, or nothing is embedded yet
+
+
+class Passage(NamedTuple):
+    """A memory as a reranker sees it."""
+
+    id: MemoryId
+    text: str
+
+
+class Reranker(Protocol):
+    """Reads the query and each of the best memories together, and scores how well they fit."""
+
+    @property
+    def name(self) -> str:
+        """Its name in traces: the identity of its model."""
+
+    def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> Sequence[float]:
+        """A score for each passage, higher is better, within `seconds`.
+
+        Raises:
+            RerankerFailure: it failed, or took too long.
+        """
 
 
 class LexicalMatch(NamedTuple):
@@ -51,7 +120,7 @@ class LexicalSearch(Protocol):
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 
-        Where any will do, a store may go by the rarest terms alone when those match at least as
+        With any of the terms, a store may search by the rarest alone when those match at least as
         many memories as are wanted.
         """
 
@@ -75,21 +144,21 @@ class KnownSpace(NamedTuple):
 
 
 class Nearby(NamedTuple):
-    """A memory and how alike its meaning is to the query's."""
+    """A memory, and the similarity of its meaning to the query."""
 
     id: MemoryId
     cosine: float
 
 
 class DenseAnswer(NamedTuple):
-    """The nearest memories, and what the whole scope looks like from the query."""
+    """The nearest memories, and how similar the whole scope is to the query."""
 
     nearest: list[Nearby]  #: best first; equal ones by id
-    searched: int  #: vectors that the filter admits; where an index is searched, about so many
+    searched: int  #: vectors that the filter admits; estimated where an index is searched
     mean: float  #: of the cosines of all vectors of the scope, or of a fair sample of them
-    deviation: float  #: likewise, the standard deviation
-    population: int  #: how many vectors the scope has; where an index is searched, about so many
-    how: str = ""  #: the way that was taken, and why, as the trace says it
+    deviation: float  #: their standard deviation
+    population: int  #: how many vectors the scope has; estimated where an index is searched
+    how: str = ""  #: the method and why it was chosen, for the trace
 
 
 class Meanings(Protocol):
@@ -98,8 +167,7 @@ class Meanings(Protocol):
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine.
 
-        Like the other legs' searches it admits superseded and expired memories: recall judges
-        those itself.
+        It admits superseded and expired memories, as the other legs do: recall judges them.
         """
 
     def cosines(
@@ -111,26 +179,26 @@ class Meanings(Protocol):
 class Spaces(Meanings, Protocol):
     """Keeps vectors, each in the space that it belongs to.
 
-    A version of a memory that is neither deleted nor sensitive belongs into the active space and
-    into the one that is being filled: keeping it queues an `embed` job for each, in the same
-    transaction. A version with the same embedded text as the one before takes its vector over.
+    A version of a memory that is neither deleted nor sensitive belongs in the active space and in
+    the one that is being filled: keeping it queues an `embed` job for each, in the same
+    transaction. A version with the embedded text of the one before copies its vector.
     """
 
     def meaning_off(self) -> Unavailable | None:
-        """Why vectors can be neither kept nor searched here, and what to do; None when they can.
+        """Why vectors cannot be kept here, and what to do; None when they can.
 
-        Until they can, jobs to embed wait.
+        Jobs to embed wait until they can.
         """
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
 
     def use_space(self, space: Space) -> SpaceState:
-        """Make sure that memories are embedded into a space.
+        """Have memories embedded into a space.
 
         The first space of a store becomes the active one. Another one is filled, with a job for
         every version that belongs there, and one that was being filled before is dropped. A
-        space that is active or being filled already stays what it is; when the active one is asked
+        space that is active or being filled already stays what it is. When the active one is used
         for again while another is being filled, that other one is dropped.
         """
 
@@ -141,7 +209,45 @@ class Spaces(Meanings, Protocol):
         """Remove the vectors of retired spaces; how many there were."""
 
     def index_spaces(self) -> int:
-        """Build the indexes that would make somebody's recalls faster; how many were built.
+        """Build the indexes that would make recalls of some owner faster; how many were built.
 
         It may take long. Others read and write meanwhile.
         """
+
+
+class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Protocol):
+    """What a recall reads: a store, or the part of it that a reader can see."""
+
+
+class Leg(Protocol):
+    """A search that produces one ranking."""
+
+    @property
+    def name(self) -> str:
+        """The name of the leg in traces."""
+
+    def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
+        """The leg's ranking of at most `query.pool` memories, and how it did."""
+
+
+class Following(Protocol):
+    """A leg that continues from the rankings of the other legs."""
+
+    @property
+    def name(self) -> str:
+        """The name of the leg in traces."""
+
+    def __call__(
+        self, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
+    ) -> tuple[Ranking, LegReport]:
+        """The memories that it leads to, and how it did; `scores` are those of the fusion."""
+
+
+class Fusion(Protocol):
+    """Merges the legs' rankings into one; its repr is its recipe."""
+
+    def __call__(self, rankings: Sequence[Ranking]) -> Sequence[Fused]:
+        """Every candidate of every leg, best first."""
+
+    def scores(self, rankings: Sequence[Ranking]) -> Mapping[MemoryId, float]:
+        """The score of every candidate of every leg, in no order."""

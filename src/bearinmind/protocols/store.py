@@ -1,25 +1,225 @@
-"""A store as a whole."""
+"""A store as a whole, and what it keeps beside memories: secrets, users, keys and shares."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import NamedTuple, Protocol
 
-from bearinmind.protocols.accounts import Accounts
+from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols.graph import Graph
-from bearinmind.protocols.inbox import Inbox
-from bearinmind.protocols.memories import Links, Memories
-from bearinmind.protocols.search import LexicalSearch, Spaces
-from bearinmind.protocols.secrets import Secrets
-from bearinmind.protocols.sharing import Shares
+from bearinmind.protocols.memories import Links, Memories, Sealed
+from bearinmind.protocols.search import LexicalSearch, LexicalStatistics, Spaces
 from bearinmind.protocols.syncing import Syncing
-from bearinmind.protocols.work import Work
+from bearinmind.protocols.work import Inbox, Work
+from bearinmind.types import Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
+
+
+class AuditEntry(NamedTuple):
+    """An entry of the audit: who did what, and when."""
+
+    at: datetime
+    owner: UserId
+    action: str  #: such as "get" of a secret, or "share"
+    id: MemoryId | None
+    version: int | None
+    agent: str | None  #: who did it, if known
+    key: str | None = None  #: the id of the key that was used
+    detail: str | None = None
+
+
+class Secrets(Protocol):
+    """Keeps the contents of sensitive memories, encrypted, and the audit of their use.
+
+    The content of a sensitive version is in the latest record of its memory that is not later than
+    the version: a version that changes nothing but a tag needs no record of its own. Records come
+    with their versions, by `Memories`, and go with them.
+    """
+
+    def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
+        """Every record of a memory, oldest first."""
+
+    def sensitive(self, scope: Scope) -> list[Memory]:
+        """The sensitive memories that are not deleted, newest first."""
+
+    def sealed_under(self) -> dict[str, int]:
+        """By key id: how many records of the whole store it opens."""
+
+    def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
+        """Refuse records under these keys from now on."""
+
+    def retired_keys(self) -> frozenset[str]:
+        """The keys whose records are refused."""
+
+    def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
+        """Records of the whole store under any other key, in order, after one of them."""
+
+    def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
+        """Replace the first record of each pair by the second, in one transaction; how many.
+
+        A record that is gone, or is no longer the first of its pair, is left alone.
+        """
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind.
+
+        False when traces remain: another process is reading the file, or a server overwrites later.
+        """
+
+    def note(self, entry: AuditEntry) -> None:
+        """Keep an audit entry, durably."""
+
+    def audit(
+        self, scope: Scope, limit: int, actions: Sequence[str] | None = None
+    ) -> list[AuditEntry]:
+        """The latest audit entries of a scope, latest first; with `actions` only those."""
+
+
+class Vault(Protocol):
+    """Encrypts and decrypts what sensitive memories say."""
+
+    def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:
+        """Encrypt a content for one version of one memory of one owner.
+
+        Raises:
+            VaultFailure: there is no key, or it cannot be read.
+        """
+
+    def open(self, sealed: Sealed) -> str:
+        """The content.
+
+        Raises:
+            VaultFailure: its key is missing, or it was sealed for another place.
+        """
+
+    def fingerprint(self, owner: UserId, content: str) -> bytes:
+        """A hash that is equal for equal contents of an owner, and tells nothing without the key.
+
+        Raises:
+            VaultFailure: there is no key, or it cannot be read.
+        """
+
+    def refresh(self) -> None:
+        """Read the keys again: another process may have changed them."""
+
+
+class User(NamedTuple):
+    """A user of a server."""
+
+    name: UserId
+    created_at: datetime
+    disabled_at: datetime | None = None
+
+
+class Accounts(Protocol):
+    """Keeps users and keys. A store without users serves every process that can open it."""
+
+    def add_user(self, user: User) -> bool:
+        """Add a user; False when the name is taken."""
+
+    def users(self) -> list[User]:
+        """All users, by name."""
+
+    def set_disabled(self, name: UserId, at: datetime | None) -> bool:
+        """Disable a user, or enable one again; False when there is no such user."""
+
+    def add_key(self, key: Key) -> None:
+        """Keep a key.
+
+        Raises:
+            UserNotFound: its user does not exist.
+        """
+
+    def key(self, id: str) -> Key | None:
+        """A key, expired and revoked ones included; None also when its user is disabled."""
+
+    def keys(self, user: UserId | None = None) -> list[Key]:
+        """The keys of one user, or of all users, oldest first."""
+
+    def end_key(self, id: str, *, revoked_at: datetime) -> bool:
+        """Revoke a key, at the earliest of the given moments; False when there is no such key."""
+
+    def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
+        """Count writes with a key; False, and nothing counted, when the day's limit is reached.
+
+        Several writes that were made together are all counted when at least one is left.
+        """
+
+    def whole_audit(self, limit: int) -> list[AuditEntry]:
+        """The latest audit entries of all users, latest first."""
+
+
+class Sighting(NamedTuple):
+    """A memory of another owner that a reader can see; it differs when the memory has changed."""
+
+    id: MemoryId
+    version: int
+    updated_at: datetime
+    right: Right
+
+
+class Shares(Protocol):
+    """Keeps shares, and reads what they let others see.
+
+    A filter with a reader admits what its scope's owner shares with the reader, whatever leg asks:
+    present, neither deleted nor sensitive nor superseded. Every search that takes a filter takes
+    such a filter. The methods below count nothing that the reader cannot see.
+    """
+
+    def add_share(self, scope: Scope, share: Share) -> Share:
+        """Add a share; it replaces one of the same thing with the same reader.
+
+        Raises:
+            MemoryNotFound: the owner has no such memory.
+        """
+
+    def end_share(self, scope: Scope, share: Share) -> bool:
+        """End the share of the same thing with the same reader; False when there is none."""
+
+    def shares(self, scope: Scope) -> list[Share]:
+        """What the scope's owner shares, oldest first; ended ones are left out."""
+
+    def shared_with(self, reader: UserId) -> list[Share]:
+        """What others share with a reader, by owner and then oldest first."""
+
+    def sharers(self, reader: UserId) -> list[UserId]:
+        """The owners who share anything with a reader. Cheap: every recall asks for it."""
+
+    def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
+        """The memories among these that the filter admits; the filter has a reader."""
+
+    def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
+        """The ids of visible memories that begin with a prefix, in order."""
+
+    def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
+        """The visible memories whose ids come after one, in the order of ids."""
+
+    def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
+        """The reader's right to each of these memories that is visible."""
+
+    def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
+        """How frequent terms are among what the reader can see."""
+
+    def visible_concepts(
+        self, filter: Filter, names: Sequence[ConceptName]
+    ) -> dict[ConceptName, Concept]:
+        """The names among these that visible memories mention; only those are counted."""
+
+    def replace_shared(self, filter: Filter, memory: Memory) -> None:
+        """Make `memory` the present version of its id, as the reader, who has the right to write.
+
+        The right is checked in the same transaction. The rest is as in `Memories.replace`.
+
+        Raises:
+            NotAllowed: the reader has no right to write it.
+            VersionConflict, DuplicateContent: as for the owner.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that a check of the store looked at."""
+    """The result of one check of a store."""
 
     name: str
     good: bool
@@ -27,10 +227,10 @@ class Finding:
 
 
 class StoreFacts(NamedTuple):
-    """What a store stands on."""
+    """The size of a store, and the software that it runs on."""
 
-    bytes: int | None  #: of everything in it, whoever's it is; None when nobody can say
-    versions: Mapping[str, str]  #: by name: what it runs on beside this process
+    bytes: int | None  #: of everything in it, for all owners; None when unknown
+    versions: Mapping[str, str]  #: by name: the software outside this process
 
     def __str__(self) -> str:
         size = [] if self.bytes is None else [f"{self.bytes / 2**20:,.1f} MiB"]
@@ -51,7 +251,7 @@ class Store(
     Inbox,
     Protocol,
 ):
-    """All that a store does."""
+    """Everything that a store does."""
 
     def check(self) -> list[Finding]:
         """Look for damage; reads only."""

@@ -21,7 +21,7 @@ from bearinmind.protocols.memories import History
 from bearinmind.types import MemoryId, Scope, Space
 
 if TYPE_CHECKING:  # numpy
-    from bearinmind.protocols.vectors import Vector
+    from bearinmind.protocols.search import Vector
 
 
 class Gone(NamedTuple):

@@ -1,4 +1,4 @@
-"""The durable queue of background work."""
+"""What waits in a store: jobs for workers, and proposals for people."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bearinmind.types import Memory, Space, UserId
+from bearinmind.proposals import Proposal, ProposalState
+from bearinmind.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
-    from bearinmind.protocols.vectors import Vectors
+    from bearinmind.protocols.search import Vectors
 
 
 class Job(NamedTuple):
@@ -25,7 +26,7 @@ class Job(NamedTuple):
 
 
 class WorkState(StrEnum):
-    """Where a job stands."""
+    """The state of a job."""
 
     WAITING = "waiting"
     RUNNING = "running"  #: claimed, and the claim still holds
@@ -43,22 +44,22 @@ class WorkCount(NamedTuple):
 
 
 class Work(Protocol):
-    """The durable queue: what is in it survives any crash, and is done at least once.
+    """The durable queue: its jobs survive any crash, and are done at least once.
 
-    Whole store, not one scope: a worker works for every user. Only it may be given this.
+    It belongs to the whole store, not to one scope: only workers may use it.
     """
 
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
         """Take the oldest jobs that are due, or whose claim has run out, until a moment.
 
         Those for the active space come before those for the one that is being filled.
-        A job whose memory was deleted for good meanwhile is gone, not claimed.
+        The jobs of a purged memory are gone.
         """
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new.
 
-        A vector is kept once, whoever else did the same job meanwhile.
+        A vector is kept once, even when another worker did the same job meanwhile.
         """
 
     def give_back(
@@ -66,14 +67,42 @@ class Work(Protocol):
     ) -> None:
         """Put claimed jobs back for another attempt at a later time, or give them up.
 
-        Without an error they were not tried, and it counts as no attempt.
+        Without an error the jobs were not tried, and no attempt is counted.
         """
 
     def revive(self, kind: str) -> int:
         """Make the dead jobs of a kind wait again; how many there were."""
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
-        """What is in the queue."""
+        """The jobs in the queue, counted by kind and state."""
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
+
+
+class Inbox(Protocol):
+    """Keeps proposals. None is ever removed: what was decided is the log of operations.
+
+    A purge redacts the proposals that name the purged memory, and dismisses open ones.
+    """
+
+    def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Keep the new ones; one whose digest was proposed before, in any state, is not new."""
+
+    def proposals(
+        self,
+        scope: Scope,
+        states: Sequence[ProposalState],
+        limit: int,
+        after: str | None = None,
+    ) -> list[Proposal]:
+        """Proposals in these states, by id, after one of them."""
+
+    def proposal(self, scope: Scope, id: str) -> Proposal | None:
+        """One proposal."""
+
+    def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
+        """Keep state, time and undo of a proposal; False when it was not in `before`."""
+
+    def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
+        """How many proposals there are in each state."""

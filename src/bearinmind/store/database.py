@@ -1,6 +1,6 @@
-"""What the shared logic of the stores asks of a database.
+"""What the logic that both dialects share needs of a database, and the loading of its statements.
 
-Statements are asked for by name: each dialect has them all in its .sql files, under the same names
+Statements have names: each dialect has them all in its .sql files, under the same names
 and with the same parameters. A list among the parameters is a list to the statement too.
 """
 
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
 from bearinmind.analysis import Entry
-from bearinmind.statements import SHARED
+from bearinmind.protocols import Finding
+from bearinmind.statements import SHARED, statements_of
 from bearinmind.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
@@ -26,14 +28,14 @@ NOTHING: Parameters = {}
 def form_of(statement: str, parameters: Parameters) -> str:
     """The name of the form of a statement that serves these parameters.
 
-    With a reader among them it is the one that shows nothing but what is shared with the reader; a
-    statement without such a form is not found, and so cannot be run for a reader by mistake.
+    With a reader among them it is the form that shows only what is shared with the reader. A
+    statement without such a form does not exist then, and so cannot run for a reader by mistake.
     """
     return statement + SHARED if "reader" in parameters else statement
 
 
 class Transaction(Protocol):
-    """A write transaction: all of it happens, durably, or nothing."""
+    """A write transaction: everything is committed durably, or nothing."""
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement."""
@@ -48,13 +50,13 @@ class Transaction(Protocol):
         """Run a statement that writes; how many rows it changed."""
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new, by the fastest way there is; all alike in names."""
+        """Add rows that are known to be new, as fast as possible; all with the same names."""
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int | None]:
-        """So many numbers that an owner has used for nothing yet, rising.
+        """`count` rising numbers that the owner has not used yet.
 
         None where the database numbers rows itself.
         """
@@ -69,13 +71,13 @@ class Version(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The statements by which a dialect does what others do by more or by fewer, in their order."""
+    """Steps for which a dialect runs its own list of statements, in order."""
 
     keep_vector: tuple[str, ...]  #: keep the vector of a job; the first counts those that are new
     copy_vector: tuple[str, ...]  #: give a version the vector of another one
     drop_space: tuple[str, ...]
     closed: tuple[str, ...]  #: after a version was ended
-    indexed: tuple[str, ...]  #: after so many versions with so many terms came into the index
+    indexed: tuple[str, ...]  #: after `versions` versions with `terms` terms were indexed
     forgotten: tuple[str, ...]  #: after versions left the index, so that no term stays behind
 
 
@@ -84,31 +86,31 @@ class Database(Protocol):
 
     @property
     def steps(self) -> Steps:
-        """What takes other statements here than in other dialects."""
+        """The steps that differ between dialects."""
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
         """All rows of a statement that changes nothing."""
 
     def writing(self, *owners: UserId, alone: bool = False) -> AbstractContextManager[Transaction]:
-        """A write transaction. Whoever else writes for one of these owners waits for its end.
+        """A write transaction. Other writers for one of these owners wait for its end.
 
-        With `alone` everybody who writes for any owner does.
+        With `alone` the writers for every owner wait.
         """
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """For each of so many vectors of a space the parameters that `keep_vector` keeps it by.
+        """The parameters of `keep_vector` for each of `count` vectors of a space.
 
         Raises:
-            EmbedderFailure: they are not what a vector of the space must be.
+            EmbedderFailure: their shape is wrong, or they are not finite.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A write transaction of one owner, who is among the parameters of every statement."""
+    """A write transaction of one owner, who is a parameter of every statement."""
 
     transaction: Transaction
     owner: UserId
@@ -130,15 +132,15 @@ class Owned:
         return self.transaction.change(statement, self._placed(parameters))
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self.transaction.change_each(statement, [*map(self._placed, each)])
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new, by the fastest way there is."""
+        """Add rows that are known to be new, as fast as possible."""
         self.transaction.insert(statement, [*map(self._placed, each)])
 
     def numbers(self, count: int) -> Sequence[int | None]:
-        """So many numbers that the owner has used for nothing yet."""
+        """`count` rising numbers that the owner has not used yet."""
         return self.transaction.numbers(self.owner, count)
 
     def _placed(self, parameters: Parameters) -> Parameters:
@@ -146,7 +148,7 @@ class Owned:
 
 
 class OnDatabase:
-    """What every part of a store stands on."""
+    """The base of every part of a store: its database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -156,3 +158,73 @@ class OnDatabase:
         """A write transaction of a scope."""
         with self._database.writing(scope.user) as transaction:
             yield Owned(transaction, scope.user)
+
+    def _read(self, scope: Scope, statement: str, **parameters: object) -> list[Row]:
+        """All rows of a statement that reads what the owner of a scope has."""
+        return self._database.read(statement, {**parameters, "owner": scope.user})
+
+    def scrub(self) -> bool:
+        """Overwrite what removed text has left behind; False when traces may remain."""
+        raise NotImplementedError
+
+
+#: The files of each dialect that hold statements; each may use the fragments of those before it.
+SQL_FILES = {
+    "sqlite": (
+        "queries.sql",
+        "graph.sql",
+        "sharing.sql",
+        "accounts.sql",
+        "sync.sql",
+        "proposals.sql",
+        "transfer.sql",
+    ),
+    "postgres": (
+        "queries.sql",
+        "graph.sql",
+        "lexicon.sql",
+        "vectors.sql",
+        "sharing.sql",
+        "accounts.sql",
+        "sync.sql",
+        "proposals.sql",
+        "migrate.sql",
+        "status.sql",
+        "distribute.sql",
+        "transfer.sql",
+    ),
+}
+
+
+def read_sql(dialect: str, name: str) -> LiteralString:
+    """The text of one .sql file. It ships with the package, so it is as literal as code."""
+    path = files("bearinmind.store").joinpath("sql", dialect, name)
+    return path.read_text(encoding="utf-8")
+
+
+def load_statements(dialect: str) -> Mapping[str, LiteralString]:
+    """The named statements of a dialect."""
+    return statements_of(*(read_sql(dialect, name) for name in SQL_FILES[dialect]))
+
+
+#: Counts that must be zero: the finding, the statement, and what it counts.
+_COUNTED = (
+    ("index", "count_unindexed", "versions missing from the index"),
+    ("links", "count_dangling", "links without a memory at one end"),
+    ("versions", "count_presents", "memories without one present version"),
+    ("vectors", "count_stray", "vectors without their memory, their space or their values"),
+    ("meaning", "count_unembedded", "memories that will never be found by meaning"),
+    ("graph", "count_graph_faults", "parts of the graph that are wrong"),
+    ("concepts", "count_unread", "memories that will never be read for concepts"),
+)
+
+
+def integrity_findings(database: Database) -> list[Finding]:
+    """The findings of the checks that every store has."""
+    findings = []
+    for name, statement, what in _COUNTED:
+        [[count]] = database.read(statement)
+        findings.append(Finding(name=name, good=count == 0, detail=f"{count} {what}"))
+    [[dead, error]] = database.read("count_dead")
+    detail = f"{dead} jobs given up" + (f": {error}" if error else "")
+    return [*findings, Finding(name="work", good=dead == 0, detail=detail)]

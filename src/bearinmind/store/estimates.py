@@ -1,4 +1,4 @@
-"""How frequent terms are, remembered; and which of them decide who is best."""
+"""How frequent terms are, remembered; and which of them decide the ranking."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from bearinmind.protocols import LexicalStatistics
 
 _ENOUGH = 4  # matches for each memory wanted; docs/adr/0005 has what fewer and more cost
-_FEWER = 1  # the same, where the next term is a common one
+_FEWER = 1  # matches for each memory wanted, where the next term is a common one
 
 
 class Estimates:
@@ -25,7 +25,7 @@ class Estimates:
         self._counted_at = 0  # how large the index was when the first of them was counted
 
     def refresh(self, total: int, length: int) -> bool:
-        """Take in how much the index holds now; whether the counts are forgotten for that."""
+        """Note how much the index holds now; True when the counts are forgotten because of that."""
         self.total, self._length = total, length
         grown = abs(total - self._counted_at) * 100 > self._counted_at
         if grown or len(self._frequency) > self._most:
@@ -43,13 +43,13 @@ class Estimates:
         self._frequency.update({term: count for term, count in counted.items() if count})
 
     def statistics(self, frequency: Mapping[str, int]) -> LexicalStatistics:
-        """Frequencies, and what the index held when it was last asked."""
+        """Frequencies, with the size of the index as it was last read."""
         average = self._length / self.total if self.total else 0.0
         return LexicalStatistics(self.total, average, frequency)
 
 
 def deciding(matching: Mapping[str, float], limit: int) -> list[str]:
-    """Of terms that match so many memories each, the rarest that match enough for the limit.
+    """The rarest terms that together match enough memories for the limit.
 
     That is several times as many as are wanted, or fewer where the next term would match more than
     all of them together.

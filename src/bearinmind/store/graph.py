@@ -1,22 +1,22 @@
-"""The concept graph of a store: who reads memories for it, and what becomes of that."""
+"""Writes the concept graph of a store: extractors, mentions, relations and merges."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, Statement
 from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Job
-from bearinmind.store import mentions, relations, rows
-from bearinmind.store.database import Owned, Transaction
-from bearinmind.store.graph_search import GraphSearchInDatabase
-from bearinmind.types import MemoryId, Scope, UserId
+from bearinmind.store import rows
+from bearinmind.store.database import Owned, Transaction, Version
+from bearinmind.store.graph_search import ROLE_BITS, GraphSearchInDatabase
+from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
 class _Reading(NamedTuple):
-    """A version that was read, and what was found in it."""
+    """A version that was read, and its extraction."""
 
     job: int
     target: str
@@ -27,13 +27,13 @@ class _Reading(NamedTuple):
     until: int
     found: Extraction
 
-    def source(self) -> relations.Source:
-        """Where what it states comes from."""
-        return relations.Source(self.target, self.since, self.until, self.row)
+    def source(self) -> StatementSource:
+        """The source of its statements."""
+        return StatementSource(self.target, self.since, self.until, self.row)
 
     def statements(self) -> list[Statement]:
-        """What it states, once each."""
-        return [*dict.fromkeys(filter(relations.relates_two, self.found.statements))]
+        """Its statements, each once."""
+        return [*dict.fromkeys(filter(relates_two, self.found.statements))]
 
 
 class GraphInDatabase(GraphSearchInDatabase):
@@ -43,17 +43,20 @@ class GraphInDatabase(GraphSearchInDatabase):
 
     def extractor(self) -> str:
         """The key of the extractor in use; empty when there is none."""
-        found = self._database.read("extractor_in_use")
-        return str(found[0][1]) if found else ""
+        records = self._database.read("extractor_in_use")
+        return str(records[0][1]) if records else ""
 
     def use_extractor(self, key: str, *, again: bool = False) -> int:
-        """Make sure that every version is read by this extractor; how many are to be read."""
-        if again or self.extractor() != key:  # the usual case needs no turn at writing
+        """Queue every version that this extractor has not read; how many are to be read."""
+        if again or self.extractor() != key:  # the usual case needs no write transaction
             with self._database.writing(alone=True) as transaction:
                 transaction.change("retire_extractor")
                 transaction.change("drop_other_readings", {"key": key})
-                if key:
-                    _begin(transaction, key, again=again)
+                if key:  # every version that it has not read gets a job
+                    transaction.change("take_extractor", {"key": key})
+                    [[number, _]] = transaction.rows("extractor_in_use")
+                    reading = {"key": key, "extractor": number, "again": again}
+                    transaction.change("queue_readings", reading)
         [[due]] = self._database.read("count_readings_due", {"key": key})
         return int(due)
 
@@ -64,15 +67,15 @@ class GraphInDatabase(GraphSearchInDatabase):
     ) -> None:
         """Keep what was read and remove the jobs, in one transaction."""
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
-            readings = _readings(transaction, jobs, found)
+            readings = _wanted_readings(transaction, jobs, found)
             for owner in dict.fromkeys(reading.owner for reading in readings):
                 own = [reading for reading in readings if reading.owner == owner]
-                _keep(Owned(transaction, owner), own, rows.moment(at))
+                _keep_readings(Owned(transaction, owner), own, rows.moment(at))
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
-        """Those of these names that are concepts of which some memory is the subject."""
-        asked = {"owner": scope.user, "names": [*names]}
-        return {ConceptName(name) for [name] in self._database.read("known_names", asked)}
+        """The names among these that are concepts with a memory about them."""
+        records = self._read(scope, "known_names", names=[*names])
+        return {ConceptName(name) for [name] in records}
 
     def add_mentions(
         self,
@@ -85,11 +88,11 @@ class GraphInDatabase(GraphSearchInDatabase):
         with self._writing(scope) as transaction:
             readable = _readable(transaction, found)
             added = [mention for id_ in readable for mention in found[id_]]
-            known = mentions.keep_concepts(transaction, added)
+            known = keep_concepts(transaction, added)
             mentioned = [
                 {"concept": concept, "row": row, "roles": roles}
                 for id_, row in readable.items()
-                for concept, roles in mentions.roles_of(found[id_], known).items()
+                for concept, roles in roles_of(found[id_], known).items()
             ]
             new = transaction.change_each("add_mention", mentioned)
             if given:
@@ -105,120 +108,381 @@ class GraphInDatabase(GraphSearchInDatabase):
         at: datetime,
         origin: str,
     ) -> int:
-        """Keep relations from elsewhere with their evidence; how many were new.
+        """Keep imported relations with their evidence; how many were new.
 
-        One whose evidence cannot be read by anybody is not kept.
+        A relation whose evidence is all hidden or missing is not kept.
         """
-        source = relations.Source(origin, rows.moment(at), given=True)
+        source = StatementSource(origin, rows.moment(at), given=True)
         with self._writing(scope) as transaction:
             readable = _readable(transaction, {id_ for _, ids in statements for id_ in ids})
             kept = [
                 (statement, [readable[id_] for id_ in ids if id_ in readable] if ids else [None])
                 for statement, ids in statements
-                if relations.relates_two(statement)
+                if relates_two(statement)
             ]
-            ends = [end for said, by in kept if by for end in (said.source, said.target)]
-            known = mentions.keep_concepts(transaction, ends)
+            ends = [end for each, by in kept if by for end in (each.source, each.target)]
+            known = keep_concepts(transaction, ends)
             new: set[int] = set()
             for statement, by in kept:
                 for row in by:
                     placed = source._replace(row=row)
-                    stated = relations.state(transaction, statement, known, placed)
+                    stated = keep_statement(transaction, statement, known, placed)
                     new |= {stated.relation} if stated.is_new else set()
         return len(new)
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Stop believing a relation; False when there is none that is believed."""
+        """Retract a relation; False when there is no such relation, or it is retracted already."""
         with self._writing(scope) as transaction:
-            return relations.retract(transaction, number, rows.moment(at))
+            return retract_relation(transaction, number, rows.moment(at))
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
-        """Record at a moment that a relation held only until another one."""
+        """Record, at the moment `at`, that a relation held only until `valid_to`."""
         now, end = rows.moment(at), rows.moment(valid_to)
         with self._writing(scope) as transaction:
-            if not relations.retract(transaction, number, now):
+            if not retract_relation(transaction, number, now):
                 return False
-            relations.keep_ended(transaction, number, end, now)
+            keep_ended_relation(transaction, number, end, now)
         return True
 
     # ---- merges --------------------------------------------------------------------------------
 
     def merge(self, scope: Scope, merge: Merge) -> None:
-        """Take two concepts for one; into an alias means into its concept."""
+        """Merge one concept into another; an alias means its concept."""
         with self._writing(scope) as transaction:
-            known = mentions.numbers(transaction, {merge.alias, merge.into})
+            known = concept_numbers(transaction, {merge.alias, merge.into})
             for name in (merge.alias, merge.into):
                 if name not in known:
                     raise ConceptNotFound(f"no memory mentions {name!r}")
             alias = known[merge.alias]
-            into = mentions.stands_for(transaction, known[merge.into])
+            into = stands_for(transaction, known[merge.into])
             if into == alias or transaction.row("merged_already", {"alias": alias}):
                 raise AlreadyMerged(f"{merge.alias!r} is merged already")
             [number] = transaction.numbers(1)
             new = {"number": number, "alias": alias, "concept": into, "score": merge.score}
-            said = {"reason": merge.reason, "merged_at": rows.from_time(merge.merged_at)}
-            transaction.change("insert_merge", new | said)
-            mentions.point_anew(transaction, _standing_for(transaction, alias))
+            reason = {"reason": merge.reason, "merged_at": rows.from_time(merge.merged_at)}
+            transaction.change("insert_merge", new | reason)
+            repoint_concepts(transaction, _concept_group(transaction, alias))
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
-        """Take them for two again; False when they are not merged."""
+        """Undo a merge; False when the concept is not merged."""
         with self._writing(scope) as transaction:
-            number = mentions.numbers(transaction, [alias]).get(alias)
+            number = concept_numbers(transaction, [alias]).get(alias)
             undone = {"alias": number, "at": rows.from_time(at)}
             if transaction.change("undo_merge", undone) == 0 or number is None:
                 return False
-            top = mentions.stands_for(transaction, number)
-            mentions.point_anew(transaction, _standing_for(transaction, top))
+            top = stands_for(transaction, number)
+            repoint_concepts(transaction, _concept_group(transaction, top))
         return True
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
-def _begin(transaction: Transaction, key: str, *, again: bool) -> None:
-    """Take an extractor into use, with a job for all that it has not read."""
-    transaction.change("take_extractor", {"key": key})
-    [[number, _]] = transaction.rows("extractor_in_use")
-    transaction.change("queue_readings", {"key": key, "extractor": number, "again": again})
-
-
-def _readings(
-    transaction: Transaction, jobs: Sequence[Job], found: Sequence[Extraction]
+def _wanted_readings(
+    transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
 ) -> list[_Reading]:
-    """What was read, as far as it is still wanted."""
-    read = {(job.number, job.target): each for job, each in zip(jobs, found, strict=True)}
+    """The extractions that are still wanted."""
+    read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
     wanted = transaction.rows("readings_to_keep", rows.from_jobs(jobs))
     return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
 
 
-def _keep(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
-    """Keep what was read for one owner."""
+def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
+    """Keep the extractions of one owner."""
     stated = {reading.row: reading.statements() for reading in readings}
-    ends = [end for said in stated.values() for each in said for end in (each.source, each.target)]
+    ends = [
+        end
+        for statements in stated.values()
+        for each in statements
+        for end in (each.source, each.target)
+    ]
     mentioned = [mention for reading in readings for mention in reading.found.mentions]
-    known = mentions.keep_concepts(transaction, [*mentioned, *ends])
-    roles = {x.row: mentions.roles_of(x.found.mentions, known) for x in readings}
-    loosened = mentions.set_mentions(transaction, roles)
+    known = keep_concepts(transaction, [*mentioned, *ends])
+    roles = {x.row: roles_of(x.found.mentions, known) for x in readings}
+    loosened = set_mentions(transaction, roles)
     kept = {
         reading.row: [
-            relations.state(transaction, statement, known, reading.source()).relation
+            keep_statement(transaction, statement, known, reading.source()).relation
             for statement in stated[reading.row]
         ]
         for reading in readings
     }
-    relations.settle(transaction, relations.end_others(transaction, kept, at))
+    settle_relations(transaction, end_evidence(transaction, kept, at))
     transaction.change_each("keep_reading", [reading._asdict() for reading in readings])
     transaction.change_each("finish_reading", [reading._asdict() for reading in readings])
-    mentions.drop_orphans(transaction, loosened)
+    drop_orphans(transaction, loosened)
 
 
 def _readable(transaction: Owned, ids: Collection[MemoryId]) -> dict[MemoryId, int]:
-    """The rows of the present versions of those of these memories that may be read."""
-    found = transaction.rows("readable_rows", {"ids": [*ids]})
-    return {MemoryId(id_): row for id_, row in found}
+    """The rows of the present versions of these memories, as far as they may be read."""
+    records = transaction.rows("readable_rows", {"ids": [*ids]})
+    return {MemoryId(id_): row for id_, row in records}
 
 
-def _standing_for(transaction: Owned, concept: int) -> list[int]:
-    """A concept and all that stand for it."""
-    found = transaction.rows("standing_for", {"concepts": [concept]})
-    return [concept, *(number for [number] in found)]
+def _concept_group(transaction: Owned, concept: int) -> list[int]:
+    """A concept and all that are merged into it."""
+    records = transaction.rows("standing_for", {"concepts": [concept]})
+    return [concept, *(number for [number] in records)]
+
+
+ConceptNumbers = dict[ConceptName, int]  #: of the concepts of one owner
+
+
+def add_version(transaction: Owned, row: int, memory: Memory) -> None:
+    """Copy the mentions of an inserted version from the one before, or queue the job that reads it.
+
+    A version with the text of the last one that was read copies its mentions.
+    """
+    if memory.deleted_at is not None or memory.sensitive:
+        return
+    read_by = _copy_graph(transaction, row, memory) if memory.version > 1 else None
+    in_use = transaction.row("extractor_in_use")
+    if in_use is not None and in_use[0] != read_by:
+        transaction.insert("insert_job", [_reading_job(in_use[1], Version(row, memory))])
+
+
+def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
+    """Queue the jobs that read inserted versions."""
+    in_use = transaction.row("extractor_in_use")
+    if in_use is not None:
+        read = [each for each in versions if not each.memory.sensitive]
+        transaction.insert("insert_job", [_reading_job(in_use[1], version) for version in read])
+
+
+def _reading_job(key: str, version: Version) -> dict[str, object]:
+    place = 2 if version.past else 0
+    return {"kind": "extract", "target": key, "row": version.row, "turn": place}
+
+
+def _copy_graph(transaction: Owned, row: int, memory: Memory) -> int | None:
+    """Copy what an earlier version mentions and states; the extractor that read it, if any."""
+    before = transaction.row("known_before", {"id": memory.id, "version": memory.version})
+    if before is None or not _says_the_same(rows.to_memory(before[2:]), memory):
+        return None
+    earlier, extractor = before[:2]
+    transaction.change("copy_mentions", {"row": row, "before": earlier})
+    copy_evidence(transaction, row, earlier)
+    if extractor is None:  # its mentions were given, and it is still to be read
+        return None
+    transaction.change("keep_reading", {"row": row, "extractor": extractor})
+    return int(extractor)
+
+
+def _says_the_same(one: Memory, other: Memory) -> bool:
+    return (one.content, one.tags, one.keywords) == (other.content, other.tags, other.keywords)
+
+
+def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+    """Remove everything that the graph has of these memories."""
+    forget_versions(
+        transaction, [r for [r] in transaction.rows("rows_of_memories", {"ids": [*ids]})]
+    )
+
+
+def forget_versions(transaction: Owned, of: Sequence[int]) -> None:
+    """Remove everything that the graph has of these versions, and the concepts of only these."""
+    versions = {"rows": [*of]}
+    mentioned = transaction.rows("mentions_of_rows", versions)
+    related = forget_evidence(transaction, of)
+    for statement in ("forget_mentions", "forget_readings"):
+        transaction.change(statement, versions)
+    drop_orphans(transaction, {concept for _, concept, _ in mentioned} | related)
+
+
+def keep_concepts(transaction: Owned, mentions: Iterable[Mention]) -> ConceptNumbers:
+    """Add concepts; their numbers by name."""
+    first: dict[tuple[ConceptName, str], Mention] = {}
+    for mention in mentions:
+        if mention.name:
+            first.setdefault((mention.name, mention.kind), mention)
+    unused = transaction.numbers(len(first))
+    transaction.change_each(
+        "keep_concept",
+        [
+            mention._asdict() | {"number": number}
+            for number, mention in zip(unused, first.values(), strict=True)
+        ],
+    )
+    return concept_numbers(transaction, {name for name, _ in first})
+
+
+def concept_numbers(transaction: Owned, names: Iterable[ConceptName]) -> ConceptNumbers:
+    """The numbers of the concepts among these names."""
+    return dict(transaction.rows("concept_numbers", {"names": [*names]}))
+
+
+def roles_of(mentions: Iterable[Mention], known: ConceptNumbers) -> dict[int, int]:
+    """The roles in which concepts are mentioned, by the number of the concept."""
+    roles: dict[int, int] = {}
+    for mention in mentions:
+        if mention.name:
+            number = known[mention.name]
+            roles[number] = roles.get(number, 0) | ROLE_BITS[mention.role]
+    return roles
+
+
+def set_mentions(transaction: Owned, mentions_by_row: Mapping[int, Mapping[int, int]]) -> set[int]:
+    """Replace the mentions of versions; the concepts that lost a mention.
+
+    Mentions that were given by a user stay.
+    """
+    versions = {"rows": [*mentions_by_row]}
+    before = transaction.rows("mentions_of_rows", versions)
+    missing = [known for known in before if known[1] not in mentions_by_row[known[0]]]
+    gone = [(row, concept) for row, concept, given_roles in missing if not given_roles]
+    transaction.change_each(
+        "remove_mention", [{"row": row, "concept": concept} for row, concept in gone]
+    )
+    transaction.change_each(
+        "set_mention",
+        [
+            {"row": row, "concept": concept, "roles": roles}
+            for row, mentioned in mentions_by_row.items()
+            for concept, roles in mentioned.items()
+        ]
+        + [
+            {"row": row, "concept": x, "roles": given_roles}
+            for row, x, given_roles in missing
+            if given_roles
+        ],
+    )
+    return {concept for _, concept in gone}
+
+
+def drop_orphans(transaction: Owned, concepts: Iterable[int]) -> None:
+    """Remove the concepts among these that nothing mentions or relates any more.
+
+    Their merges go with them, so their aliases become concepts again.
+    """
+    candidates = sorted(concepts)
+    records = transaction.rows("orphans", {"concepts": candidates})
+    if not records:
+        return
+    gone = [number for [number] in records]
+    tops = [stands_for(transaction, number) for number in gone]
+    members = transaction.rows("standing_for", {"concepts": gone + tops})
+    orphans = {"concepts": gone}
+    transaction.change("remove_merges", orphans)
+    repoint_concepts(transaction, [number for [number] in members])
+    transaction.change("remove_concepts", orphans)
+
+
+def stands_for(transaction: Owned, concept: int) -> int:
+    """The concept that a concept is merged into, at the end of the chain."""
+    [[top]] = transaction.rows("stands_for", {"concept": concept})
+    return int(top)
+
+
+def repoint_concepts(transaction: Owned, concepts: Iterable[int]) -> None:
+    """Recompute what these concepts are merged into."""
+    transaction.change("point_anew", {"concepts": [*concepts]})
+
+
+class StatementSource(NamedTuple):
+    """Where a statement comes from, and when it holds."""
+
+    origin: str
+    since: int
+    until: int = rows.NOT_YET
+    row: int | None = None  #: the version that is its evidence; None when it has none
+    given: bool = False  #: by a user, rather than read in the version
+
+
+class KeptStatement(NamedTuple):
+    """The relation of a statement."""
+
+    relation: int
+    is_new: bool
+
+
+def relates_two(statement: Statement) -> bool:
+    """Whether a statement relates two different concepts by a type."""
+    source, target = statement.source.name, statement.target.name
+    return bool(source and target and statement.type) and source != target
+
+
+def keep_statement(
+    transaction: Owned,
+    statement: Statement,
+    numbers: Mapping[ConceptName, int],
+    source: StatementSource,
+) -> KeptStatement:
+    """Keep a statement between concepts with these numbers."""
+    relation = {
+        "source": numbers[statement.source.name],
+        "type": statement.type,
+        "target": numbers[statement.target.name],
+        "weight": min(max(statement.weight, 0.0), 1.0),
+        "valid_from": rows.from_time(statement.valid_from),
+        "valid_to": rows.from_time(statement.valid_to),
+    }
+    return _keep_relation(transaction, relation, source)
+
+
+def _keep_relation(
+    transaction: Owned, statement: Mapping[str, Any], source: StatementSource
+) -> KeptStatement:
+    """Add evidence to the relation that was stated before, or add a new relation."""
+    relation = {**statement, **source._asdict(), "founded": source.row is not None}
+    before = transaction.row("stated_before", relation)
+    if before is None:
+        [unused] = transaction.numbers(1)
+        [[number]] = transaction.rows("insert_relation", {**relation, "number": unused})
+    else:
+        number, decided = before
+        if not decided:
+            transaction.change("extend_relation", {**relation, "number": number})
+    if source.row is not None:
+        transaction.change("keep_evidence", {**relation, "number": number})
+    return KeptStatement(number, before is None)
+
+
+def copy_evidence(transaction: Owned, row: int, before: int) -> None:
+    """Copy the evidence of another version, from when this one was written."""
+    transaction.change("copy_evidence", {"row": row, "before": before})
+    transaction.change("extend_relations_of", {"row": row})
+
+
+def end_evidence(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
+    """End the evidence of versions for all other relations at a moment; those relations."""
+    each = [{"row": row, "stated": [*numbers], "at": at} for row, numbers in stated.items()]
+    ended = transaction.rows_of_each("end_evidence", each)
+    return {number for records in ended for [number] in records}
+
+
+def settle_relations(transaction: Owned, relations: Iterable[int]) -> None:
+    """Recompute how long these relations are believed, from their evidence."""
+    numbers = sorted(relations)
+    transaction.change("settle_relations", {"relations": numbers})
+
+
+def forget_evidence(transaction: Owned, of: Sequence[int]) -> set[int]:
+    """Remove what these versions are evidence for; the ends of the relations that go with it."""
+    versions = {"rows": [*of]}
+    touched = {number for [number] in transaction.rows("relations_of_rows", versions)}
+    if not touched:
+        return set()
+    transaction.change("forget_evidence", versions)
+    candidates = {"relations": sorted(touched)}
+    unfounded = transaction.rows("ends_of_unfounded", candidates)
+    gone = {number for number, _, _ in unfounded}
+    transaction.change("remove_relations", {"relations": sorted(gone)})
+    settle_relations(transaction, touched - gone)
+    return {end for _, *ends in unfounded for end in ends}
+
+
+def retract_relation(transaction: Owned, number: int, at: int) -> bool:
+    """Retract a relation; False when it is retracted already."""
+    return transaction.change("retract_relation", {"number": number, "at": at}) == 1
+
+
+def keep_ended_relation(transaction: Owned, number: int, valid_to: int, at: int) -> None:
+    """Keep a relation again with an end, and with its present evidence."""
+    names = ("source", "type", "target", "weight", "valid_from", "origin", "founded")
+    [record] = transaction.rows("relation", {"number": number})
+    relation = {**dict(zip(names, record, strict=True)), "valid_to": valid_to}
+    source = StatementSource(origin=relation["origin"], since=at, given=True)
+    if not relation["founded"]:
+        _keep_relation(transaction, relation, source)
+    for [row] in transaction.rows("present_evidence", {"number": number}):
+        _keep_relation(transaction, relation, source._replace(row=row))

@@ -19,8 +19,8 @@ from bearinmind.concepts import (
     name_of,
 )
 from bearinmind.protocols import GraphCounts, ReadSoFar
-from bearinmind.store import rows, seen_concepts
-from bearinmind.store.database import OnDatabase, Parameters
+from bearinmind.store import rows
+from bearinmind.store.database import Database, OnDatabase, Parameters, Row
 from bearinmind.types import Filter, MemoryId, Scope
 
 #: What a role counts in `mentions.roles`; the strongest is the lowest.
@@ -36,8 +36,8 @@ _PAGE = 500  # versions or relations that are read at once
 _Version = tuple[int, MemoryId, int, int]
 
 
-class _Standing(NamedTuple):
-    """A concept that is merged into no other, and what stands for it."""
+class _ConceptGroup(NamedTuple):
+    """A concept that is merged into no other, and the concepts that are merged into it."""
 
     number: int
     name: ConceptName
@@ -48,15 +48,15 @@ class _Standing(NamedTuple):
 
     @property
     def numbers(self) -> tuple[int, ...]:
-        """Under which it is mentioned."""
+        """The numbers under which it is mentioned."""
         return (self.number, *self.members)
 
     def mentioned(self, id: MemoryId, role: Role) -> Mentioned:
-        """It, mentioned by a memory."""
+        """A mention of it by a memory."""
         return Mentioned(id, self.name, role, self.memories, self.subjects)
 
     def concept(self, label: str, kind: str) -> Concept:
-        """It as it is shown."""
+        """The concept, for callers."""
         return Concept(
             name=self.name,
             label=label,
@@ -75,22 +75,22 @@ class GraphSearchInDatabase(OnDatabase):
     """
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
-        """Those of these names that are concepts, by the name that was asked for."""
-        found = self._database.read("concepts_named", _asked(scope, names))
-        return {ConceptName(asked): concept for asked, concept in _shown(found)}
+        """The concepts of these names, by name."""
+        records = self._database.read("concepts_named", _by_names(scope, names))
+        return {ConceptName(name): concept for name, concept in _shown(records)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
-        """The concepts that most memories mention, perhaps only those whose name holds a text."""
+        """The concepts that most memories mention, if given those whose name holds `containing`."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
-        found = self._database.read("hubs", parameters)
-        return [concept for _, concept in _shown(found)]
+        records = self._database.read("hubs", parameters)
+        return [concept for _, concept in _shown(records)]
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
-        found = [*_mentioned(self._database.read("mentions_in", wanted))]
-        return seen_concepts.recounted(self._database, filter, found)
+        mentioned = [*_mentioned(self._database.read("mentions_in", wanted))]
+        return recount_visible(self._database, filter, mentioned)
 
     def mentioning(
         self,
@@ -99,17 +99,17 @@ class GraphSearchInDatabase(OnDatabase):
         limit: int,
         role: Role | None = None,
     ) -> list[Mentioned]:
-        """The admitted memories that mention these concepts, at most so many each, newest first.
+        """The admitted memories that mention these concepts, newest first; `limit` for each.
 
         The newest is the one whose present version was written last.
         """
         if filter.reader is not None:
-            names = seen_concepts.named(self._database, filter, names)
+            names = visible_concepts(self._database, filter, names)
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}
-        asked = parameters | _asked(filter.scope, names) | {"limit": limit}
-        found = self._database.read("mentioning_named", asked)
-        standing = _standing(found, 0)
-        own: set[_Version] = {row[5:] for row in found if row[6] is not None}
+        query = parameters | _by_names(filter.scope, names) | {"limit": limit}
+        records = self._database.read("mentioning_named", query)
+        standing = _concept_groups(records, 0)
+        own: set[_Version] = {row[5:] for row in records if row[6] is not None}
         by_number: dict[int, list[_Version]] = {}
         for version in own | self._further(parameters, standing.values(), limit, role):
             by_number.setdefault(version[3], []).append(version)
@@ -121,42 +121,46 @@ class GraphSearchInDatabase(OnDatabase):
                 Mentioned(id_, name, role or _STRONGEST[roles], memories, subjects)
                 for _, id_, roles, _ in versions
             ]
-        return seen_concepts.recounted(self._database, filter, mentioned)
+        return recount_visible(self._database, filter, mentioned)
 
     def _further(
-        self, parameters: Parameters, concepts: Collection[_Standing], limit: int, role: Role | None
+        self,
+        parameters: Parameters,
+        concepts: Collection[_ConceptGroup],
+        limit: int,
+        role: Role | None,
     ) -> set[_Version]:
-        """Who mentions what is merged into these concepts, and the newest who mention common ones.
+        """The versions that mention merged concepts, and the newest that mention common ones.
 
-        To ask for all at once takes a third of the time that it takes to ask for each; but only
-        then does a limit spare the reading of what is beyond it.
+        One statement for all takes a third of the time of one for each. But only one for each can
+        stop at the limit.
         """
-        found: list[_Version] = []
+        versions: list[_Version] = []
         if rare := [n for each in concepts if each.memories <= limit for n in each.members]:
-            found += self._database.read("mentioning_these", {**parameters, "concepts": rare})
+            versions += self._database.read("mentioning_these", {**parameters, "concepts": rare})
         newest = "about_newest" if role is Role.SUBJECT else "mentioning_newest"
         for number in (n for each in concepts if each.memories > limit for n in each.numbers):
-            asked = {**parameters, "concept": number, "limit": limit}
-            found += self._database.read(newest, asked)
-        return {*found}
+            query = {**parameters, "concept": number, "limit": limit}
+            versions += self._database.read(newest, query)
+        return {*versions}
 
     def relations(
         self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment."""
-        found = self._database.read("concepts_named", _asked(filter.scope, names))
-        standing = _standing(found, 1)
+        records = self._database.read("concepts_named", _by_names(filter.scope, names))
+        standing = _concept_groups(records, 1)
         numbers = [n for concept in standing.values() for n in concept.numbers]
-        asked = {"concepts": numbers, "limit": limit}
+        page = {"concepts": numbers, "limit": limit}
         return self._related(
-            filter, self._database.read("relations_at", rows.from_filter(filter) | asked)
+            filter, self._database.read("relations_at", rows.from_filter(filter) | page)
         )
 
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
         """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("mentions_after", parameters):
-            yield from seen_concepts.recounted(self._database, filter, [*_mentioned(page)])
+            yield from recount_visible(self._database, filter, [*_mentioned(page)])
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:
@@ -168,82 +172,82 @@ class GraphSearchInDatabase(OnDatabase):
 
     def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
         """The merges that hold, oldest first; with `undone` those that were undone too."""
-        found = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
-        return [_to_merge(row) for row in found]
+        records = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
+        return [_to_merge(row) for row in records]
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         """What a scope's graph holds."""
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """Whether there is a graph, and what is to be read by the next so many jobs."""
+        """Whether there is a graph, and what the next `jobs` jobs of the queue will read."""
         [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
         return ReadSoFar(bool(known), waiting)
 
     # ---- from rows to values -------------------------------------------------------------------
 
-    def _related(self, filter: Filter, found: list[tuple[Any, ...]]) -> list[Relation]:
+    def _related(self, filter: Filter, records: list[tuple[Any, ...]]) -> list[Relation]:
         """Rows of the `relation` fragment, with the evidence that the filter admits."""
-        wanted = {"relations": [row[0] for row in found]}
-        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in found}
+        wanted = {"relations": [row[0] for row in records]}
+        evidence: dict[int, list[MemoryId]] = {row[0]: [] for row in records}
         for number, id_ in self._database.read("evidence_of", rows.from_filter(filter) | wanted):
             evidence[number].append(id_)
-        return [_to_relation(row, evidence[row[0]]) for row in found]
+        return [_to_relation(row, evidence[row[0]]) for row in records]
 
 
-def _standing(found: Iterable[Sequence[Any]], first: int) -> dict[int, _Standing]:
-    """Concepts by number, each counted with what stands for it.
+def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _ConceptGroup]:
+    """Concepts by number, each counted with the concepts that are merged into it.
 
-    Their rows have the `concept` fragment from some column on, most of them the same as another.
+    The rows have the `concept` fragment from the column `first` on; many repeat a concept.
     """
-    standing: dict[int, _Standing] = {}
-    for row in found:
+    standing: dict[int, _ConceptGroup] = {}
+    for row in records:
         if row[first] not in standing:
             number, name, memories, subjects, merged = row[first : first + 5]
             members = json.loads(merged) if isinstance(merged, str) else merged or ()
             numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
             total = (memories + sum(held), subjects + sum(about))
-            standing[number] = _Standing(number, name, *total, numbers, tuple(sorted(names)))
+            standing[number] = _ConceptGroup(number, name, *total, numbers, tuple(sorted(names)))
     return standing
 
 
-def _shown(found: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
+def _shown(records: list[tuple[Any, ...]]) -> Iterator[tuple[str, Concept]]:
     """Rows of a name, a `concept`, its label and its kind."""
-    standing = _standing(found, 1)
-    for asked, number, *_, label, kind in found:
-        yield asked, standing[number].concept(label, kind)
+    standing = _concept_groups(records, 1)
+    for name, number, *_, label, kind in records:
+        yield name, standing[number].concept(label, kind)
 
 
-def _mentioned(found: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
+def _mentioned(records: list[tuple[Any, ...]]) -> Iterator[Mentioned]:
     """Rows of a version, its id, roles and a `concept`, those of a version together.
 
     The strongest mentions come first, equally strong ones by name.
     """
-    standing = _standing(found, 3)
-    for (_, id_), group in groupby(found, key=itemgetter(0, 1)):
+    standing = _concept_groups(records, 3)
+    for (_, id_), group in groupby(records, key=itemgetter(0, 1)):
         roles: dict[int, int] = {}
         for _, _, bits, number, *_ in group:
             roles[number] = roles.get(number, 0) | bits
-        said = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
-        said.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
-        for role, concept in said:
+        mentions = [(_STRONGEST[bits], standing[number]) for number, bits in roles.items()]
+        mentions.sort(key=lambda each: (ROLE_BITS[each[0]], each[1].name))
+        for role, concept in mentions:
             yield concept.mentioned(id_, role)
 
 
-def _newest(by_number: Mapping[int, list[_Version]], concept: _Standing) -> list[_Version]:
+def _newest(by_number: Mapping[int, list[_Version]], concept: _ConceptGroup) -> list[_Version]:
     """The versions that mention a concept by any of its names, each once, the newest first."""
-    found = by_number.get(concept.number, [])
+    versions = by_number.get(concept.number, [])
     if concept.members:
         roles: dict[int, _Version] = {}
         for number in concept.numbers:
             for row, id_, bits, _ in by_number.get(number, ()):
                 known = roles[row][2] if row in roles else 0
                 roles[row] = (row, id_, bits | known, concept.number)
-        found = [*roles.values()]
-    return sorted(found, reverse=True)
+        versions = [*roles.values()]
+    return sorted(versions, reverse=True)
 
 
-def _asked(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
+def _by_names(scope: Scope, names: Iterable[ConceptName]) -> dict[str, Any]:
     return {"owner": scope.user, "names": [*dict.fromkeys(names)]}
 
 
@@ -273,4 +277,61 @@ def _to_merge(row: Sequence[Any]) -> Merge:
         score=score,
         merged_at=rows.to_time(merged_at),
         undone_at=rows.to_end(undone_at),
+    )
+
+
+def visible_concepts(
+    database: Database, filter: Filter, names: Collection[ConceptName]
+) -> dict[ConceptName, Concept]:
+    """The names among these that a visible memory uses, and their concepts.
+
+    A name that only hidden memories use is unknown, even when it is merged with a visible one.
+    """
+    concepts = resolve_visible(database, filter, names)
+    return {
+        name: concept
+        for name, concept in concepts.items()
+        if name in (concept.name, *concept.aliases)
+    }
+
+
+def resolve_visible(
+    database: Database, filter: Filter, names: Collection[ConceptName]
+) -> dict[ConceptName, Concept]:
+    """The concepts of these names that visible memories mention, by any of their names."""
+    parameters = rows.from_place(filter) | {"names": [*dict.fromkeys(names)]}
+    by_name: dict[ConceptName, list[Row]] = {}
+    for name, *row in database.read("shared_concepts", parameters):
+        by_name.setdefault(ConceptName(name), []).append(tuple(row))
+    return {name: _visible_concept(members) for name, members in by_name.items()}
+
+
+def recount_visible(
+    database: Database, filter: Filter, mentioned: list[Mentioned]
+) -> list[Mentioned]:
+    """What memories mention, each concept as the filter's reader sees it.
+
+    Without a reader nothing changes.
+    """
+    if filter.reader is None or not mentioned:
+        return mentioned
+    seen = resolve_visible(database, filter, {each.concept for each in mentioned})
+    return [
+        each._replace(concept=as_seen.name, memories=as_seen.memories, subjects=as_seen.subjects)
+        for each in mentioned
+        if (as_seen := seen.get(each.concept)) is not None
+    ]
+
+
+def _visible_concept(members: Sequence[Row]) -> Concept:
+    """A concept from the names by which it is mentioned; its own, if used, goes first."""
+    in_order = sorted(members, key=lambda member: (member[1] != member[0], member[1]))
+    (_, name, label, kind, *_), *others = in_order
+    return Concept(
+        name=ConceptName(name),
+        label=label,
+        kind=Kind(kind),
+        memories=sum(member[4] for member in members),
+        subjects=sum(member[5] for member in members),
+        aliases=tuple(ConceptName(other[1]) for other in others),
     )

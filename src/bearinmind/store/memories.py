@@ -1,21 +1,22 @@
-"""The memories of a store: every version of them, with all that belongs to it."""
+"""The memories of a store, all their versions, and their links."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from bearinmind import analysis, errors
 from bearinmind.filters import says_more
 from bearinmind.protocols import History, Page, Sealed, Statistics
-from bearinmind.store import feeds, indexing, linking, rows, secrets, sharing, versions
-from bearinmind.store.arriving import Arrivals
+from bearinmind.store import access, rows, secrets, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
+from bearinmind.store.versions import BulkInsert
 from bearinmind.types import (
     AlreadyKnown,
     Filter,
     Link,
+    LinkKind,
     Memory,
     MemoryId,
     Outcome,
@@ -26,7 +27,7 @@ from bearinmind.types import (
 
 
 class MemoriesInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Memories`."""
+    """Satisfies `bearinmind.protocols.Memories` and `bearinmind.protocols.Links`."""
 
     # ---- writing -------------------------------------------------------------------------------
 
@@ -45,11 +46,11 @@ class MemoriesInDatabase(OnDatabase):
                 return AlreadyKnown(memory=known)
             if transaction.row("present_version", {"id": memory.id}):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
-            versions.insert(self._database, transaction, memory, known_by)
-            secrets.keep(transaction, sealed)
+            versions.insert_version(self._database, transaction, memory, known_by)
+            secrets.keep_sealed(transaction, sealed)
             for link in links:
-                linking.insert(transaction, link)
-            feeds.note_written(transaction, [memory.id], links)
+                insert_link(transaction, link)
+            sync_feed.note_written(transaction, [memory.id], links)
         return Stored(memory=memory)
 
     def put_many(
@@ -57,10 +58,10 @@ class MemoriesInDatabase(OnDatabase):
     ) -> list[Outcome | None]:
         """Keep many in one transaction; None where that id is stored already, in any state."""
         with self._writing(scope) as transaction:
-            arrivals = Arrivals(self._database, transaction, siblings)
+            arrivals = BulkInsert(self._database, transaction, siblings)
             outcomes = arrivals.admit(histories)
             arrivals.keep()
-            feeds.note_written(transaction, arrivals.kept)
+            sync_feed.note_written(transaction, arrivals.kept)
         return outcomes
 
     def replace(
@@ -78,41 +79,41 @@ class MemoriesInDatabase(OnDatabase):
                 raise errors.DuplicateContent(
                     f"memory {following.known.id} already says exactly this"
                 )
-            versions.close(self._database, transaction, following.present, memory.updated_at)
-            secrets.conceal(self._database, transaction, concealed, sealed)
-            versions.insert(self._database, transaction, memory, following.known_by)
-            secrets.keep(transaction, sealed)
+            versions.close_version(
+                self._database, transaction, following.present, memory.updated_at
+            )
+            versions.conceal_versions(self._database, transaction, concealed, sealed)
+            versions.insert_version(self._database, transaction, memory, following.known_by)
+            secrets.keep_sealed(transaction, sealed)
             for link in links:
-                linking.insert(transaction, link)
-            feeds.note_written(transaction, [memory.id], links)
+                insert_link(transaction, link)
+            sync_feed.note_written(transaction, [memory.id], links)
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
 
-        That the owner has a memory which says the same is told only where the reader sees it.
+        A duplicate of the owner's is reported only when the reader can see it.
         """
         with self._writing(filter.scope) as transaction:
-            sharing.require_write(transaction, filter, memory)
+            access.require_write(transaction, filter, memory)
             following = _following(transaction, memory)
             known = following.known
-            if known is not None and sharing.visible(transaction.rows, filter, [known.id]):
+            if known is not None and access.visible_memories(transaction.rows, filter, [known.id]):
                 raise errors.DuplicateContent(f"memory {known.id} already says exactly this")
-            versions.close(self._database, transaction, following.present, memory.updated_at)
-            versions.insert(self._database, transaction, memory, following.known_by)
-            feeds.note_written(transaction, [memory.id])
+            versions.close_version(
+                self._database, transaction, following.present, memory.updated_at
+            )
+            versions.insert_version(self._database, transaction, memory, following.known_by)
+            sync_feed.note_written(transaction, [memory.id])
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         """Remove these memories, their versions and their links for good."""
         with self._writing(scope) as transaction:
-            gone = feeds.about_to_go(transaction, ids)
-            versions.purge(transaction, ids)
-            indexing.forgotten(self._database, transaction)
-            feeds.note(transaction, gone)
+            gone = sync_feed.numbered_changes_of_purge(transaction, ids)
+            versions.purge_memories(transaction, ids)
+            versions.scrub_index(self._database, transaction)
+            sync_feed.note(transaction, gone)
         return self.scrub()
-
-    def scrub(self) -> bool:
-        """Overwrite what removed text has left behind; False when traces may remain."""
-        raise NotImplementedError
 
     # ---- reading -------------------------------------------------------------------------------
 
@@ -123,27 +124,26 @@ class MemoriesInDatabase(OnDatabase):
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The same for many."""
-        asked = {"owner": scope.user, "ids": [*ids], "moment": rows.moment(as_of)}
-        return {row[0]: rows.to_memory(row) for row in self._database.read("get_many", asked)}
+        """The versions of memories that were the present ones at a moment, by id."""
+        records = self._read(scope, "get_many", ids=[*ids], moment=rows.moment(as_of))
+        return {row[0]: rows.to_memory(row) for row in records}
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids that begin so, in order."""
-        asked = {"owner": scope.user, "limit": limit, **rows.from_prefix(prefix)}
-        return [row[0] for row in self._database.read("resolve", asked)]
+        """The ids that begin with a prefix, in order."""
+        records = self._read(scope, "resolve", limit=limit, **rows.from_prefix(prefix))
+        return [row[0] for row in records]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
-        found = self._database.read("versions", {"owner": scope.user, "id": id})
-        return [*map(rows.to_memory, found)]
+        return [*map(rows.to_memory, self._read(scope, "versions", id=id))]
 
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other memory with the same content that is neither deleted nor superseded."""
         if memory.sensitive:
             return None
-        said = {"id": memory.id, "content_hash": analysis.fingerprint(memory.content)}
-        found = self._database.read("known", said | {"owner": scope.user})
-        return rows.to_memory(found[0]) if found else None
+        content_hash = analysis.fingerprint(memory.content)
+        records = self._read(scope, "known", id=memory.id, content_hash=content_hash)
+        return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
         """The memories that a filter admits, by creation time and then id."""
@@ -159,8 +159,8 @@ class MemoriesInDatabase(OnDatabase):
 
     def count(self, filter: Filter) -> int:
         """How many memories a filter admits."""
-        [[found]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
-        return int(found)
+        [[total]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
+        return int(total)
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
         """Counts of what a scope holds."""
@@ -187,22 +187,64 @@ class MemoriesInDatabase(OnDatabase):
             newest=rows.to_time(max(row[2] for row in held)) if held else None,
         )
 
+    # ---- links ---------------------------------------------------------------------------------
 
-# What follows runs inside a transaction of the caller.
+    def add_link(self, scope: Scope, link: Link) -> None:
+        """Keep a link; duplicates and supersede cycles are refused."""
+        with self._writing(scope) as transaction:
+            insert_link(transaction, link)
+            sync_feed.note_written(transaction, links=[link])
+
+    def remove_link(self, scope: Scope, link: Link) -> bool:
+        """End a link at `link.removed_at`; False when there is no such link."""
+        with self._writing(scope) as transaction:
+            removed = bool(transaction.change("remove_link", rows.from_noun(link)))
+            if removed:
+                sync_feed.note_written(transaction, links=[link])
+        return removed
+
+    def has_links(self, scope: Scope) -> bool:
+        """Whether a scope has any link, past or present."""
+        return bool(self._read(scope, "has_links"))
+
+    def links(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The links that begin or end at these memories, oldest first."""
+        return self._links("links_of", scope, ids, as_of)
+
+    def superseding(
+        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    ) -> list[Link]:
+        """The supersedes links above these memories, as far as their chains go."""
+        return self._links("superseding", scope, ids, as_of)
+
+    def _links(
+        self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
+    ) -> list[Link]:
+        records = self._read(scope, statement, ids=[*ids], moment=rows.moment(as_of))
+        return [*map(rows.to_link, records)]
+
+    def all_links(self, scope: Scope) -> Iterator[Link]:
+        """Every link ever made in a scope, removed ones too."""
+        return map(rows.to_link, self._read(scope, "all_links"))
+
+
+# The functions below run inside a transaction of the caller.
 
 
 class _Following(NamedTuple):
-    """What a version follows, and what is known of what it says."""
+    """The version before, the content hash, and a duplicate."""
 
     present: Memory
     known_by: bytes
-    known: Memory | None  #: another live memory that says the same, if the version before did not
+    known: Memory | None  #: another live memory with the content, if the content is new
 
 
 def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()) -> _Following:
     """The present version of a memory, which the new one must follow."""
-    found = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
-    present = rows.to_memory(found) if found else None
+    row = transaction.row("get_many", {"ids": [memory.id], "moment": rows.moment(None)})
+    present = rows.to_memory(row) if row else None
     before = present.version if present else None
     if present is None or before != memory.version - 1:
         raise errors.VersionConflict(
@@ -218,3 +260,24 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
     """The live memory with the same content, other than itself."""
     row = transaction.row("known", {"id": memory.id, "content_hash": known_by})
     return rows.to_memory(row) if row else None
+
+
+def insert_link(transaction: Owned, link: Link) -> None:
+    """Keep a link, inside a transaction of the caller."""
+    refuse_cycle(transaction, link)
+    if not transaction.change("insert_link", rows.from_noun(link)):
+        raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
+
+
+def refuse_cycle(transaction: Owned, link: Link) -> None:
+    """Raise when a link would make a memory supersede itself.
+
+    Raises:
+        SupersedeCycle: it would.
+    """
+    if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
+        reverse = rows.from_noun(link) | {"source": link.target, "target": link.source}
+        if transaction.row("supersedes_already", reverse):
+            raise errors.SupersedeCycle(
+                f"{link.target} already supersedes {link.source}, directly or by way of others"
+            )

@@ -27,6 +27,8 @@ from bearinmind.types import (
 )
 
 NOT_YET = 2**63 - 1  # as in schema.sql
+#: The fields that say when something ended: None is "not yet".
+_ENDS = {"disabled_at", "ended_at", "expires_at", "removed_at", "resolved_at", "revoked_at"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
@@ -52,8 +54,24 @@ def to_end(microseconds: int) -> datetime | None:
     return None if microseconds == NOT_YET else to_time(microseconds)
 
 
+def from_end(time: datetime | None) -> int:
+    """When something ended, as microseconds since 1970; None is "not yet"."""
+    return NOT_YET if time is None else (time - _EPOCH) // _MICROSECOND
+
+
+def from_noun(noun: object) -> dict[str, Any]:
+    """The fields of a noun as parameters, times as microseconds; not for hot paths."""
+    parameters = {name: getattr(noun, name) for name in type(noun).__annotations__}
+    for name, value in parameters.items():
+        if name in _ENDS:
+            parameters[name] = from_end(value)
+        elif isinstance(value, datetime):
+            parameters[name] = from_time(value)
+    return parameters
+
+
 def moment(as_of: datetime | None) -> int:
-    """A point that lies inside whatever holds at that moment, or now."""
+    """A moment as microseconds; None is the last moment before "not yet"."""
     return NOT_YET - 1 if as_of is None else (as_of - _EPOCH) // _MICROSECOND
 
 
@@ -80,7 +98,7 @@ def to_memory(row: Sequence[Any]) -> Memory:
 
 
 def to_lexical_match(row: Sequence[Any]) -> LexicalMatch:
-    """A row of `columns` and `entry` as a match; its memory is made when it is asked for."""
+    """A row of `columns` and `entry` as a match; its memory is made when it is needed."""
     return LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(to_memory, row)))
 
 
@@ -97,7 +115,7 @@ def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
         "sensitive": memory.sensitive,
         "created_at": from_time(memory.created_at),
         "updated_at": from_time(memory.updated_at),
-        "replaced_at": NOT_YET if replaced_at is None else from_time(replaced_at),
+        "replaced_at": from_end(replaced_at),
         "deleted_at": from_time(memory.deleted_at),
         "valid_from": from_time(memory.valid_from),
         "valid_to": from_time(memory.valid_to),
@@ -119,17 +137,6 @@ def to_link(row: Sequence[Any]) -> Link:
         created_at=to_time(created_at),
         removed_at=to_end(removed_at),
     )
-
-
-def from_link(link: Link) -> dict[str, Any]:
-    """A link as parameters."""
-    return {
-        "source": link.source,
-        "target": link.target,
-        "kind": link.kind,
-        "created_at": from_time(link.created_at),
-        "removed_at": NOT_YET if link.removed_at is None else from_time(link.removed_at),
-    }
 
 
 def to_entry(row: Sequence[Any]) -> AuditEntry:
@@ -154,14 +161,7 @@ def to_share(row: Sequence[Any]) -> Share:
 
 def from_share(share: Share) -> dict[str, Any]:
     """A share as parameters."""
-    return {
-        "reader": share.reader,
-        "memory": share.memory,
-        "tag": share.tag,
-        "can_write": share.right is Right.WRITE,
-        "created_at": from_time(share.created_at),
-        "ended_at": NOT_YET if share.ended_at is None else from_time(share.ended_at),
-    }
+    return from_noun(share) | {"can_write": share.right is Right.WRITE}
 
 
 def to_conflict(row: Sequence[Any]) -> SyncConflict:
@@ -181,21 +181,13 @@ def to_conflict(row: Sequence[Any]) -> SyncConflict:
 
 def from_conflict(conflict: SyncConflict) -> dict[str, Any]:
     """A conflict as parameters; one without a number gets the next."""
-    return {
-        "number": conflict.number or None,
-        "kind": conflict.kind,
-        "subject_kind": conflict.subject.kind,
-        "subject_name": conflict.subject.name,
-        "served": conflict.served,
-        "other": conflict.other,
-        "detail": conflict.detail,
-        "at": from_time(conflict.at),
-        "resolved_at": NOT_YET if conflict.resolved_at is None else from_time(conflict.resolved_at),
-    }
+    kind, name = conflict.subject
+    named = {"number": conflict.number or None, "subject_kind": kind, "subject_name": name}
+    return from_noun(conflict) | named
 
 
 def from_prefix(prefix: str) -> dict[str, Any]:
-    """The parameters between which lies whatever begins so."""
+    """The two parameters between which all ids with a prefix lie."""
     return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
 
 
@@ -236,7 +228,7 @@ def from_filter(filter: Filter) -> dict[str, Any]:
 
 
 def from_filter_and_states(filter: Filter) -> dict[str, Any]:
-    """The same with the states in which a memory is meant."""
+    """A filter with its states, as the parameters of the `state` fragment."""
     return from_filter(filter) | {"states": sorted(filter.states)}
 
 

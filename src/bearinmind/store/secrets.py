@@ -10,8 +10,8 @@ from typing import Any
 from bearinmind import analysis
 from bearinmind.errors import KeyRetired
 from bearinmind.protocols import AuditEntry, Sealed
-from bearinmind.store import forgetting, indexing, rows
-from bearinmind.store.database import Database, OnDatabase, Owned
+from bearinmind.store import rows
+from bearinmind.store.database import OnDatabase, Owned
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
@@ -20,36 +20,37 @@ class SecretsInDatabase(OnDatabase):
 
     def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
         """Every record of a memory, oldest first."""
-        found = self._database.read("secrets_of", {"owner": scope.user, "id": id})
-        return [*map(_to_sealed, found)]
+        return [*map(_to_sealed, self._read(scope, "secrets_of", id=id))]
 
     def sensitive(self, scope: Scope) -> list[Memory]:
         """The sensitive memories that are not deleted, newest first."""
-        return [*map(rows.to_memory, self._database.read("list_sensitive", {"owner": scope.user}))]
+        return [*map(rows.to_memory, self._read(scope, "list_sensitive"))]
 
     def sealed_under(self) -> dict[str, int]:
         """By key id: how many records of the whole store it opens."""
         return dict(self._database.read("sealed_under"))
 
     def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
-        """Take no more records that are sealed under these keys."""
+        """Refuse records under these keys from now on."""
         retired = [{"key_id": key_id, "now": rows.from_time(now)} for key_id in key_ids]
         with self._database.writing(alone=True) as transaction:
             transaction.change_each("retire_key", retired)
 
     def retired_keys(self) -> frozenset[str]:
-        """The keys under which no more records are taken."""
+        """The keys whose records are refused."""
         return frozenset(row[0] for row in self._database.read("retired_keys"))
 
     def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
-        """Records of the whole store under any other key, in an order, behind one of them."""
+        """Records of the whole store under any other key, in order, after one of them."""
         place = (after.owner, after.id, after.version) if after else ("", "", 0)
         behind = dict(zip(("owner", "id", "version"), place, strict=True))
-        found = self._database.read("sealed_otherwise", behind | {"key_id": key_id, "limit": limit})
-        return [*map(_to_sealed, found)]
+        records = self._database.read(
+            "sealed_otherwise", behind | {"key_id": key_id, "limit": limit}
+        )
+        return [*map(_to_sealed, records)]
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
-        """Put the second of each pair in the place of the first, in one transaction; how many."""
+        """Replace the first record of each pair by the second, in one transaction; how many."""
         done = 0
         with self._database.writing(*(old.owner for old, _ in pairs)) as transaction:
             for old, new in pairs:
@@ -63,81 +64,56 @@ class SecretsInDatabase(OnDatabase):
         """Keep an audit entry, durably."""
         with self._writing(Scope(user=entry.owner)) as transaction:
             [number] = transaction.numbers(1)
-            kept = entry._asdict() | {"at": rows.from_time(entry.at), "number": number}
-            transaction.change("note_audit", kept)
+            transaction.change("note_audit", rows.from_noun(entry) | {"number": number})
 
     def audit(
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None
     ) -> list[AuditEntry]:
-        """The youngest audit entries of a scope, perhaps only of these actions, youngest first."""
-        wanted = {"owner": scope.user, "actions": actions and [*actions], "limit": limit}
-        found = self._database.read("list_audit", wanted)
-        return [*map(rows.to_entry, found)]
+        """The latest audit entries of a scope, latest first; with `actions` only those."""
+        records = self._read(scope, "list_audit", actions=actions and [*actions], limit=limit)
+        return [*map(rows.to_entry, records)]
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
-def keep(transaction: Owned, sealed: Sequence[Sealed]) -> None:
-    """Keep records; those under a key that was rotated away are refused."""
+def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
+    """Keep sealed records; those under a retired key are refused."""
     if not sealed:
         return
-    gone = retired(transaction)
+    gone = retired_keys(transaction)
     for record in sealed:
         if record.key_id in gone:
             raise KeyRetired(f"the key {record.key_id} was rotated away")
         transaction.change("keep_secret", asdict(record))
 
 
-def retired(transaction: Owned) -> frozenset[str]:
-    """The keys under which no more records are taken."""
+def retired_keys(transaction: Owned) -> frozenset[str]:
+    """The keys whose records are refused."""
     return frozenset(row[0] for row in transaction.rows("retired_keys"))
 
 
 def content_hash(transaction: Owned, memory: Memory, sealed: Sequence[Sealed]) -> bytes:
-    """The hash under which a version is known: of a sensitive one never that of its text."""
-    given = given_hash(memory, sealed)
-    if given is not None:
-        return given
+    """The content hash of a version; of a sensitive one never the hash of its text."""
+    known = hash_without_history(memory, sealed)
+    if known is not None:
+        return known
     row = transaction.row("hash_of", {"id": memory.id, "version": memory.version - 1})
     return bytes(row[0]) if row else analysis.fingerprint(memory.content)
 
 
-def given_hash(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
-    """The same, as far as it can be told without the version before.
+def hash_without_history(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
+    """The content hash of a version, as far as it can be known without the version before.
 
-    None for a sensitive one without a record of its own: it says what the version before says.
+    None for a sensitive one without a record: its content is that of the version before.
     """
     if not memory.sensitive:
         return analysis.fingerprint(memory.content)
-    given = [record for record in sealed if record.version <= memory.version]
-    return max(given, key=lambda record: record.version).fingerprint if given else None
+    records = [record for record in sealed if record.version <= memory.version]
+    return max(records, key=lambda record: record.version).fingerprint if records else None
 
 
-def conceal(
-    database: Database,
-    transaction: Owned,
-    concealed: Sequence[Memory],
-    sealed: Sequence[Sealed],
-) -> None:
-    """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
-    fingerprints = {record.version: record.fingerprint for record in sealed}
-    for memory in concealed:
-        overwritten: dict[str, Any] = {
-            "id": memory.id,
-            "version": memory.version,
-            "content": memory.content,
-            "content_hash": fingerprints[memory.version],
-        }
-        for [row] in transaction.rows("conceal_version", overwritten):
-            forgetting.forget_rows(transaction, [row])
-            if memory.deleted_at is None:
-                indexing.insert(database, transaction, {row: memory})
-    if concealed:
-        indexing.forgotten(database, transaction)
-
-
-def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+def forget_sealed(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the records of these memories."""
     transaction.change("forget_secrets", {"ids": [*ids]})
 

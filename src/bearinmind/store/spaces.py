@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from bearinmind.changes import digest
 from bearinmind.embedded_text import embedded_text
 from bearinmind.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
-from bearinmind.store import rows
+from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
@@ -37,11 +38,11 @@ class SpacesInDatabase(OnDatabase):
 
     @property
     def _vectors(self) -> VectorSearch:
-        """Searches the vectors; each dialect has its own way."""
+        """The vector search of the dialect."""
         raise NotImplementedError
 
     def meaning_off(self) -> Unavailable | None:
-        """None: whatever keeps memories keeps vectors, unless a dialect says otherwise."""
+        """None: vectors can be kept, unless a dialect says otherwise."""
         return None
 
     def spaces(self) -> list[KnownSpace]:
@@ -49,7 +50,7 @@ class SpacesInDatabase(OnDatabase):
         return _to_known(self._database.read("spaces"))
 
     def use_space(self, space: Space) -> SpaceState:
-        """Make sure that memories are embedded into a space."""
+        """Have memories embedded into a space."""
         settled = self._settled(space)
         if settled is not None:
             return settled
@@ -67,7 +68,7 @@ class SpacesInDatabase(OnDatabase):
         return state
 
     def _settled(self, space: Space) -> SpaceState | None:
-        """What a space is, when nothing has to be written for it to be used."""
+        """The state of a space, when nothing has to be written for its use."""
         states = {each.space.key: each.state for each in self.spaces()}
         state = states.get(space.key)
         if state is SpaceState.ACTIVE and SpaceState.FILLING in states.values():
@@ -77,7 +78,7 @@ class SpacesInDatabase(OnDatabase):
     def activate_filled(self) -> bool:
         """Make the space being filled the active one if no job is left for it; retire the other.
 
-        Jobs that were given up do not hold it back, unless they are more than those that were done.
+        Jobs that were given up do not prevent it, unless they outnumber those that were done.
         """
         if not any(each.state is SpaceState.FILLING for each in self.spaces()):
             return False
@@ -105,7 +106,7 @@ class SpacesInDatabase(OnDatabase):
         return sum(each.embedded for each in retired)
 
     def index_spaces(self) -> int:
-        """None: where vectors need no index, they are searched as they are."""
+        """0: vectors are searched without an index."""
         return 0
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
@@ -118,21 +119,55 @@ class SpacesInDatabase(OnDatabase):
         """How near these memories are to a query, as far as they are admitted and embedded."""
         return self._vectors.cosines(filter, space, query, ids)
 
+    def vectors_of(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Vector]:
+        """The vectors of the present versions of these memories, as far as they are embedded."""
+        return self._vectors.present(scope, space, ids) if self.meaning_off() is None else {}
 
-def _to_known(found: Iterable[Row]) -> list[KnownSpace]:
+    def carry_vectors(
+        self, scope: Scope, space: Space, vectors: Mapping[MemoryId, tuple[str, Vector]]
+    ) -> int:
+        """Take vectors that were made elsewhere, for the present versions with these digests."""
+        if not vectors or self.meaning_off() is not None:
+            return 0
+        import numpy as np  # noqa: PLC0415 (slow to import)
+
+        with self._writing(scope) as transaction:
+            parameters = {"ids": [*vectors], "key": space.key}
+            waiting = [
+                (number, rows.to_memory(columns))
+                for number, *columns in transaction.rows("embed_jobs_of", parameters)
+            ]
+            fitting = [
+                (x, memory.id) for x, memory in waiting if digest(memory) == vectors[memory.id][0]
+            ]
+            if not fitting:
+                return 0
+            made = np.stack([vectors[id_][1] for _, id_ in fitting])
+            return queues.keep_vectors(
+                self._database,
+                transaction.transaction,
+                space,
+                [{"owner": scope.user, "number": number} for number, _ in fitting],
+                self._database.vector_parameters(space, made, len(fitting)),
+            )
+
+
+def _to_known(records: Iterable[Row]) -> list[KnownSpace]:
     return [
         KnownSpace(rows.to_space(description), SpaceState(state), *counts)
-        for description, state, *counts in found
+        for description, state, *counts in records
     ]
 
 
-# What follows runs inside a transaction of the caller.
+# The functions below run inside a transaction of the caller.
 
 
-def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
-    """Give a version that was just inserted its vectors, or the jobs that will bring them.
+def add_version(database: Database, transaction: Owned, row: int, memory: Memory) -> None:
+    """Copy the vectors of an inserted version from the one before, or queue the jobs that embed it.
 
-    A version with the same embedded text as one before takes its vector over.
+    A version with the embedded text of an earlier one copies its vector.
     """
     if memory.deleted_at is not None or memory.sensitive:
         return
@@ -141,15 +176,16 @@ def belong(database: Database, transaction: Owned, row: int, memory: Memory) -> 
         if memory.version > 1:
             place = {"id": memory.id, "version": memory.version, "space": space}
             before = transaction.row("embedded_before", place)
-        if before and _same_text(rows.to_memory(before[1:]), memory, recipe):
+        text = embedded_text(memory, recipe) if before else None
+        if before and text == embedded_text(rows.to_memory(before[1:]), recipe):
             for statement in database.steps.copy_vector:
                 transaction.change(statement, {"space": space, "before": before[0], "row": row})
         else:
             transaction.insert("insert_job", [_job(key, Version(row, memory), turn)])
 
 
-def queue(transaction: Owned, versions: Sequence[Version]) -> None:
-    """Queue the jobs that will bring the vectors of versions that were just inserted."""
+def queue_versions(transaction: Owned, versions: Sequence[Version]) -> None:
+    """Queue the jobs that embed inserted versions."""
     embedded = [each for each in versions if not each.memory.sensitive]
     for _, key, _, turn in transaction.rows("spaces_in_use"):
         transaction.insert("insert_job", [_job(key, version, turn) for version in embedded])
@@ -160,7 +196,7 @@ def _job(key: str, version: Version, turn: int) -> dict[str, object]:
     return {"kind": "embed", "target": key, "row": version.row, "turn": place}
 
 
-def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     """Remove the vectors and the jobs of every version of these memories."""
     parameters = {"ids": [*ids]}
     transaction.change("forget_vectors", parameters)
@@ -168,12 +204,8 @@ def forget(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     transaction.change("forget_jobs", {"rows": versions})
 
 
-def _same_text(one: Memory, other: Memory, recipe: str) -> bool:
-    return embedded_text(one, recipe) == embedded_text(other, recipe)
-
-
 def _begin(transaction: Transaction, space: Space, state: SpaceState, *, known: bool) -> None:
-    """Take a space into use, with a job for all that belongs there and is not there yet."""
+    """Take a space into use, with a job for every version that is not embedded there."""
     if known:
         _set_state(transaction, space, state)
     else:

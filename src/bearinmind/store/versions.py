@@ -1,30 +1,33 @@
-"""Adds, ends and removes versions of memories, with all that belongs to them.
+"""Adds, ends and removes versions of memories, with everything that is derived from them.
 
 Everything here runs inside a transaction of the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any, NamedTuple
 
-from bearinmind.store import forgetting, inbox, indexing, mentions, rows, secrets, spaces
-from bearinmind.store.database import Database, Owned
-from bearinmind.types import Memory, MemoryId
+from bearinmind import analysis
+from bearinmind.protocols import History, Sealed
+from bearinmind.store import graph, queues, rows, secrets, spaces
+from bearinmind.store.database import Database, Owned, Parameters, Version
+from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
 
 
-def insert(database: Database, transaction: Owned, memory: Memory, known_by: bytes) -> None:
-    """Add the present version of a memory, which is known by this hash."""
+def insert_version(database: Database, transaction: Owned, memory: Memory, known_by: bytes) -> None:
+    """Add the present version of a memory, with its content hash."""
     [number] = transaction.numbers(1)
     version = rows.from_memory(memory, None) | {"row": number, "content_hash": known_by}
     [[row]] = transaction.rows("insert_memory", version)
     if memory.deleted_at is None:
-        indexing.insert(database, transaction, {row: memory})
-        spaces.belong(database, transaction, row, memory)
-        mentions.belong(transaction, row, memory)
+        index_versions(database, transaction, {row: memory})
+        spaces.add_version(database, transaction, row, memory)
+        graph.add_version(transaction, row, memory)
 
 
-def close(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
+def close_version(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
     """End the present version of a memory."""
     place = {"id": present.id, "version": present.version}
     for [row] in transaction.rows("close_version", place | {"replaced_at": rows.from_time(at)}):
@@ -32,25 +35,186 @@ def close(database: Database, transaction: Owned, present: Memory, at: datetime)
             transaction.change(statement, {"row": row})
 
 
-def remove_behind(transaction: Owned, id: MemoryId, version: int) -> None:
-    """Remove the versions of a memory behind one."""
+def remove_versions_after(transaction: Owned, id: MemoryId, version: int) -> None:
+    """Remove the versions of a memory after one."""
     behind = {"id": id, "version": version}
-    found = transaction.rows("rows_behind", behind)
-    forgetting.forget_rows(transaction, [row for [row] in found])
+    records = transaction.rows("rows_behind", behind)
+    forget_derived(transaction, [row for [row] in records])
     transaction.change("forget_secrets_behind", behind)
     transaction.change("delete_behind", behind)
 
 
-def purge(transaction: Owned, ids: Sequence[MemoryId]) -> None:
-    """Remove memories, with their links, shares and all that is said of them.
+def purge_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+    """Remove memories, with their links, shares and everything derived from them.
 
-    The caller sees to it that no term of them stays behind: `indexing.forgotten`.
+    The caller removes their last terms from the index by `scrub_index`.
     """
     parameters = {"ids": [*ids]}
-    spaces.forget(transaction, ids)
-    mentions.forget(transaction, ids)
-    secrets.forget(transaction, ids)
-    inbox.forget(transaction, ids)
+    spaces.forget_memories(transaction, ids)
+    graph.forget_memories(transaction, ids)
+    secrets.forget_sealed(transaction, ids)
+    queues.redact_proposals(transaction, ids)
     transaction.change("forget_shares", parameters)
     for statement in ("delete_links", "delete_indexed", "delete_memories"):
         transaction.change(statement, parameters)
+
+
+def index_versions(database: Database, transaction: Owned, versions: Mapping[int, Memory]) -> None:
+    """Index the terms of versions, by the number of their row."""
+    entries = {row: analysis.entry(memory) for row, memory in versions.items()}
+    transaction.insert(
+        "insert_indexed",
+        [
+            {"row": row, **database.entry_parameters(transaction.owner, entry)}
+            for row, entry in entries.items()
+        ],
+    )
+    terms = sum(entry.length for entry in entries.values())
+    for statement in database.steps.indexed:
+        transaction.change(statement, {"versions": len(entries), "terms": terms})
+
+
+def scrub_index(database: Database, transaction: Owned) -> None:
+    """Remove what deleted entries have left behind in the index."""
+    for statement in database.steps.forgotten:
+        transaction.change(statement)
+
+
+def forget_derived(transaction: Owned, rows: Sequence[int]) -> None:
+    """Remove what index, spaces, queue and graph have of versions, in the caller's transaction."""
+    for row in rows:
+        for statement in ("forget_indexed_row", "forget_vectors_of_row", "forget_jobs_of_row"):
+            transaction.change(statement, {"row": row})
+    graph.forget_versions(transaction, rows)
+
+
+def conceal_versions(
+    database: Database,
+    transaction: Owned,
+    concealed: Sequence[Memory],
+    sealed: Sequence[Sealed],
+) -> None:
+    """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
+    fingerprints = {record.version: record.fingerprint for record in sealed}
+    for memory in concealed:
+        overwritten: dict[str, Any] = {
+            "id": memory.id,
+            "version": memory.version,
+            "content": memory.content,
+            "content_hash": fingerprints[memory.version],
+        }
+        for [row] in transaction.rows("conceal_version", overwritten):
+            forget_derived(transaction, [row])
+            if memory.deleted_at is None:
+                index_versions(database, transaction, {row: memory})
+    if concealed:
+        scrub_index(database, transaction)
+
+
+class _NewMemory(NamedTuple):
+    """A history to insert, and the content hashes of its versions."""
+
+    history: History
+    hashes: tuple[bytes, ...]
+
+
+class BulkInsert:
+    """Inserts many histories with few statements."""
+
+    def __init__(
+        self, database: Database, transaction: Owned, siblings: Container[MemoryId] = ()
+    ) -> None:
+        self._database = database
+        self._transaction = transaction
+        self._siblings = siblings
+        self._kept: dict[MemoryId, _NewMemory] = {}
+        self._live: dict[bytes, Memory] = {}  # the oldest memory of each content
+
+    def admit(self, histories: Sequence[History]) -> list[Outcome | None]:
+        """Decide which of them are new; None where that id is stored already, in any state."""
+        arrivals = [_NewMemory(each, content_hashes(each)) for each in histories]
+        candidates = [
+            {"id": each.history.versions[-1].id, "content_hash": each.hashes[-1]}
+            for each in arrivals
+        ]
+        ids = [each["id"] for each in candidates]
+        stored = {id_ for [id_] in self._transaction.rows("stored_ids", {"ids": ids})}
+        known = self._transaction.rows_of_each("known", candidates)
+        return [
+            None if id_ in stored else self._outcome(each, [rows.to_memory(row) for row in same])
+            for each, id_, same in zip(arrivals, ids, known, strict=True)
+        ]
+
+    def _outcome(self, arrival: _NewMemory, known: list[Memory]) -> Outcome | None:
+        present, hash_ = arrival.history.versions[-1], arrival.hashes[-1]
+        if present.id in self._kept:
+            return None
+        if present.deleted_at is None:
+            same = [*known, *([self._live[hash_]] if hash_ in self._live else [])]
+            oldest = min(same, key=_age, default=None)
+            if oldest is not None and oldest.id not in self._siblings:
+                return AlreadyKnown(memory=oldest)
+            self._live[hash_] = min([present, *same], key=_age)
+        self._kept[present.id] = arrival
+        return Stored(memory=present)
+
+    def take(self, histories: Iterable[History]) -> None:
+        """Treat all of these as new; none of their ids is stored."""
+        for history in histories:
+            self._kept[history.versions[-1].id] = _NewMemory(history, content_hashes(history))
+
+    @property
+    def kept(self) -> list[MemoryId]:
+        """The ids of the new ones."""
+        return [*self._kept]
+
+    def keep(self) -> None:
+        """Insert the new ones, each version with everything derived from it."""
+        if not self._kept:
+            return
+        transaction = self._transaction
+        memories, parameters = zip(*self._versions(), strict=True)
+        placed = zip(self._insert(parameters), memories, parameters, strict=True)
+        live = [
+            Version(row, memory, past=values["replaced_at"] != rows.NOT_YET)
+            for row, memory, values in placed
+            if memory.deleted_at is None
+        ]
+        index_versions(self._database, transaction, {each.row: each.memory for each in live})
+        spaces.queue_versions(transaction, live)
+        graph.queue_versions(transaction, live)
+        for arrival in self._kept.values():
+            secrets.keep_sealed(transaction, arrival.history.sealed)
+
+    def _versions(self) -> Iterator[tuple[Memory, dict[str, Any]]]:
+        """Every version that is kept, with its parameters."""
+        for history, hashes in self._kept.values():
+            ends = [*(later.updated_at for later in history.versions[1:]), None]
+            for memory, end, known_by in zip(history.versions, ends, hashes, strict=True):
+                yield memory, rows.from_memory(memory, end) | {"content_hash": known_by}
+
+    def _insert(self, versions: Sequence[Parameters]) -> list[int]:
+        """Add versions; the numbers of their rows."""
+        numbers = self._transaction.numbers(len(versions))
+        numbered = [
+            {**version, "row": number} for number, version in zip(numbers, versions, strict=True)
+        ]
+        known_numbers = [number for number in numbers if number is not None]
+        if known_numbers:
+            self._transaction.insert("insert_memory", numbered)
+            return known_numbers
+        return [row for [[row]] in self._transaction.rows_of_each("insert_memory", numbered)]
+
+
+def content_hashes(history: History) -> tuple[bytes, ...]:
+    """The content hash of each version. A sensitive one may have that of the version before."""
+    hashes: list[bytes] = []
+    for memory in history.versions:
+        known_by = secrets.hash_without_history(memory, history.sealed)
+        before = hashes[-1] if hashes else analysis.fingerprint(memory.content)
+        hashes.append(known_by or before)
+    return tuple(hashes)
+
+
+def _age(memory: Memory) -> tuple[object, MemoryId]:
+    return memory.created_at, memory.id

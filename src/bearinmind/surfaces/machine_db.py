@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Unavailable
-    from bearinmind.store.postgres.distribute import Distribution
     from bearinmind.store.postgres.embedded import ServerStatus
     from bearinmind.store.postgres.indexes import SpaceIndex
-    from bearinmind.store.postgres.migrate import Opened
-    from bearinmind.store.postgres.upkeep import DatabaseState, StoreState
+    from bearinmind.store.postgres.schema import Opened
+    from bearinmind.store.postgres.upkeep import DatabaseState, Distribution, StoreState
 
 Data = dict[str, Any]
 

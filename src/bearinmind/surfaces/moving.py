@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bearinmind.store.choose import Access
-from bearinmind.store.moving.move import Compared, Look, begun
-from bearinmind.store.moving.move import look as look_at
-from bearinmind.store.moving.opening import found_target, opened_source, opened_target
+from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
+from bearinmind.store.migrate_store import Compared, Preview, open_move
+from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.store_name import StoreName
 from bearinmind.surfaces import progress
 
@@ -23,9 +22,9 @@ class Moved(NamedTuple):
     renumbered: bool  #: relations have other numbers now
 
 
-def look(source: StoreName, target: StoreName, access: Access) -> Look:
+def look(source: StoreName, target: StoreName, access: Access) -> Preview:
     """What would be moved."""
-    with opened_source(source, access) as one, found_target(target, access) as other:
+    with open_source(source, access) as one, open_existing_target(target, access) as other:
         return look_at(one, other)
 
 
@@ -39,9 +38,9 @@ def move(
 ) -> Moved:
     """Move a store, and show how far that is."""
     with (
-        opened_source(source, access) as one,
-        opened_target(target, access) as other,
-        begun(one, other, restart=restart) as going,
+        open_source(source, access) as one,
+        open_target(target, access) as other,
+        open_move(one, other, restart=restart) as going,
     ):
         if going.resumed:
             note(f"going on with an unfinished move: {going.moved:,} rows are there already")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from rich.console import RenderableType
 
-from bearinmind.store.moving.move import Look
+from bearinmind.store.migrate_store import Preview
 from bearinmind.surfaces.moving import Moved
 from bearinmind.surfaces.render import GOOD, QUIET, data, grid, many
 
@@ -14,7 +14,7 @@ from bearinmind.surfaces.render import GOOD, QUIET, data, grid, many
 _LESSER = {"standing", "index_facts"}
 
 
-def look(value: Look, target: str) -> Iterator[RenderableType]:
+def look(value: Preview, target: str) -> Iterator[RenderableType]:
     """What would be moved."""
     yield _counted(value.rows)
     there = value.moved or 0

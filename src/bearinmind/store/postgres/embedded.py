@@ -1,9 +1,10 @@
 """The embedded Postgres server: installed, started, found, shared and stopped by Bear in Mind.
 
-Any number of processes share one server. Whoever needs it first starts it, in a session of its own.
-Nobody owns it, so it outlives all of them until it is stopped. Two locks beside the data keep
-order: `starting.lock` is held by whoever installs, starts or stops; `server.lock` is open in every
-process of the server, so it is held as long as one of them lives, whatever an old pid says.
+Any number of processes share one server. The first that needs it starts it, in its own session.
+No process owns it, so it outlives all of them until it is stopped. Two locks beside the data keep
+order: a process holds `starting.lock` while it installs, starts or stops the server; `server.lock`
+is open in every process of the server, so it is held as long as one of them runs, whatever an old
+pid file says.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _START = '"$0" "$@" &'
 
 
 class ServerStatus(NamedTuple):
-    """How a server stands. What only a running one has is None for others."""
+    """The state of a server. What only a running server has is None otherwise."""
 
     folder: Path
     version: str | None  #: the major version of Postgres; None when nothing is installed
@@ -59,7 +60,7 @@ class ServerStatus(NamedTuple):
 
 
 def default_folder() -> Path:
-    """Where the server of a user keeps its data when nothing else is said."""
+    """The default data folder of a user's server."""
     import platformdirs  # noqa: PLC0415
 
     return Path(platformdirs.user_data_dir("bearinmind", appauthor=False)) / "postgres"
@@ -78,28 +79,28 @@ class EmbeddedServer:
         self._cluster = Cluster(self.folder)
 
     def ensure(self) -> str:
-        """See to it that the server runs, and say how to connect to its database.
+        """Start the server unless it runs; the URL of its database.
 
         Raises:
             MissingExtra: the server's programs are not installed.
             StoreFailure: the server cannot be installed or started.
         """
         with _explained(self.folder):
-            found = self._found()
-            if found is None or not found.listens:
+            postmaster = self._postmaster()
+            if postmaster is None or not postmaster.listens:
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 with self._order() as order:
-                    found = self._started(order)
-            return self._url(found)
+                    postmaster = self._started(order)
+            return self._url(postmaster)
 
     def running(self) -> bool:
         """Whether clients can connect."""
         with _explained(self.folder):
-            found = self._found()
-            return found is not None and found.listens
+            postmaster = self._postmaster()
+            return postmaster is not None and postmaster.listens
 
     def stop(self) -> None:
-        """Stop the server; whoever is connected loses the connection, nothing else is lost.
+        """Stop the server. Its clients lose their connections; nothing else is lost.
 
         Raises:
             StoreFailure: it does not stop.
@@ -108,13 +109,13 @@ class EmbeddedServer:
             if not self._lives():
                 return
             with self._order():
-                told = None
+                interrupted = None
                 for look in _looks(f"the Postgres server of {str(self.folder)!r} does not stop"):
-                    found = self._found()
-                    if found is not None and found.pid != told:
-                        _interrupt(found.pid)
-                        told = found.pid
-                    elif found is None and look > _PATIENCE:
+                    postmaster = self._postmaster()
+                    if postmaster is not None and postmaster.pid != interrupted:
+                        _interrupt(postmaster.pid)
+                        interrupted = postmaster.pid
+                    elif postmaster is None and look > _PATIENCE:
                         self._cluster.end_orphans()
                     if not self._lives():
                         break
@@ -122,24 +123,24 @@ class EmbeddedServer:
                     self._cluster.socket_folder.rmdir()
 
     def status(self) -> ServerStatus:
-        """How it stands; nothing is started or changed."""
+        """Its state; nothing is started or changed."""
         with _explained(self.folder):
-            found = self._found()
-            running = found is not None and found.listens
+            postmaster = self._postmaster()
+            running = postmaster is not None and postmaster.listens
             return ServerStatus(
                 folder=self.folder,
                 version=self._cluster.major_version,
                 running=running,
-                pid=found.pid if found and running else None,
-                socket=found.socket if found and running else None,
-                port=found.port if found and running else None,
+                pid=postmaster.pid if postmaster and running else None,
+                socket=postmaster.socket if postmaster and running else None,
+                port=postmaster.port if postmaster and running else None,
                 log=self._cluster.log,
             )
 
-    def _url(self, found: Postmaster) -> str:
+    def _url(self, postmaster: Postmaster) -> str:
         parameters = {
-            "host": str(found.socket),
-            "port": str(found.port),
+            "host": str(postmaster.socket),
+            "port": str(postmaster.port),
             "passfile": str(self._cluster.passfile),
             "password": "",  # or PGPASSWORD would be taken instead of the file
         }
@@ -148,15 +149,16 @@ class EmbeddedServer:
     def _started(self, order: int) -> Postmaster:
         """The server, ready; started unless it runs or is just starting."""
         began: int | None = None
-        told = False
+        interrupted = False
         for look in _looks(f"the Postgres server of {str(self.folder)!r} is not ready"):
-            found = self._found()
-            if found is not None:
-                if found.listens:
-                    return found
-                if found.state == "ready" and not told:  # somebody cleaned up /tmp
-                    _interrupt(found.pid)
-                    told = True
+            postmaster = self._postmaster()
+            if postmaster is not None:
+                if postmaster.listens:
+                    return postmaster
+                # Ready without a socket: the one in /tmp was removed, so it is started again.
+                if postmaster.state == "ready" and not interrupted:
+                    _interrupt(postmaster.pid)
+                    interrupted = True
             elif self._lives():  # it begins, or the last processes of a killed one are ending
                 if began is None and look > _PATIENCE:
                     self._cluster.end_orphans()
@@ -164,9 +166,9 @@ class EmbeddedServer:
                 began = self._launch(order)
             else:
                 log = self._cluster.log
-                said = log.read_bytes()[began:].decode("utf-8", "replace")
+                output = log.read_bytes()[began:].decode("utf-8", "replace")
                 raise failure(
-                    "the Postgres server did not start", said, hint=f"Its log is {str(log)!r}."
+                    "the Postgres server did not start", output, hint=f"Its log is {str(log)!r}."
                 )
         raise AssertionError  # the looks end with an error
 
@@ -207,13 +209,13 @@ class EmbeddedServer:
             os.close(lock)
             os.close(out)
 
-    def _found(self) -> Postmaster | None:
-        """The first process of the server; None when it does not live."""
-        found = self._cluster.postmaster() if self._lives() else None
-        return found if found and self._cluster.is_served_by(found.pid) else None
+    def _postmaster(self) -> Postmaster | None:
+        """The first process of the server; None when it does not run."""
+        postmaster = self._cluster.postmaster() if self._lives() else None
+        return postmaster if postmaster and self._cluster.is_served_by(postmaster.pid) else None
 
     def _lives(self) -> bool:
-        """Whether any process of the server lives."""
+        """Whether any process of the server runs."""
         import fcntl  # noqa: PLC0415  not everywhere
 
         try:
@@ -221,7 +223,7 @@ class EmbeddedServer:
         except FileNotFoundError:
             return False
         try:
-            # Shared: those who look at the same time do not take each other for the server.
+            # Shared: processes that look at the same time do not mistake each other for the server.
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
@@ -231,7 +233,7 @@ class EmbeddedServer:
 
     @contextmanager
     def _order(self) -> Iterator[int]:
-        """One at a time installs, starts or stops the server: the lock that says who."""
+        """The lock of the one process that installs, starts or stops the server."""
         import fcntl  # noqa: PLC0415  not everywhere
 
         lock = _open(self.folder / "starting.lock")
@@ -246,7 +248,7 @@ class EmbeddedServer:
 
 
 def _looks(trouble: str) -> Iterator[int]:
-    """The first look at something, the second and so on; in the end an error."""
+    """Numbers the looks at something that is waited for; raises when the time is over."""
     deadline = time.monotonic() + _LIMIT
     for look in count():
         if time.monotonic() > deadline:
@@ -268,7 +270,7 @@ def _open(file: Path, flags: int = 0) -> int:
 
 @contextmanager
 def _explained(folder: Path) -> Iterator[None]:
-    """What the system says, as an error that names the folder."""
+    """Turns errors of the system into store errors that name the folder."""
     try:
         yield
     except MindError:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from psycopg import Connection, sql
-from psycopg import errors as said
+from psycopg import errors as pg_errors
 
-from bearinmind.store.postgres.costs import COSTS, MOST_DIMENSIONS, Costs
-from bearinmind.store.postgres.failures import translated
-from bearinmind.store.postgres.statements import SQL
+from bearinmind.store.postgres.connection_pool import translated
+from bearinmind.store.postgres.queries import SQL
+from bearinmind.store.postgres.search_plan import COSTS, MOST_DIMENSIONS, Costs
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool
@@ -34,9 +34,7 @@ class SpaceIndex:
     dimensions: int
     vectors: int  #: of all owners
     most: int  #: of the owner who has most
-    complete: (
-        bool | None
-    )  #: None when there is none; False while it is built, or after a killed build
+    complete: bool | None  #: None without an index; False during or after an unfinished build
     bytes: int
 
     @property
@@ -45,7 +43,7 @@ class SpaceIndex:
         return self.dimensions <= MOST_DIMENSIONS
 
 
-class Progress(NamedTuple):
+class BuildProgress(NamedTuple):
     """How far an index build is."""
 
     space: int
@@ -55,14 +53,14 @@ class Progress(NamedTuple):
 
 
 class VectorIndexes:
-    """Keeps the indexes that make large owners' recalls faster, and no others."""
+    """Builds the indexes that make recalls of large owners faster, and drops the others."""
 
     def __init__(self, pool: Pool, costs: Costs = COSTS) -> None:
         self._pool = pool
         self._costs = costs
 
     def known(self) -> list[SpaceIndex]:
-        """Every space, with its index."""
+        """All spaces, with their indexes."""
         indexes = self._indexes()
         return [
             SpaceIndex(
@@ -79,11 +77,11 @@ class VectorIndexes:
 
     def _indexes(self) -> dict[str, tuple[bool, int]]:
         """The indexes that there are, by name: whether each is complete, and its bytes."""
-        found = self._pool.read("indexes_of_spaces")
-        return {name: (complete, size) for name, complete, size in found}
+        records = self._pool.read("indexes_of_spaces")
+        return {name: (complete, size) for name, complete, size in records}
 
     def due(self) -> list[SpaceIndex]:
-        """The spaces of which some owner would be answered faster by an index that is not there."""
+        """The spaces without an index that would make the recalls of some owner faster."""
         return [
             each
             for each in self.known()
@@ -92,9 +90,9 @@ class VectorIndexes:
         ]
 
     def build(self, index: SpaceIndex) -> bool:
-        """Build the index of a space; False when somebody else is building one just now."""
+        """Build the index of a space; False while another process is building one."""
         with translated(self._pool.place), self._alone() as free:
-            # The server goes on with what was begun by a process that was killed.
+            # The server goes on with a build whose client was killed.
             if not free or self.progress():
                 return False
             with self._pool.connections.alone() as connection:
@@ -104,9 +102,9 @@ class VectorIndexes:
 
     @contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Whether nobody else builds, nor can begin to as long as this goes on.
+        """Take the lock of index builds; False when another process holds it.
 
-        By a transaction, which ends with its process, and which a bouncer leaves to one backend.
+        A transaction holds it: it ends with its process, and a bouncer keeps it on one backend.
         """
         with self._pool.connections.alone() as connection, connection.transaction():
             unlimited = {"name": "idle_in_transaction_session_timeout", "value": "0"}
@@ -128,18 +126,18 @@ class VectorIndexes:
                 _run(connection, "drop_index", index=sql.Identifier(name))
         return len(stray)
 
-    def progress(self) -> Progress | None:
-        """How far the build is that goes on just now."""
+    def progress(self) -> BuildProgress | None:
+        """The progress of the running build."""
         for name, phase, done, total, pages, all_pages in self._pool.read("building"):
             space = int((name or "0").removeprefix(_PREFIX))
-            return Progress(space, phase, done or pages, total or all_pages)
+            return BuildProgress(space, phase, done or pages, total or all_pages)
         return None
 
 
 def _prepare(connection: Connection[Any], index: SpaceIndex) -> None:
-    """Let a build take its time, and as much memory as it needs and the server can spare.
+    """Remove the time limits of a build, and give it the memory that it needs and the server has.
 
-    Not behind a bouncer, where a setting would stay with whoever comes next.
+    Not behind a bouncer: the setting would stay for the next client of the session.
     """
     [backend, allowed, shared] = connection.execute(SQL["building_memory"]).fetchone() or [0, 0, 0]
     if backend == connection.info.backend_pid:
@@ -152,7 +150,7 @@ def _prepare(connection: Connection[Any], index: SpaceIndex) -> None:
 def _build_with_helpers(connection: Connection[Any], index: SpaceIndex) -> None:
     try:
         _build(connection, index)
-    except (said.DiskFull, said.OutOfMemory):
+    except (pg_errors.DiskFull, pg_errors.OutOfMemory):
         # Helpers share the index by /dev/shm, which containers have little of.
         _set(connection, max_parallel_maintenance_workers="0")
         _build(connection, index)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from bearinmind.protocols import LexicalMatch, LexicalStatistics
-from bearinmind.store import rows, sharing
+from bearinmind.store import access, rows
 from bearinmind.store.database import Database, Parameters
 from bearinmind.store.estimates import Estimates, deciding
 from bearinmind.types import Filter, Scope, UserId
@@ -25,7 +25,9 @@ class Lexicon:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._estimates = lru_cache(_OWNERS_REMEMBERED)(_nothing_known)
+        self._estimates = lru_cache(_OWNERS_REMEMBERED)(
+            lambda _owner: Estimates(most=_TERMS_REMEMBERED)
+        )
 
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories."""
@@ -41,9 +43,9 @@ class Lexicon:
         self, estimates: Estimates, scope: Scope, terms: Sequence[str]
     ) -> tuple[dict[str, int], bool]:
         """How frequent terms are now, and whether what was counted before is to be forgotten."""
-        asked = {"owner": scope.user, "lexemes": _lexemes(scope, terms)}
-        found = self._database.read("index_facts", asked)
-        total, length, counts = found[0] if found else (0, 0, [0] * len(terms))
+        parameters = {"owner": scope.user, "lexemes": _lexemes(scope, terms)}
+        records = self._database.read("index_facts", parameters)
+        total, length, counts = records[0] if records else (0, 0, [0] * len(terms))
         forgotten = estimates.refresh(total, length)
         counted = dict(zip(terms, counts, strict=True))
         estimates.remember(counted)
@@ -66,15 +68,15 @@ class Lexicon:
             rarest = deciding(statistics.frequency, limit * further)
             if len(rarest) == len(terms):
                 break
-            found = self._best("matches_any", filter.scope, rarest, parameters)
-            if len(found) == limit:
-                return found
+            matches = self._best("matches_any", filter.scope, rarest, parameters)
+            if len(matches) == limit:
+                return matches
         return self._best("matches_any", filter.scope, terms, parameters)
 
     def _statistics_at_hand(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
-        """What whoever asks for matches has asked for just before."""
+        """The statistics of the terms: remembered, or counted now."""
         if filter.reader is not None:  # whom the owner's statistics must not serve
-            return sharing.visible_statistics(self._database, filter, terms)
+            return access.visible_statistics(self._database, filter, terms)
         estimates = self._estimates(filter.scope.user)
         known = estimates.known(terms)
         if len(known) < len(terms):
@@ -84,18 +86,14 @@ class Lexicon:
     def _best(
         self, statement: str, scope: Scope, terms: Iterable[str], parameters: Parameters
     ) -> list[LexicalMatch]:
-        found = self._database.read(statement, {**parameters, "lexemes": _lexemes(scope, terms)})
-        return [*map(rows.to_lexical_match, found)]
+        records = self._database.read(statement, {**parameters, "lexemes": _lexemes(scope, terms)})
+        return [*map(rows.to_lexical_match, records)]
 
 
 @lru_cache(maxsize=1_024)
 def mark(owner: UserId) -> str:
-    """What stands before an owner's terms in the index, so that they are nobody else's."""
+    """The prefix of an owner's terms in the index, which keeps owners apart."""
     return hashlib.blake2b(owner.encode(), digest_size=_MARK_BYTES).hexdigest()
-
-
-def _nothing_known(_owner: UserId) -> Estimates:
-    return Estimates(most=_TERMS_REMEMBERED)
 
 
 def _lexemes(scope: Scope, terms: Iterable[str]) -> list[str]:

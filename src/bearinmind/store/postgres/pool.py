@@ -14,12 +14,16 @@ from psycopg import Connection
 from bearinmind import errors
 from bearinmind.analysis import Entry
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
-from bearinmind.store.postgres.connecting import Connections
-from bearinmind.store.postgres.distributed_settings import hold_everywhere
-from bearinmind.store.postgres.failures import UNCHANGED, UNKNOWN, is_lost, translate, translated
+from bearinmind.store.postgres.connection_pool import (
+    UNCHANGED,
+    UNKNOWN,
+    Connections,
+    is_lost,
+    translate,
+    translated,
+)
 from bearinmind.store.postgres.lexicon import mark
-from bearinmind.store.postgres.prepared import StoreConnection
-from bearinmind.store.postgres.statements import SQL, copying
+from bearinmind.store.postgres.queries import SQL, StoreConnection, copy_form, set_everywhere
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:
@@ -60,7 +64,7 @@ class Pool:
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return self.connections.place
 
     def close(self) -> None:
@@ -70,7 +74,7 @@ class Pool:
         self.connections.close()
 
     def followed_by(self, replica: Replica) -> Pool:
-        """The same database, read from a replica that knows of every write through this one."""
+        """This database, read from a replica that is told of every write through this pool."""
         self._replica = replica
         other = copy(self)
         other._reads_replica = True  # noqa: SLF001  (its own kind)
@@ -86,13 +90,13 @@ class Pool:
     def read_with(
         self, settings: Mapping[str, str], statement: str, parameters: Parameters = NOTHING
     ) -> list[Row]:
-        """The same, with settings that hold for this statement alone; in one round trip."""
+        """All rows of a statement, with settings for this statement alone; in one round trip."""
         text = SQL[form_of(statement, parameters)]
 
         def read(connection: StoreConnection) -> list[Row]:
             with connection.pipeline(), connection.transaction():
                 if self.is_spread:
-                    hold_everywhere(connection, settings)
+                    set_everywhere(connection, settings)
                 else:
                     named = {"names": [*settings], "values": [*settings.values()]}
                     connection.execute(SQL["set_all_for_transaction"], named)
@@ -102,7 +106,7 @@ class Pool:
         return self._reading(read)
 
     def _reading(self, read: Callable[[StoreConnection], list[Row]]) -> list[Row]:
-        """Read, and once more when the connection was lost: nothing has happened then."""
+        """Read, and read again when the connection was lost."""
         if self._replica is not None and self._reads_replica:
             answer = self._replica.answer(read)
             if answer is not None:
@@ -121,7 +125,7 @@ class Pool:
 
     @contextmanager
     def writing(self, *owners: UserId, alone: bool = False) -> Iterator[PostgresTransaction]:
-        """A write transaction. Whoever else writes for one of these owners waits for its end."""
+        """A write transaction. Other writers for one of these owners wait for its end."""
         try:
             with (
                 translated(self.place, UNCHANGED),
@@ -137,7 +141,7 @@ class Pool:
 
     @contextmanager
     def _begun(self, owners: Sequence[UserId], *, alone: bool) -> Iterator[PostgresTransaction]:
-        """Begin, on another connection when one is lost: nothing has happened until then."""
+        """Begin, on another connection when one is lost."""
         for attempt in count(1):
             with self.connections.connection() as connection:
                 transaction = PostgresTransaction(connection, is_spread=self.is_spread)
@@ -156,7 +160,7 @@ class Pool:
                 return
 
     def _is_kept(self, version: Parameters | None) -> bool | None:
-        """Whether a version of a memory is there, durably; None when that cannot be told."""
+        """Whether a version of a memory is stored durably; None when that is unknown."""
         if version is None:
             return None
         try:
@@ -175,16 +179,16 @@ class Pool:
     # ---- parameters ----------------------------------------------------------------------------
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
         return entry._asdict() | {"mark": mark(owner)}
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """For each of so many vectors of a space itself, in half precision."""
-        from bearinmind.store.halves import halves_of  # noqa: PLC0415 (numpy is slow to import)
-        from bearinmind.store.postgres.halfvec import written  # noqa: PLC0415 (likewise)
+        """The `count` vectors of a space, each in half precision."""
+        from bearinmind.store.half_precision import halves_of  # noqa: PLC0415 (numpy is slow to import)
+        from bearinmind.store.postgres.vectors import to_halfvec  # noqa: PLC0415 (numpy is slow to import)
 
         halves = halves_of(vectors, count, space.dimensions)
-        return [{"vector": written(half)} for half in halves]
+        return [{"vector": to_halfvec(half)} for half in halves]
 
 
 class PostgresTransaction:
@@ -197,13 +201,13 @@ class PostgresTransaction:
         self._numbers: dict[UserId, range] = {}
 
     def begin(self, owners: Sequence[UserId], limits: Parameters, *, alone: bool) -> None:
-        """Begin, and wait for the turn of these owners, always in the same order."""
+        """Begin, and lock these owners, always in the same order."""
         lock = "keep_others_out" if alone else "keep_loners_out"
         with self._connection.pipeline():
             self._connection.execute("BEGIN")
             self._connection.execute(SQL["limit_transaction"], limits)
             if self._is_spread:
-                hold_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
+                set_everywhere(self._connection, {"lock_timeout": limits["waiting"]})
             if owners or alone:
                 self._connection.execute(SQL[lock])
             turns = [
@@ -215,7 +219,7 @@ class PostgresTransaction:
             self._numbers[owner] = range(last - _NUMBERS + 1, last + 1)
 
     def commit(self) -> psycopg.Error | None:
-        """Make it all happen, durably; the error when the answer is lost: it may have happened."""
+        """Commit, durably. The error when the answer is lost: the commit may have happened."""
         try:
             self._connection.execute("COMMIT")
         except psycopg.Error as exc:
@@ -226,7 +230,7 @@ class PostgresTransaction:
         return None
 
     def abandon(self, reason: BaseException) -> None:
-        """Make nothing of it happen; a connection that is lost has seen to that."""
+        """Roll back. A lost connection has been rolled back by the server."""
         if is_lost(reason):
             self._connection.close()
             return
@@ -247,7 +251,7 @@ class PostgresTransaction:
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         """All rows of a statement for each of these parameters, in their order."""
         with self._connection.pipeline():
-            cursors = [self._connection.execute(SQL[statement], given) for given in each]
+            cursors = [self._connection.execute(SQL[statement], parameters) for parameters in each]
         return [cursor.fetchall() for cursor in cursors]
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
@@ -255,7 +259,7 @@ class PostgresTransaction:
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
         if not each:
             return 0
         with self._connection.cursor() as cursor:
@@ -268,13 +272,13 @@ class PostgresTransaction:
         if len(each) < _COPY_FROM:
             self.change_each(statement, each)
             return
-        copy = copying(statement)
+        copy = copy_form(statement)
         with self._connection.cursor() as cursor, cursor.copy(copy.statement) as into:
             for parameters in each:
                 into.write_row([parameters[name] for name in copy.parameters])
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int]:
-        """So many numbers that an owner has used for nothing yet, rising."""
+        """`count` rising numbers that the owner has not used yet."""
         left = self._numbers[owner]
         if len(left) < count:
             [[last]] = self.rows("take_turn", {"owner": owner, "count": count})
@@ -283,7 +287,7 @@ class PostgresTransaction:
         return left[:count]
 
     def _note(self, statement: str, *each: Parameters) -> None:
-        """Remember a version that is added, as what shows whether the transaction happened."""
+        """Remember an added version: it shows later whether the transaction happened."""
         if statement == "insert_memory" and each:
             self.version = each[-1]
 

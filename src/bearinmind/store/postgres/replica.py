@@ -1,7 +1,7 @@
 """A standby that answers recalls as long as it is known to be recent enough.
 
 A standby cannot tell by itself how old its answers are: an idle primary and one that is lost look
-the same to it. So the primary is asked, now and then, where its log ends. A standby that shows so
+the same to it. So the primary is asked now and then for the end of its log. A standby that shows so
 much of the log has everything that was acknowledged before that question.
 """
 
@@ -25,24 +25,23 @@ from psycopg_pool import PoolTimeout
 
 from bearinmind.errors import InvalidSetting, StoreUnavailable
 from bearinmind.statements import statements_of
-from bearinmind.store import queries
-from bearinmind.store.postgres.connecting import Connections
-from bearinmind.store.postgres.failures import is_lost
-from bearinmind.store.postgres.prepared import StoreConnection
+from bearinmind.store import database
+from bearinmind.store.postgres.connection_pool import Connections, is_lost
+from bearinmind.store.postgres.queries import StoreConnection
 
 logger = logging.getLogger(__name__)
 
-_STATEMENTS = statements_of(queries.read("postgres", "replica.sql"))
-_WAIT = 1.0  # seconds for a connection; a recall has not more to lose before it asks the primary
-_TRY_AGAIN = 5.0  # seconds without a try after one in vain, so that not every recall waits
+_STATEMENTS = statements_of(database.read_sql("postgres", "replica.sql"))
+_WAIT = 1.0  # seconds for a connection; after that a recall reads from the primary
+_TRY_AGAIN = 5.0  # seconds without a try after a failed one, so that not every recall waits
 _LOOK_AGAIN = 0.05  # seconds without a look at a standby that is behind; most catch up in less
 _REMEMBERED = 128  # positions of the primary; at one for each look, more than any staleness needs
 
 
 Answer = TypeVar("Answer")
 
-#: What the URL of a standby is taken to say: one that follows, any of several, and no long wait.
-_UNLESS_SAID = {
+#: The defaults of a standby's URL: a standby, any of several, and no long wait.
+_URL_DEFAULTS = {
     "target_session_attrs": "prefer-standby",
     "load_balance_hosts": "random",
     "connect_timeout": "2",
@@ -50,7 +49,7 @@ _UNLESS_SAID = {
 
 
 class Source(StrEnum):
-    """Where a read goes, and if to the primary, why."""
+    """Where a read goes, and why it goes to the primary."""
 
     REPLICA = "replica"
     BEHIND = "primary: the replica is behind"
@@ -60,12 +59,12 @@ class Source(StrEnum):
     NO_STANDBY = "primary: the replica is none"
 
 
-#: What is so for a moment, again and again, and nobody needs to be told.
+#: States that come and go within moments, and are not logged.
 _PASSING = {Source.OWN_WRITES, Source.BUSY}
 
 
-class Reading(NamedTuple):
-    """What a read is done with."""
+class ReadRoute(NamedTuple):
+    """The connection and the source of a read."""
 
     connection: StoreConnection | None  #: to the standby; None when the primary must be read
     source: Source
@@ -78,33 +77,33 @@ class Position(NamedTuple):
     bytes: int
 
     def has(self, other: Position) -> bool:
-        """Whether who is here has everything up to there."""
+        """Whether this position includes everything up to the other one."""
         return self.timeline == other.timeline and self.bytes >= other.bytes
 
 
 class Sample(NamedTuple):
-    """Where the log of the primary ended, and when it was asked."""
+    """The end of the primary's log, and when it was read."""
 
     asked_at: float
     position: Position
 
 
 def known_as_of(shown: Position, samples: Iterable[Sample]) -> float:
-    """The last moment of which who shows this is known to have everything."""
+    """The last moment up to which a standby at this position is known to have everything."""
     return max((each.asked_at for each in samples if shown.has(each.position)), default=-inf)
 
 
 def source_of(as_of: float, *, now: float, wrote_at: float, staleness: float) -> Source:
-    """Where to read when the standby is known to have everything as of a moment."""
+    """Where to read, by the moment up to which the standby is known to have everything."""
     if as_of < now - staleness:
         return Source.BEHIND
     return Source.OWN_WRITES if as_of < wrote_at else Source.REPLICA
 
 
 class Replica:
-    """Reads from a standby that lags by at most `staleness` seconds and has all of our own writes.
+    """Reads from a standby that lags at most `staleness` seconds and has all our own writes.
 
-    What it cannot answer, the primary has to. It never fails: the primary will say what is wrong.
+    The primary answers what it cannot. It never fails: the primary reports what is wrong.
 
     Raises:
         InvalidSetting: `url` is no URL of a Postgres server.
@@ -129,17 +128,17 @@ class Replica:
         self._known: WeakKeyDictionary[Connection[Any], float] = WeakKeyDictionary()
         self._wrote_at = -inf
         self._silent_until = -inf  # the primary
-        self._left = (-inf, Source.REPLICA)  # until when the standby is not asked, and why
+        self._left = (-inf, Source.REPLICA)  # until when the standby is not tried, and why
         self._source = self._told = Source.REPLICA
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where it is, for messages."""
         return self._standby.place
 
     @property
     def source(self) -> Source:
-        """Where the last read went, and why."""
+        """The source of the last read."""
         return self._source
 
     def close(self) -> None:
@@ -147,11 +146,11 @@ class Replica:
         self._standby.close()
 
     def wrote(self) -> None:
-        """Say that a write of this process was just acknowledged: reads will have it."""
+        """Record that a write of this process was just acknowledged: later reads must have it."""
         self._wrote_at = self._clock()
 
     def answer(self, read: Callable[[StoreConnection], Answer]) -> Answer | None:
-        """What the standby answers; None when the primary has to be asked."""
+        """The standby's answer; None when the primary must be read."""
         try:
             with self.connection_for_reading() as reading:
                 return None if reading.connection is None else read(reading.connection)
@@ -161,7 +160,7 @@ class Replica:
             return None
 
     @contextmanager
-    def connection_for_reading(self) -> Iterator[Reading]:
+    def connection_for_reading(self) -> Iterator[ReadRoute]:
         """A connection to the standby, or none and the reason why the primary must be read."""
         reading = self._reading()
         self._tell(reading.source)
@@ -171,10 +170,10 @@ class Replica:
             if reading.connection is not None:
                 self._standby.pool.putconn(reading.connection)
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> ReadRoute:
         left_until, why = self._left
         if self._clock() < left_until:
-            return Reading(None, why)
+            return ReadRoute(None, why)
         try:
             pool = self._standby.pool
             connection = pool.getconn(timeout=_WAIT)
@@ -183,11 +182,11 @@ class Replica:
             return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
         except PoolTimeout:
             if pool.get_stats()["pool_size"]:
-                return Reading(None, Source.BUSY)
+                return ReadRoute(None, Source.BUSY)
             return self._leave(Source.UNREACHABLE, _TRY_AGAIN)
         source = self._judge(connection)
         if source is Source.REPLICA:
-            return Reading(connection, source)
+            return ReadRoute(connection, source)
         if source is Source.NO_STANDBY:
             connection.close()  # the next one may lead to a standby
         pool.putconn(connection)
@@ -195,7 +194,7 @@ class Replica:
         return self._leave(source, _LOOK_AGAIN if lagging else _TRY_AGAIN)
 
     def _judge(self, connection: Connection[Any]) -> Source:
-        """Whether a standby is recent enough; it is asked when half of its time is over."""
+        """Whether a standby is recent enough; checked again when half of `staleness` is over."""
         now, wrote_at = self._clock(), self._wrote_at
         as_of = self._known.get(connection, -inf)
         if as_of < max(now - self._staleness / 2, wrote_at):
@@ -211,7 +210,7 @@ class Replica:
         return source_of(as_of, now=self._clock(), wrote_at=wrote_at, staleness=self._staleness)
 
     def _ask_primary(self, needed_since: float) -> None:
-        """Learn where its log ends, unless that was asked late enough or is being asked."""
+        """Read the end of the primary's log, unless that is known recently enough."""
         if self._samples and self._samples[-1].asked_at >= needed_since:
             return
         if self._clock() < self._silent_until or not self._asking.acquire(blocking=False):
@@ -222,20 +221,17 @@ class Replica:
                 position = _position(connection, "primary_position")
             if position is not None:
                 self._samples.append(Sample(asked_at, position))
-        except (
-            psycopg.Error,
-            StoreUnavailable,
-        ):  # whoever reads from the primary next will say what is wrong
+        except (psycopg.Error, StoreUnavailable):  # the next read of the primary reports it
             self._silent_until = self._clock() + _TRY_AGAIN
         finally:
             self._asking.release()
 
-    def _leave(self, source: Source, seconds: float) -> Reading:
+    def _leave(self, source: Source, seconds: float) -> ReadRoute:
         self._left = (self._clock() + seconds, source)
-        return Reading(None, source)
+        return ReadRoute(None, source)
 
     def _tell(self, source: Source) -> None:
-        """Say when recalls move to the primary for more than a moment, and when they are back."""
+        """Log when recalls move to the primary for more than a moment, and when they return."""
         self._source = source
         if source is not self._told and source not in _PASSING:
             self._told = source
@@ -246,13 +242,13 @@ class Replica:
 def _standby_url(url: str) -> str:
     """A URL that leads to a standby, unless it says otherwise itself."""
     try:
-        said = conninfo_to_dict(url)
+        parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:  # whose text may quote a password
         raise InvalidSetting(
             "the setting `replica` is no URL of a Postgres server",
             hint="Write it as postgresql://user@host:5432/database.",
         ) from None
-    wanted = {name: value for name, value in _UNLESS_SAID.items() if name not in said}
+    wanted = {name: value for name, value in _URL_DEFAULTS.items() if name not in parts}
     return make_conninfo(url, **wanted)
 
 

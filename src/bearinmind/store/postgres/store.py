@@ -17,24 +17,19 @@ from bearinmind.protocols import (
     StoreFacts,
     Unavailable,
 )
-from bearinmind.store import checking, indexing, rows
-from bearinmind.store.accounts import AccountsInDatabase
-from bearinmind.store.carrying import CarryingInDatabase
+from bearinmind.store import database, rows, versions
+from bearinmind.store.access import AccessInDatabase
 from bearinmind.store.database import Owned
-from bearinmind.store.feeds import FeedsInDatabase
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.inbox import InboxInDatabase
-from bearinmind.store.linking import LinksInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
-from bearinmind.store.peers import PeersInDatabase
-from bearinmind.store.postgres import migrate
-from bearinmind.store.postgres.facts import look, why_meaning_is_off
+from bearinmind.store.postgres import schema
+from bearinmind.store.postgres.capabilities import inspect_database, why_meaning_is_off
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
-from bearinmind.store.queue import WorkInDatabase
-from bearinmind.store.receiving import ReceivingInDatabase
+from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
-from bearinmind.store.sharing import SharingInDatabase
+from bearinmind.store.spaces import SpacesInDatabase
+from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:
@@ -47,17 +42,12 @@ _KINDS = (_EMBED, "extract")  # of work
 
 class PostgresStore(
     MemoriesInDatabase,
-    LinksInDatabase,
-    CarryingInDatabase,
-    WorkInDatabase,
+    SpacesInDatabase,
+    QueuesInDatabase,
     SecretsInDatabase,
-    AccountsInDatabase,
+    AccessInDatabase,
     GraphInDatabase,
-    SharingInDatabase,
-    FeedsInDatabase,
-    PeersInDatabase,
-    ReceivingInDatabase,
-    InboxInDatabase,
+    SyncInDatabase,
 ):
     """Memories in a database: writers of one user take turns, others do not wait for them."""
 
@@ -82,7 +72,7 @@ class PostgresStore(
 
     def _open(self, patience: float) -> Unavailable | None:
         """Bring the schema and the index up to date; why there is no semantic recall, if so."""
-        opened = migrate.bring_up(self._pool, patience=patience)
+        opened = schema.bring_up(self._pool, patience=patience)
         self._pool.is_spread = opened.has_citus
         if self._pool.read("is_unfinished")[0][0]:
             raise errors.StoreUnfinished(f"{self._pool.place} holds an unfinished move")
@@ -91,7 +81,7 @@ class PostgresStore(
         return opened.meaning_off
 
     def follow(self, url: str, *, staleness: float) -> None:
-        """Have recalls read from a standby while it is at most so many seconds behind."""
+        """Let recalls read from a standby while it is at most `staleness` seconds behind."""
         from bearinmind.store.postgres.replica import Replica  # noqa: PLC0415 (most have none)
 
         primary, connections = self._pool.connections, self._connections
@@ -100,7 +90,7 @@ class PostgresStore(
         self._recalled._stand_on(self._pool.followed_by(replica))  # noqa: SLF001 (its own kind)
 
     def for_recall(self) -> PostgresStore:
-        """The same store, read from a standby where there is one that is recent enough."""
+        """The store that recalls read: from a standby when one is recent enough."""
         return self._recalled
 
     def close(self) -> None:
@@ -126,11 +116,11 @@ class PostgresStore(
     def meaning_off(self) -> Unavailable | None:
         """Why the database cannot keep vectors; looked at again until it can."""
         if self._meaning_off is not None:
-            self._meaning_off = why_meaning_is_off(look(self._pool))
+            self._meaning_off = why_meaning_is_off(inspect_database(self._pool))
         return self._meaning_off
 
     def index_spaces(self) -> int:
-        """Build the HNSW indexes that are due; those that somebody else builds are left to them."""
+        """Build the HNSW indexes that are due, except those that another process builds."""
         from bearinmind.store.postgres.indexes import VectorIndexes  # noqa: PLC0415 (for workers)
 
         return 0 if self.meaning_off() else len(VectorIndexes(self._pool).build_due())
@@ -140,24 +130,24 @@ class PostgresStore(
         return super().claim(self._possible(kinds), limit, now, until)
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, perhaps only of these kinds, can be claimed; None: nothing waits."""
+        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
         if kinds is None and self.meaning_off() is None:
             return super().next_due(now)
         return super().next_due(now, self._possible(_KINDS if kinds is None else kinds))
 
     def _possible(self, kinds: Sequence[str]) -> list[str]:
-        """Those of these kinds of work that the database can keep the outcome of."""
+        """The kinds of work among these whose results the database can keep."""
         return [kind for kind in kinds if kind != _EMBED or self.meaning_off() is None]
 
     def scrub(self) -> bool:
-        """False: when the server overwrites what was removed is its own affair."""
+        """False: the server decides when it overwrites what was removed."""
         return False
 
     def reindex(self) -> None:
-        """Make the whole index anew with the present analysis, an owner's versions at a time.
+        """Make the whole index again with the present analysis, an owner's versions at a time.
 
-        Whoever recalls meanwhile finds what is made already. When it is interrupted, it begins
-        anew the next time: nothing is lost by that but time.
+        A recall meanwhile finds what is indexed already. When it is interrupted, it begins
+        again the next time; only time is lost.
         """
         after = {"owner": "", "row": 0}
         while batch := self._pool.read("unindexed", after | {"limit": _REINDEX_BATCH}):
@@ -167,9 +157,9 @@ class PostgresStore(
                     owned = Owned(transaction, owner)
                     owned.change_each("forget_entry", [{"row": row} for row in own])
                     # Read when it is this one's turn: a version may have been concealed meanwhile.
-                    found = owned.rows("unindexed_of", {"rows": own})
-                    versions = {row: rows.to_memory(columns) for row, *columns in found}
-                    indexing.insert(self._pool, owned, versions)
+                    records = owned.rows("unindexed_of", {"rows": own})
+                    memories = {row: rows.to_memory(columns) for row, *columns in records}
+                    versions.index_versions(self._pool, owned, memories)
             after = {"owner": batch[-1][0], "row": batch[-1][1]}
         with self._pool.writing(alone=True) as transaction:
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
@@ -177,9 +167,9 @@ class PostgresStore(
     def facts(self) -> StoreFacts:
         """How large the database is, and which server and extension there are."""
         [[postgres, pgvector, size]] = self._pool.read("facts")
-        versions = {"postgres": postgres, **({"pgvector": pgvector} if pgvector else {})}
-        return StoreFacts(size, versions)
+        extension = {"pgvector": pgvector} if pgvector else {}
+        return StoreFacts(size, {"postgres": postgres, **extension})
 
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""
-        return checking.findings(self._pool)
+        return database.integrity_findings(self._pool)

@@ -1,26 +1,30 @@
-"""One SQLite file: reading it, and writing it in transactions."""
+"""One SQLite file: connections, one for each thread; reading, and writing in transactions."""
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from bearinmind import errors
 from bearinmind.analysis import Entry
-from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
-from bearinmind.store.queries import load
-from bearinmind.store.sqlite import migrate
-from bearinmind.store.sqlite.connections import Connections, translated
+from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
+from bearinmind.store.sqlite import schema
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
 
 #: The statements of the SQLite store.
-SQL = load("sqlite")
+SQL = load_statements("sqlite")
 
 
 class SqliteFile:
@@ -30,8 +34,8 @@ class SqliteFile:
         keep_vector=("keep_code", "keep_vector"),
         copy_vector=("copy_code", "copy_vector"),
         drop_space=("drop_space", "drop_vectors", "drop_departures"),
-        closed=(),  # the schema's triggers see to the queue
-        indexed=(),  # the schema's triggers count
+        closed=(),  # triggers of the schema update the queue
+        indexed=(),  # triggers of the schema count
         forgotten=("optimise_index",),
     )
 
@@ -46,7 +50,7 @@ class SqliteFile:
         self.path = path
         self.connections = Connections(
             path,
-            lambda connection: migrate.is_present(connection, str(path), unfinished=unfinished),
+            lambda connection: schema.is_current(connection, str(path), unfinished=unfinished),
             busy_timeout=busy_timeout,
             create=create,
         )
@@ -68,7 +72,7 @@ class SqliteFile:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """One write transaction. IMMEDIATE takes the turn at once: it cannot be lost later."""
+        """One write transaction. IMMEDIATE takes the write lock at once: it cannot fail later."""
         connection = self.connections.get()
         with translated(self.path):
             connection.execute("BEGIN IMMEDIATE")
@@ -86,15 +90,15 @@ class SqliteFile:
                 raise
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` that say what a version is found by."""
+        """The parameters of `insert_indexed` for the terms of a version."""
         del owner
         return entry._asdict()
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """For each of so many vectors of a space its code, and itself."""
-        from bearinmind.store.sqlite import matrix  # noqa: PLC0415 (numpy is slow to import)
+        """The code and the value of each of `count` vectors of a space."""
+        from bearinmind.store.sqlite.vectors import encode  # noqa: PLC0415 (numpy is slow to import)
 
-        kept = zip(*matrix.encode(vectors, count, space.dimensions), strict=True)
+        kept = zip(*encode(vectors, count, space.dimensions), strict=True)
         return [{"code": code, "vector": vector} for code, vector in kept]
 
 
@@ -110,8 +114,8 @@ class SqliteTransaction:
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
         """The first row of a statement, if there is any."""
-        found: Row | None = self._run(statement, parameters).fetchone()
-        return found
+        record: Row | None = self._run(statement, parameters).fetchone()
+        return record
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
         """All rows of a statement for each of these parameters, in their order."""
@@ -122,7 +126,7 @@ class SqliteTransaction:
         return self._run(statement, parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """The same for each of these parameters; how many rows were changed in all."""
+        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self._connection.executemany(SQL[statement], [*map(encoded, each)]).rowcount
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
@@ -144,3 +148,173 @@ def encoded(parameters: Parameters) -> dict[str, Any]:
         name: json.dumps(value, ensure_ascii=False) if type(value) is list else value
         for name, value in parameters.items()
     }
+
+
+_CACHE_KIB = 32_768  # page cache of one connection
+_RETRY_PAUSE = 0.02  # seconds between attempts to open a file that others are just creating
+_NOT_WRITABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+
+
+class _Held:
+    """A connection that is closed when the thread that held it ends."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
+class Connections:
+    """Hands each thread its own connection to the file."""
+
+    def __init__(
+        self,
+        path: Path,
+        verify: Callable[[sqlite3.Connection], object],
+        *,
+        busy_timeout: float,
+        create: bool,
+    ) -> None:
+        self._path = path
+        self._verify = verify
+        self._busy_timeout = busy_timeout
+        self._create = create
+        self._local = threading.local()
+        self._all: weakref.WeakSet[_Held] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self.read_only = False
+
+    def get(self) -> sqlite3.Connection:
+        """The connection of this thread. A forked child gets its own: sharing one corrupts."""
+        local = self._local
+        if getattr(local, "pid", None) != os.getpid():
+            local.held = self._open()
+            local.pid = os.getpid()
+        connection: sqlite3.Connection = local.held.connection
+        return connection
+
+    def read(
+        self, statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()
+    ) -> list[tuple[Any, ...]]:
+        """All rows of a statement."""
+        connection = self.get()
+        try:
+            return connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as exc:  # as `translated` does, at a third of its price
+            raise _translate(exc, self._path) from exc
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            for held in [*self._all]:
+                held.connection.close()
+            self._all.clear()
+        self._local = threading.local()
+
+    def _open(self) -> _Held:
+        with translated(self._path):
+            self._prepare_place()
+            held = _Held(self._connect())
+        with self._lock:
+            self._all.add(held)
+        return held
+
+    def _prepare_place(self) -> None:
+        if self._path.is_dir():
+            raise errors.StoreUnavailable(f"{str(self._path)!r} is a folder, not a file")
+        if self._path.exists():
+            return
+        if not self._create:
+            raise errors.FileMissing(f"there is no store at {str(self._path)!r}")
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        """Open the file, waiting for others who are just creating or recovering it."""
+        deadline = time.monotonic() + self._busy_timeout
+        while True:
+            connection = self._try(f"file:{quote(str(self._path))}")
+            try:
+                self._prepare(connection)
+            except sqlite3.OperationalError as exc:
+                connection.close()
+                code = exc.sqlite_errorcode & 0xFF
+                if code in _NOT_WRITABLE and self._may_be_immutable():
+                    return self._open_immutable()
+                # Switching a new file to WAL does not wait for its turn as other statements do.
+                if code not in _BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(_RETRY_PAUSE)
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                self.read_only = not os.access(self._path, os.W_OK)
+                return connection
+
+    def _try(self, uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(
+            uri,
+            uri=True,
+            timeout=self._busy_timeout,
+            isolation_level=None,  # transactions are begun and ended by the store alone
+            check_same_thread=False,  # so that close() may be called from any thread
+            cached_statements=64,
+        )
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        self._verify(connection)  # a file that is not ours must not even be switched to WAL
+        [mode] = connection.execute("PRAGMA journal_mode").fetchone()
+        if mode != "wal":
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        # An acknowledged memory must survive a loss of power, not just of the process.
+        connection.execute("PRAGMA synchronous = FULL")
+        # Removed content is overwritten, so that a purge leaves no trace.
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+
+    def _may_be_immutable(self) -> bool:
+        """Whether a file in a folder that cannot be written may be read as it stands."""
+        log = self._path.with_name(self._path.name + "-wal")
+        return (
+            os.access(self._path, os.R_OK)
+            and not os.access(self._path.parent, os.W_OK)
+            and not (log.exists() and log.stat().st_size)
+        )
+
+    def _open_immutable(self) -> sqlite3.Connection:
+        self.read_only = True
+        return self._try(f"file:{quote(str(self._path))}?mode=ro&immutable=1")
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Translates errors of SQLite and of the file system into store errors."""
+    try:
+        yield
+    except sqlite3.Error as exc:
+        raise _translate(exc, path) from exc
+    except PermissionError as exc:
+        raise errors.StoreReadOnly(f"no permission to write {str(path)!r}") from exc
+    except OSError as exc:
+        raise errors.StoreUnavailable(f"{str(path)!r} cannot be opened: {exc.strerror}") from exc
+
+
+def _translate(exc: sqlite3.Error, path: Path) -> errors.StoreFailure:
+    name = repr(str(path))
+    match getattr(exc, "sqlite_errorcode", 0) & 0xFF:
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return errors.StoreBusy(f"other processes kept {name} busy for too long")
+        case sqlite3.SQLITE_READONLY:
+            return errors.StoreReadOnly(f"{name} cannot be written to")
+        case sqlite3.SQLITE_FULL:
+            return errors.StoreFull(f"there is no room left to write {name}; nothing was changed")
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return errors.StoreDamaged(f"{name} is damaged or not a Bear in Mind store: {exc}")
+        case sqlite3.SQLITE_CANTOPEN:
+            return errors.StoreUnavailable(f"{name} cannot be opened: {exc}")
+        case _:
+            return errors.StoreFailure(f"{name}: {exc}")

@@ -1,4 +1,4 @@
-"""The lexical index of a SQLite file: how frequent terms are, and who holds them."""
+"""The lexical index of a SQLite file: how frequent terms are, and which memories hold them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BY_SCORE = itemgetter(25, 26)
 
 
 class Lexicon:
-    """Searches the index, at the price of what decides the answer."""
+    """Searches the index by the terms that decide the answer."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,11 +31,11 @@ class Lexicon:
     def statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among all versions of the owner's memories.
 
-        FTS5 counts for all owners at once, which is fast and, where there is one, just that. Where
-        there are more, one would learn from it what the others' memories say.
+        FTS5 counts for all owners at once, which is fast, and right where there is one owner. Where
+        there are several, it would tell one owner what the memories of the others say.
         """
-        asked = {"owner": scope.user}
-        [[versions, length, *owned]] = self._database.read("owned_facts", asked)
+        parameters = {"owner": scope.user}
+        [[versions, length, *owned]] = self._database.read("owned_facts", parameters)
         if versions == owned[0]:
             return self._counts.statistics(terms, versions, length)
         return self._owned(scope.user).statistics(terms, *owned)
@@ -78,9 +78,9 @@ class Lexicon:
         }
         ahead = self._look_ahead(filter, limit)
         if ahead:
-            found = self._database.read("matches_ahead", parameters | {"ahead": ahead})
-            matches = [row for row in found if row[-1]]
-            if len(matches) >= limit or len(found) < ahead:
+            records = self._database.read("matches_ahead", parameters | {"ahead": ahead})
+            matches = [row for row in records if row[-1]]
+            if len(matches) >= limit or len(records) < ahead:
                 return _to_matches(matches)[:limit]
         return _to_matches(self._database.read("matches", parameters))
 
@@ -93,7 +93,7 @@ class Lexicon:
 
 
 class _Counts:
-    """What the index counts, remembered for as long as it is nearly right."""
+    """The counts of the whole index, remembered while they are nearly right."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -101,7 +101,7 @@ class _Counts:
         self._owned: dict[UserId, int] = {}
 
     def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
-        """How frequent the terms are in an index that holds so many versions with so many terms."""
+        """How frequent the terms are, in an index of `versions` versions with `length` terms."""
         self._take_in(versions, length)
         return self._estimates.statistics(self.frequency(terms))
 
@@ -134,7 +134,7 @@ class _Counts:
 
 
 class _OwnedCounts:
-    """The same for one owner of a file that has several."""
+    """The counts of one owner of a file that has several."""
 
     def __init__(self, database: Database, owner: UserId) -> None:
         self._database = database
@@ -144,14 +144,14 @@ class _OwnedCounts:
     def statistics(self, terms: Sequence[str], versions: int, length: int) -> LexicalStatistics:
         self._estimates.refresh(versions, length)
         known = self._estimates.known(terms)
-        asked = {"owner": self._owner, "terms": [term for term in terms if term not in known]}
-        counted: dict[str, int] = dict(self._database.read("owned_frequencies", asked))
+        parameters = {"owner": self._owner, "terms": [term for term in terms if term not in known]}
+        counted: dict[str, int] = dict(self._database.read("owned_frequencies", parameters))
         self._estimates.remember(counted)
         frequency = known | counted
         return self._estimates.statistics({term: frequency[term] for term in terms})
 
 
-def _to_matches(found: list[Row]) -> list[LexicalMatch]:
+def _to_matches(records: list[Row]) -> list[LexicalMatch]:
     """Rows of `matches` as values, best first; equal scores by age in the file."""
-    found.sort(key=_BY_SCORE)
-    return [*map(rows.to_lexical_match, found)]
+    records.sort(key=_BY_SCORE)
+    return [*map(rows.to_lexical_match, records)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,45 +10,34 @@ from typing import TYPE_CHECKING, Self
 
 from bearinmind import analysis
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
-from bearinmind.store import indexing, rows
-from bearinmind.store.accounts import AccountsInDatabase
-from bearinmind.store.carrying import CarryingInDatabase
+from bearinmind.store import database, rows, versions
+from bearinmind.store.access import AccessInDatabase
 from bearinmind.store.database import Owned
-from bearinmind.store.feeds import FeedsInDatabase
 from bearinmind.store.graph import GraphInDatabase
-from bearinmind.store.inbox import InboxInDatabase
-from bearinmind.store.linking import LinksInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
-from bearinmind.store.peers import PeersInDatabase
-from bearinmind.store.queue import WorkInDatabase
-from bearinmind.store.receiving import ReceivingInDatabase
+from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
-from bearinmind.store.sharing import SharingInDatabase
-from bearinmind.store.sqlite import checking, migrate
-from bearinmind.store.sqlite.connections import translated
-from bearinmind.store.sqlite.file import SqliteFile
+from bearinmind.store.spaces import SpacesInDatabase
+from bearinmind.store.sqlite import schema
+from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
 from bearinmind.store.sqlite.lexicon import Lexicon
+from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:
     from bearinmind.store.sqlite.vectors import VectorSearch
 
-_REINDEX_BATCH = 500  # rows held in memory while the index is made anew
+_REINDEX_BATCH = 500  # rows held in memory while the index is made again
 
 
 class SqliteStore(
     MemoriesInDatabase,
-    LinksInDatabase,
-    CarryingInDatabase,
-    WorkInDatabase,
+    SpacesInDatabase,
+    QueuesInDatabase,
     SecretsInDatabase,
-    AccountsInDatabase,
+    AccessInDatabase,
     GraphInDatabase,
-    SharingInDatabase,
-    FeedsInDatabase,
-    PeersInDatabase,
-    ReceivingInDatabase,
-    InboxInDatabase,
+    SyncInDatabase,
 ):
     """Memories in one file, in WAL mode: readers never wait, writers take turns."""
 
@@ -65,12 +55,12 @@ class SqliteStore(
     def _open(self) -> None:
         connection = self._connections.get()
         with translated(self.path):
-            if not migrate.is_present(connection, str(self.path)):
+            if not schema.is_current(connection, str(self.path)):
                 with self._file.transaction() as connection:
                     # Another process may have done it while this one waited for its turn.
-                    if not migrate.is_present(connection, str(self.path)):
-                        migrate.apply(connection)
-            [made_by] = connection.execute("SELECT analysis FROM index_facts").fetchone()
+                    if not schema.is_current(connection, str(self.path)):
+                        schema.apply(connection)
+            [made_by] = connection.execute(SQL["index_analysis"]).fetchone()
         if made_by != analysis.ANALYSIS_VERSION and not self._connections.read_only:
             self.reindex()
 
@@ -97,7 +87,7 @@ class SqliteStore(
     def scrub(self) -> bool:
         """Overwrite what removed text has left behind in the write-ahead log.
 
-        False when another process that is just reading keeps it from being so.
+        False when another process that is reading prevents it.
         """
         connection = self._connections.get()
         with translated(self.path):
@@ -105,19 +95,19 @@ class SqliteStore(
         return not busy
 
     def reindex(self) -> None:
-        """Make the whole index anew with the present analysis; all or nothing."""
+        """Make the whole index again with the present analysis; all or nothing."""
         with self._file.writing() as transaction:
             transaction.change("forget_index")
             after = 0
             while batch := transaction.rows("unindexed", {"after": after, "limit": _REINDEX_BATCH}):
                 for row, *columns in batch:
                     owned = Owned(transaction, columns[1])  # of a copy not the memory's owner
-                    indexing.insert(self._file, owned, {row: rows.to_memory(columns)})
+                    versions.index_versions(self._file, owned, {row: rows.to_memory(columns)})
                 after = batch[-1][0]
             transaction.change("mark_index", {"analysis": analysis.ANALYSIS_VERSION})
 
     def for_recall(self) -> Self:
-        """There is no copy of it."""
+        """This store: there is no copy of a file."""
         return self
 
     def facts(self) -> StoreFacts:
@@ -129,4 +119,28 @@ class SqliteStore(
     def check(self) -> list[Finding]:
         """Look for damage; changes nothing."""
         with translated(self.path):
-            return checking.findings(self._file)
+            return _findings(self._file)
+
+
+def _findings(file: SqliteFile) -> list[Finding]:
+    """The findings of all checks."""
+    connection = file.connections.get()
+    integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
+    [journal] = connection.execute("PRAGMA journal_mode").fetchone()
+    return [
+        Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
+        Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
+        _lexicon_finding(connection, read_only=file.connections.read_only),
+        *database.integrity_findings(file),
+    ]
+
+
+def _lexicon_finding(connection: sqlite3.Connection, *, read_only: bool) -> Finding:
+    """Whether FTS5's index agrees with the terms it was made from."""
+    if read_only:  # FTS5 takes the command as an INSERT
+        return Finding(name="lexicon", good=True, detail="not checked: the file is read-only")
+    try:
+        connection.execute(SQL["check_index"])
+    except sqlite3.DatabaseError as exc:
+        return Finding(name="lexicon", good=False, detail=str(exc))
+    return Finding(name="lexicon", good=True, detail="agrees with the terms")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bearinmind.errors import InvalidInput
-from bearinmind.store.choose import require_driver, server_of, url_of
+from bearinmind.store.factory import require_driver, server_of, url_of
 from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer
 from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.guard import guarded

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bearinmind.store.choose import Access
+from bearinmind.store.factory import Access
 from bearinmind.store_name import store_name
 from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.session import Session

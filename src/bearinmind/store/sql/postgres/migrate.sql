@@ -44,7 +44,7 @@ FROM (SELECT 1) AS one LEFT JOIN pg_extension AS e ON e.extname = 'vector';
 SELECT schema, steps, analysis FROM store_facts;
 
 -- try_to_migrate: whether nobody else migrates; nobody begins until the transaction ends
-SELECT pg_try_advisory_xact_lock(1380142165);
+SELECT pg_try_advisory_xact_lock(1111834963);
 
 -- schema_to_change: the schema that is to be changed, by nobody else at the same time
 SELECT schema, steps FROM store_facts FOR UPDATE;

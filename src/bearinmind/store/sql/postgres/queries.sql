@@ -101,10 +101,10 @@ SELECT
     set_config('idle_in_transaction_session_timeout', :absent, TRUE);
 
 -- keep_others_out: wait until nobody writes for any owner, and let nobody begin
-SELECT pg_advisory_xact_lock(1380142164);
+SELECT pg_advisory_xact_lock(1111834962);
 
 -- keep_loners_out: wait until nobody needs to be alone, and let nobody begin to be
-SELECT pg_advisory_xact_lock_shared(1380142164);
+SELECT pg_advisory_xact_lock_shared(1111834962);
 
 -- take_turn: wait for the turn to write for an owner, and take so many unused numbers; the last one
 INSERT INTO tenants AS t (owner, numbers) VALUES (:owner, :count)

@@ -1,4 +1,5 @@
--- The present schema of a Postgres store; the migrations lead to the same.
+-- The schema of a Postgres store. It has version 1. A later version changes this file, and brings
+-- databases of earlier releases there by migrations/.
 -- The owner comes first in every key, so that all tables of memories can be spread over machines by
 -- it (docs/explanation/beyond-one-machine.md). There are no triggers and no shared sequences in them:
 -- rows are numbered by their owner. Times are microseconds since 1970; 9223372036854775807 is "not yet".

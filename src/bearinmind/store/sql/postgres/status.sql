@@ -25,3 +25,6 @@ SELECT count(*), coalesce(sum(versions), 0)::BIGINT FROM tenants;
 
 -- queue_state: how many jobs of each kind wait, are being done or were given up
 SELECT kind, state, count(*) FROM work GROUP BY kind, state ORDER BY kind, state;
+
+-- backend_pid: the process that serves this connection
+SELECT pg_backend_pid();

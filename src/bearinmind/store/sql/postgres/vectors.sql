@@ -147,7 +147,7 @@ FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 WHERE i.indrelid = to_regclass('vectors') AND starts_with(c.relname, 'vectors_of_space_');
 
 -- try_to_build: whether nobody else builds an index; nobody begins until the transaction ends
-SELECT pg_try_advisory_xact_lock(1380142166);
+SELECT pg_try_advisory_xact_lock(1111834964);
 
 -- building_memory: which process answers, the bytes that a build may take, and those that all share
 SELECT pg_backend_pid(), pg_size_bytes(current_setting('maintenance_work_mem')),

@@ -301,6 +301,9 @@ WHERE m.row > :after AND m.deleted_at IS NULL ORDER BY m.row LIMIT :limit;
 -- forget_index: empty the index, to be made anew
 DELETE FROM indexed;
 
+-- index_analysis: which analysis made the index
+SELECT analysis FROM index_facts;
+
 -- mark_index: note which analysis made the index
 UPDATE index_facts SET analysis = :analysis;
 

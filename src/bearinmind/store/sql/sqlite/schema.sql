@@ -1,5 +1,5 @@
--- The present schema of a SQLite store, for readers and for new files.
--- A file made by an earlier release reaches the same schema by migrations/.
+-- The schema of a SQLite store, for readers and for new files. It has version 1.
+-- A later version changes this file, and brings files of earlier releases there by migrations/.
 --
 -- Times are microseconds since 1970-01-01 UTC. 9223372036854775807 means "not yet": a version that
 -- is still the present one, a link that still holds. So what was true at a moment is always

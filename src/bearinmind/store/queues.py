@@ -1,0 +1,188 @@
+"""What waits in a store: jobs for workers, and proposals for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
+from bearinmind.protocols import Job, WorkCount, WorkState
+from bearinmind.store import rows
+from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row, Transaction
+from bearinmind.types import MemoryId, Scope, Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vectors
+
+ERROR_LENGTH = 500  # characters kept of why a job failed
+
+
+class QueuesInDatabase(OnDatabase):
+    """Satisfies `bearinmind.protocols.Work` and `bearinmind.protocols.Inbox`.
+
+    The number of attempts tells a claim from a later one: giving back a job that was claimed again
+    meanwhile changes nothing.
+    """
+
+    def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
+        """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
+        parameters = {"now": rows.from_time(now), "kinds": [*kinds]}
+        # the usual answer needs no write transaction
+        if not self._database.read("anything_due", parameters):
+            return []
+        taking = {"until": rows.from_time(until), "limit": limit}
+        with self._database.writing() as transaction:
+            taken = transaction.rows("claim", parameters | taking)
+            owners, numbers = [owner for owner, _ in taken], [number for _, number in taken]
+            records = transaction.rows("jobs", {"owners": owners, "numbers": numbers})
+        return [_to_job(row) for row in records]
+
+    def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
+        """Keep the vectors and remove the jobs, in one transaction; how many were new."""
+        encoded = self._database.vector_parameters(space, vectors, len(jobs))
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+            places = [{"owner": job.owner, "number": job.number} for job in jobs]
+            return keep_vectors(self._database, transaction, space, places, encoded)
+
+    def give_back(
+        self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
+    ) -> None:
+        """Put claimed jobs back for another attempt at a later time, or give them up.
+
+        Without an error the jobs were not tried, and no attempt is counted.
+        """
+        common = {
+            "state": WorkState.DEAD if dead else WorkState.WAITING,
+            "due": rows.from_time(due),
+            "error": error[:ERROR_LENGTH],
+        }
+        returned = [
+            {**common, "owner": job.owner, "number": job.number, "attempts": job.attempts + 1}
+            for job in jobs
+        ]
+        with self._database.writing(*(job.owner for job in jobs)) as transaction:
+            transaction.change_each("give_back", returned)
+
+    def revive(self, kind: str) -> int:
+        """Make the dead jobs of a kind wait again; how many there were."""
+        with self._database.writing(alone=True) as transaction:
+            return transaction.change("revive", {"kind": kind})
+
+    def work_counts(self, now: datetime) -> list[WorkCount]:
+        """The jobs in the queue, counted by kind and state."""
+        records = self._database.read("work_counts", {"now": rows.from_time(now)})
+        return [
+            WorkCount(kind, target, WorkState(state), jobs, error)
+            for kind, target, state, jobs, error, _ in records
+        ]
+
+    def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
+        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
+        parameters = {"kinds": None if kinds is None else [*kinds]}
+        [[due]] = self._database.read("next_due", parameters)
+        return None if due is None else max(now, rows.to_time(due))
+
+    # ---- proposals -----------------------------------------------------------------------------
+
+    def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
+        """Keep the new ones; one whose digest was proposed before, in any state, is not new."""
+        with self._writing(scope) as transaction:
+            return [
+                proposal
+                for proposal in proposals
+                if transaction.change("propose", _from_proposal(proposal))
+            ]
+
+    def proposals(
+        self,
+        scope: Scope,
+        states: Sequence[ProposalState],
+        limit: int,
+        after: str | None = None,
+    ) -> list[Proposal]:
+        """Proposals in these states, by id, after one of them."""
+        place = {"states": [*states], "after": after or "", "limit": limit}
+        return [*map(_to_proposal, self._read(scope, "proposals", **place))]
+
+    def proposal(self, scope: Scope, id: str) -> Proposal | None:
+        """One proposal."""
+        records = self._read(scope, "proposal", id=id)
+        return _to_proposal(records[0]) if records else None
+
+    def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
+        """Keep state, time and undo of a proposal; False when it was not in `before`."""
+        decided = _from_proposal(proposal) | {"before": before}
+        with self._writing(scope) as transaction:
+            return bool(transaction.change("decide", decided))
+
+    def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
+        """How many proposals there are in each state."""
+        records = self._read(scope, "count_proposals")
+        return {ProposalState(state): count for state, count in records}
+
+
+def keep_vectors(
+    database: Database,
+    transaction: Transaction,
+    space: Space,
+    jobs: Sequence[Parameters],
+    vectors: Sequence[Parameters],
+) -> int:
+    """Keep the vectors of jobs, which name their owners, and remove these; how many were new.
+
+    Inside a transaction of the caller.
+    """
+    number = transaction.row("space_number", {"key": space.key})
+    if number is None:  # the space was dropped meanwhile, and its jobs with it
+        return 0
+    place = {"space": number[0], "key": space.key}
+    keeping = [{**place, **job, **vector} for job, vector in zip(jobs, vectors, strict=True)]
+    statements = database.steps.keep_vector
+    kept, *_ = [transaction.change_each(each, keeping) for each in statements]
+    transaction.change_each("finish_job", keeping)
+    return kept
+
+
+def _to_job(row: tuple[object, ...]) -> Job:
+    number, kind, target, attempts, *columns = row
+    owner = columns[1]  # of a copy not the memory's: it is kept under another name
+    return Job(number, kind, target, owner, rows.to_memory(columns), attempts)  # type: ignore[arg-type]
+
+
+_OBJECTS = ("memories", "evidence", "change", "undo")  # kept as JSON
+
+
+def redact_proposals(transaction: Owned, ids: Sequence[MemoryId]) -> None:
+    """Remove what proposals say of these memories, inside a transaction of the caller."""
+    named = [_json(id_) for id_ in ids]  # as they stand in the JSON that is kept
+    transaction.change("redact_proposals", {"named": named, "reason": REDACTED})
+
+
+def _from_proposal(proposal: Proposal) -> dict[str, Any]:
+    encoded = {name: _json(getattr(proposal, name)) for name in _OBJECTS}
+    return rows.from_noun(proposal) | encoded
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _to_proposal(row: Row) -> Proposal:
+    id_, kind, origin, memories, reason, evidence, change, digest, created_at, *decided = row
+    state, decided_at, undo = decided
+    return Proposal(
+        id=id_,
+        kind=ProposalKind(kind),
+        origin=origin,
+        memories=tuple(map(MemoryId, json.loads(memories))),
+        reason=reason,
+        evidence=json.loads(evidence),
+        change=json.loads(change),
+        digest=digest,
+        created_at=rows.to_time(created_at),
+        state=ProposalState(state),
+        decided_at=rows.to_optional_time(decided_at),
+        undo=json.loads(undo),
+    )

@@ -1,0 +1,351 @@
+"""The numbered changes of a store, their present states, and what a replica knows of its server."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from bearinmind.changes import (
+    Change,
+    ConflictState,
+    Feed,
+    LinkState,
+    Peer,
+    ShareState,
+    Subject,
+    SubjectKind,
+    SyncConflict,
+    conflict_subject,
+    link_subject,
+    memory_subject,
+    share_subject,
+)
+from bearinmind.protocols import Gone, History, Sealed, Settled, SubjectState
+from bearinmind.purged import marks
+from bearinmind.receipts import Noted
+from bearinmind.store import rows
+from bearinmind.store.database import OnDatabase, Owned, Parameters, Row
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, Share, UserId
+
+Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement, for one owner
+_CLOSING = (
+    "close_feed",
+    "forget_all_changes",
+    "forget_peer",
+    "forget_peer_numbers",
+    "forget_conflicts",
+)
+_SEALED = slice(2, 6)  # the columns of `histories_of` that say what a version keeps sealed
+_VERSION = slice(6, None)
+
+
+class FeedInDatabase(OnDatabase):
+    """Satisfies the parts of `bearinmind.protocols.Syncing` about changes, peers and conflicts."""
+
+    def open_feed(self, scope: Scope, epoch: str) -> Feed:
+        """Number everything that is stored, and every change from now on."""
+        with self._writing(scope) as transaction:
+            if transaction.change("open_feed", {"epoch": epoch}):
+                transaction.change("number_everything")
+                transaction.change("note_head")
+            [known] = transaction.rows("feed")
+        return _to_feed(known)
+
+    def feed(self, scope: Scope) -> Feed | None:
+        """The feed of a scope."""
+        records = self._read(scope, "feed")
+        return _to_feed(records[0]) if records else None
+
+    def close_feed(self, scope: Scope) -> None:
+        """Stop numbering changes, and forget the peer; memories stay."""
+        with self._writing(scope) as transaction:
+            for statement in _CLOSING:
+                transaction.change(statement)
+
+    def changes(self, scope: Scope, after: int, limit: int) -> list[Change]:
+        """The changes after a number, in order; each thing once, under its last number."""
+        records = self._read(scope, "changes_after", after=after, limit=limit)
+        return [
+            Change(Subject(SubjectKind(kind), name), number, tuple(json.loads(gone)), refused)
+            for kind, name, number, gone, refused in records
+        ]
+
+    def numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The numbers of those things that have one."""
+        return numbers_in("change_numbers", self._reading(scope), subjects)
+
+    def states(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, SubjectState]:
+        """The present state of each of these things."""
+        return states_in(self._reading(scope), subjects)
+
+    def _reading(self, scope: Scope) -> Read:
+        """Reads what belongs to the owner of a scope."""
+        return lambda statement, parameters: self._read(scope, statement, **parameters)
+
+    # ---- the peer of a replica -----------------------------------------------------------------
+
+    def peer(self, scope: Scope) -> Peer | None:
+        """The server of a replica, and how far the replica has synced."""
+        records = self._read(scope, "peer")
+        return _to_peer(records[0]) if records else None
+
+    def keep_peer(self, scope: Scope, peer: Peer) -> None:
+        """Keep how far the replica has synced. A new epoch forgets the server's numbers."""
+        with self._writing(scope) as transaction:
+            known = transaction.row("peer")
+            if known is not None and _to_peer(known).epoch != peer.epoch:
+                transaction.change("forget_peer_numbers")
+            transaction.change("keep_peer", rows.from_noun(peer))
+
+    def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The last numbers that the server gave these things, as far as any is known."""
+        return numbers_in("peer_numbers", self._reading(scope), subjects)
+
+    def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
+        """Keep the server's numbers; what is unchanged since it was sent is no longer pending."""
+        with self._writing(scope) as transaction:
+            keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
+            transaction.change_each(
+                "settle_change",
+                [_place(each.subject) | {"number": each.number} for each in settled],
+            )
+
+    def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
+        """Keep why the server refuses a change, until the thing changes again."""
+        with self._writing(scope) as transaction:
+            refused = {"number": number, "reason": reason}
+            transaction.change("refuse_change", _place(subject) | refused)
+
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that are not resolved, oldest first; with `every`, all of them."""
+        records = self._read(scope, "conflicts", limit=limit, every=every)
+        return [*map(rows.to_conflict, records)]
+
+    def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
+        """Resolve a conflict, here and wherever it is synced; False when it is not open."""
+        with self._writing(scope) as transaction:
+            resolved = {"number": number, "at": rows.from_time(at)}
+            records = transaction.rows("resolve_conflict", resolved)
+            note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in records})
+        return bool(records)
+
+
+def _to_feed(row: Row) -> Feed:
+    epoch, head = row
+    return Feed(epoch=epoch, head=head)
+
+
+def by_kind(subjects: Iterable[Subject]) -> dict[SubjectKind, list[str]]:
+    """The names of these things, each once, by what they are."""
+    names: dict[SubjectKind, list[str]] = defaultdict(list)
+    for kind, name in dict.fromkeys(subjects):
+        names[kind].append(name)
+    return names
+
+
+def numbers_in(statement: str, read: Read, subjects: Iterable[Subject]) -> dict[Subject, int]:
+    """The numbers of these things that a statement gives."""
+    return {
+        Subject(kind, name): number
+        for kind, names in by_kind(subjects).items()
+        for name, number in read(statement, {"kind": kind, "names": names})
+    }
+
+
+# ---- present states ------------------------------------------------------------------------------
+
+
+def states_in(read: Read, subjects: Iterable[Subject]) -> dict[Subject, SubjectState]:
+    """The present states of things; those of one kind are all read at the same moment."""
+    states: dict[Subject, SubjectState] = {}
+    reads = {
+        SubjectKind.MEMORY: _memories_in,
+        SubjectKind.LINK: _links_in,
+        SubjectKind.SHARE: _shares_in,
+        SubjectKind.CONFLICT: _conflicts_in,
+    }
+    for kind, names in by_kind(subjects).items():
+        states.update(reads[kind](read, names))
+    return states
+
+
+def _memories_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
+    records = _by_name(read, "histories_of", names)
+    return {Subject(SubjectKind.MEMORY, name): _to_state(records[name]) for name in names}
+
+
+def _by_name(read: Read, statement: str, names: list[str]) -> dict[str, list[Row]]:
+    rows_by_name: dict[str, list[Row]] = defaultdict(list)
+    for row in read(statement, {"names": names}):
+        rows_by_name[row[0]].append(row)
+    return rows_by_name
+
+
+def _to_state(records: Sequence[Row]) -> History | Gone:
+    """A memory from its rows of `histories_of`; there is one without a version if none is left."""
+    if records[0][_VERSION][0] is None:
+        return Gone(tuple(json.loads(records[0][1] or "[]")))
+    versions = [rows.to_memory(row[_VERSION]) for row in records]
+    sealed = [
+        _to_sealed(memory, row[_SEALED])
+        for memory, row in zip(versions, records, strict=True)
+        if row[_SEALED][0] is not None
+    ]
+    return History(versions=tuple(versions), sealed=tuple(sealed))
+
+
+def _to_sealed(memory: Memory, record: Sequence[Any]) -> Sealed:
+    key_id, nonce, ciphertext, fingerprint = record
+    return Sealed(
+        owner=memory.owner,
+        id=memory.id,
+        version=memory.version,
+        key_id=key_id,
+        nonce=nonce,
+        ciphertext=ciphertext,
+        fingerprint=fingerprint,
+    )
+
+
+def _links_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
+    records = _by_name(read, "links_named", names)
+    return {
+        Subject(SubjectKind.LINK, name): LinkState(
+            tuple(rows.to_link(link) for _, *link in records[name])
+        )
+        for name in names
+    }
+
+
+def _shares_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
+    records = _by_name(read, "shares_named", names)
+    held = {name: rows.to_share(share[1:]) for name, [share] in records.items() if share}
+    return {Subject(SubjectKind.SHARE, name): ShareState(held.get(name)) for name in names}
+
+
+def _conflicts_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
+    records = _by_name(read, "conflicts_named", names)
+    known = {name: rows.to_conflict(each[0][1:]) for name, each in records.items() if each}
+    return {
+        Subject(SubjectKind.CONFLICT, name): ConflictState(
+            known[name]._replace(number=0) if name in known else None
+        )
+        for name in names
+    }
+
+
+# ---- numbering changes, inside a transaction of the caller ---------------------------------------
+
+
+def note(transaction: Owned, changed: Mapping[Subject, tuple[str, ...]]) -> dict[Subject, int]:
+    """Number what changed, if the owner has a feed; the numbers that were given.
+
+    Of a purged memory the digests of all its versions come with it.
+    """
+    advanced = transaction.row("advance_feed", {"count": len(changed)}) if changed else None
+    if advanced is None:
+        return {}
+    first = advanced[0] - len(changed) + 1
+    numbers = {subject: number for number, subject in enumerate(changed, first)}
+    transaction.change_each(
+        "note_change",
+        [
+            {
+                "kind": subject.kind,
+                "name": subject.name,
+                "number": number,
+                "gone": json.dumps(changed[subject]),
+            }
+            for subject, number in numbers.items()
+        ],
+    )
+    return numbers
+
+
+def note_written(
+    transaction: Owned, ids: Iterable[MemoryId] = (), links: Iterable[Link] = ()
+) -> None:
+    """Number memories and links that were written."""
+    written = [*map(memory_subject, ids), *map(subject_of_link, links)]
+    note(transaction, dict.fromkeys(written, ()))
+
+
+def note_share(transaction: Owned, share: Share) -> None:
+    """Number the begin or end of a share."""
+    note(transaction, {subject_of_share(share): ()})
+
+
+def numbered_changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
+    """What a purge of these memories changes; nothing if the owner has no feed."""
+    return changes_of_purge(transaction, ids) if transaction.row("feed") else {}
+
+
+def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
+    """What a purge of these memories changes, with the marks of their versions."""
+    states = states_in(transaction.rows, map(memory_subject, sorted({*ids})))
+    parameters = {"ids": [*ids]}
+    links = [
+        link_subject(source, LinkKind(kind), target)
+        for source, kind, target in transaction.rows("links_touching", parameters)
+    ]
+    shares = map(rows.to_share, transaction.rows("shares_of_these", parameters))
+    return {
+        **{x: marks(state) for x, state in states.items() if isinstance(state, History)},
+        **dict.fromkeys([*sorted(links), *sorted(map(subject_of_share, shares))], ()),
+    }
+
+
+def subject_of_link(link: Link) -> Subject:
+    """The subject of a link."""
+    return link_subject(link.source, link.kind, link.target)
+
+
+def subject_of_share(share: Share) -> Subject:
+    """The subject of a share."""
+    return share_subject(share.reader, share.memory, share.tag)
+
+
+def _place(subject: Subject) -> dict[str, object]:
+    return {"kind": subject.kind, "name": subject.name}
+
+
+def _to_peer(row: Row) -> Peer:
+    url, user, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, *shared = row
+    shared_at, shared_error = shared
+    return Peer(
+        url=url,
+        user=UserId(user),
+        epoch=epoch,
+        cursor=cursor,
+        pulled_at=rows.to_optional_time(pulled_at),
+        pushed_at=rows.to_optional_time(pushed_at),
+        pull_error=pull_error,
+        push_error=push_error,
+        shared_at=rows.to_optional_time(shared_at),
+        shared_error=shared_error,
+    )
+
+
+# The functions below run inside a transaction of the caller.
+
+
+def keep_numbers(transaction: Owned, numbers: dict[Subject, int]) -> None:
+    """Keep the numbers that the server gave."""
+    transaction.change_each(
+        "keep_peer_number",
+        [_place(subject) | {"number": number} for subject, number in numbers.items()],
+    )
+
+
+def keep_conflict(transaction: Owned, conflict: SyncConflict) -> Subject:
+    """Keep a conflict, in place of an earlier record of it; its subject."""
+    subject = conflict_subject(conflict)
+    records = transaction.rows("conflicts_named", {"names": [subject.name]})
+    known = [rows.to_conflict(columns) for _, *columns in records]
+    kept = rows.from_conflict(conflict._replace(number=known[0].number if known else 0))
+    transaction.change("remove_conflict_named", kept)
+    transaction.change("keep_conflict", kept)
+    return subject
