@@ -30,7 +30,7 @@ from bearinmind.surfaces.syncing import telling
 from bearinmind.surfaces.syncing.asked import SYNC_VERBS
 from bearinmind.surfaces.syncing.http_transport import HttpSyncServer
 from bearinmind.surfaces.verbs.table import Verb
-from bearinmind.sync.transport import Operation, Pulled
+from bearinmind.sync.model import Operation, Pulled
 from bearinmind.types import Memory, Provenance, UserId
 from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
 from http_server import Serving, serving

@@ -31,7 +31,7 @@ from bearinmind.surfaces.client.problems import kind_of
 from bearinmind.surfaces.http import examples
 from bearinmind.surfaces.syncing import reading, telling
 from bearinmind.surfaces.syncing.wire import PullAnswer, PushAnswer, PushRequest, SyncOperation
-from bearinmind.sync.transport import Arrived, Operation, Pulled
+from bearinmind.sync.model import Arrived, Operation, Pulled
 from bearinmind.types import (
     Link,
     LinkKind,

@@ -9,7 +9,7 @@ from bearinmind.app import Mind
 from bearinmind.changes import Peer
 from bearinmind.surfaces.checks import Check
 from bearinmind.surfaces.syncing import keys
-from bearinmind.sync.report import SyncStatus
+from bearinmind.sync.model import SyncStatus
 
 _LONG = timedelta(days=1)  # a machine may be offline; for so long, somebody should know
 

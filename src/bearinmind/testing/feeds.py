@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bearinmind.changes import Change, Subject, link_subject, memory_subject
-from bearinmind.purged import marks
+from bearinmind.receipts import marks
 from bearinmind.testing.holdings import Holdings
 from bearinmind.types import Link, Scope, UserId
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from bearinmind.changes import LinkState, ShareState, Subject, Verdict, digest, memory_subject
 from bearinmind.errors import KeyRetired, SupersedeCycle
 from bearinmind.protocols import Gone, History, Received, SpaceState
-from bearinmind.purged import marks
-from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
+from bearinmind.receipts import Receipts, flaw_of, last_kept, marks, versions_kept
 from bearinmind.testing.feeds import subject_of
 from bearinmind.testing.holdings import Holdings, Row, owned_by
 from bearinmind.testing.inbox import InboxInMemory

@@ -20,7 +20,7 @@ from bearinmind.surfaces.cli.guard import exit_code, guarded, tell
 from bearinmind.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
-    from bearinmind.sync.report import SyncReport
+    from bearinmind.sync.model import SyncReport
 
 app = typer.Typer(
     invoke_without_command=True,

@@ -26,10 +26,8 @@ from bearinmind.errors import (
     VaultFailure,
 )
 from bearinmind.protocols import History, Received, Store, SubjectState
-from bearinmind.sync.fields import Sealing
+from bearinmind.sync.model import Arrived, Sealing, SyncReport
 from bearinmind.sync.reconcile import Reconciliation
-from bearinmind.sync.report import SyncReport
-from bearinmind.sync.transport import Arrived
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope
 
 TRIES = 5  # against writers of this store that are faster: each try is over in milliseconds
@@ -37,8 +35,8 @@ _SUPERSEDES = LinkKind.SUPERSEDES
 
 
 @dataclass(slots=True, kw_only=True)
-class Taking:
-    """Takes changes, each merged with what was changed here."""
+class Pull:
+    """Takes changes of a server, each merged with what was changed here."""
 
     store: Store
     scope: Scope
@@ -81,22 +79,22 @@ class Taking:
             received += [] if each is None else [each]
         verdicts = self.store.receive(self.scope, received) if received else []
         by_subject = {change.subject: change for change in changes}
-        again: list[Arrived] = []
+        overtaken: list[Arrived] = []
         for each, verdict in zip(received, verdicts, strict=True):
             change = by_subject[each.subject]
             match verdict:
                 case Taken():
                     self._count(each)
                 case Stale():
-                    again.append(change)
+                    overtaken.append(change)
                 case Refused(SupersedeCycle()):
                     self.deferred.append(change)
                 case Refused(error):
                     raise error
-        return again
+        return overtaken
 
     def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
-        """What is to be kept; None when that cannot be told before a key is here."""
+        """What is to be kept; None when the merge needs a key that is not here."""
         reconcile = Reconciliation(self.sealing, self.clock())
         try:
             state, settled, conflict = reconcile(
@@ -112,7 +110,7 @@ class Taking:
         return Received(change.subject, state, number, settled, change.number, conflict)
 
     def _under_present_key(self, history: History) -> History:
-        """The same; what was sealed elsewhere under a key that was rotated away here, anew.
+        """The history; what was sealed under a key that was rotated away here is sealed anew.
 
         Raises:
             VaultKeyMissing: that key is not here any more.
@@ -135,9 +133,9 @@ class Taking:
     # ---- links that are impossible beside each other -------------------------------------------
 
     def finish(self) -> None:
-        """Take the links that were impossible, once everything else was told.
+        """Take the links that were impossible, once everything else was taken.
 
-        What still stands in their way was made here, and is dropped: the server was first.
+        A link of this replica that still makes one impossible is dropped: the server was first.
         """
         deferred, self.deferred = self.deferred, []
         for change in deferred:
@@ -214,8 +212,8 @@ def drop_link(
         raise InvalidChange(f"{subject} is not a link")
     ended = LinkState(tuple(link for link in state.links if link.removed_at is not None))
     conflict = SyncConflict(0, ConflictKind.LINKED, subject, "", "", why, now)
-    told = store.peer_numbers(scope, [subject])
-    settled = not ended.links and subject not in told  # the server never heard of it
+    known = store.peer_numbers(scope, [subject])
+    settled = not ended.links and subject not in known  # the server does not know the link
     received = Received(subject, ended, number, settled=settled, conflict=conflict)
     return isinstance(store.receive(scope, [received])[0], Taken)
 

@@ -16,51 +16,57 @@ from bearinmind.changes import Refused, ShareState, memory_subject, share_subjec
 from bearinmind.errors import InvalidAnswer, InvalidChange, MindError, PeerNotFound
 from bearinmind.mirrors import is_mirror, mirror_of, owner_of
 from bearinmind.protocols import Gone, History, Received, Store
-from bearinmind.sync.pages import active_space
-from bearinmind.sync.report import SyncReport, said
-from bearinmind.sync.sightings import mark_of, seen_by
-from bearinmind.sync.transport import Seen, SharedMemories, SharedPage, SharingServer
+from bearinmind.sync.model import (
+    Seen,
+    SharedMemories,
+    SharedPage,
+    SharingServer,
+    SyncReport,
+    active_space,
+    error_text,
+)
+from bearinmind.sync.server import mark_of, visible_to
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
 
 _AT_ONCE = 100  # memories that are asked for, kept or purged together
 
-_EARLIER = "the server is of an earlier release, which does not tell what others share"
+_NOT_LISTED = "the server does not list what others share: it is of an earlier release"
 
 _Place = tuple[UserId, MemoryId]  # whose memory it is, and its id
 
 
-class Mirrored(NamedTuple):
-    """What a look at the server brought."""
+class CopiesUpdated(NamedTuple):
+    """What an update of the copies did."""
 
-    known: bool  #: whether the server tells what others share; one of an earlier release does not
+    known: bool  #: whether the server lists what others share
     taken: int = 0  #: memories that are new here, or changed
     purged: int = 0  #: memories that are not shared any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mirroring:
-    """Keeps the copy in step with a server."""
+class SharedCopies:
+    """Keeps the copies the same as what a server lists."""
 
     store: Store
     scope: Scope
     server: SharingServer
     clock: Callable[[], datetime]
 
-    def follow(self) -> Mirrored:
+    def update(self) -> CopiesUpdated:
         """Take what is shared and is not here yet, and purge what is not shared any more.
 
         Raises:
-            InvalidAnswer, InvalidChange: the server tells what cannot be.
+            InvalidAnswer, InvalidChange: the answer of the server contradicts itself.
             MindError: it does not answer, or refuses.
         """
         here = {(each.owner, each.id): each for each in held(self.store, self.scope, self.clock())}
         page = self.server.shared(mark_of(here.values()), "")
         if page is None or page.unchanged:
-            return Mirrored(known=page is not None)
+            return CopiesUpdated(known=page is not None)
         listed = self._without_local({(each.owner, each.id): each for each in self._all(page)})
         purged = purge(self.store, self.scope, [place for place in here if place not in listed])
         wanted = [each for place, each in listed.items() if here.get(place) != each]
-        return Mirrored(known=True, taken=self._take(wanted), purged=purged)
+        return CopiesUpdated(known=True, taken=self._take(wanted), purged=purged)
 
     def _all(self, page: SharedPage) -> Iterator[Seen]:
         """All that is listed, beginning with the first page."""
@@ -68,10 +74,10 @@ class Mirroring:
             yield from page.seen
             if not page.cursor:
                 return
-            found = self.server.shared("", page.cursor)
-            if found is None or found.unchanged or not _goes_on(page, found):
+            following = self.server.shared("", page.cursor)
+            if following is None or following.unchanged or not _goes_on(page, following):
                 raise InvalidAnswer("the server does not go on with what others share")
-            page = found
+            page = following
 
     def _without_local(self, listed: dict[_Place, Seen]) -> dict[_Place, Seen]:
         """What the user does not see anyway, since its owner uses the same store."""
@@ -84,20 +90,20 @@ class Mirroring:
             local |= {(owner, id_) for id_ in self.store.visible(view, ids)}
         return {place: each for place, each in listed.items() if place not in local}
 
-    def look(self, report: SyncReport) -> None:
-        """Follow, and keep how that went: what failed is in the report and for `sync status`."""
+    def sync(self, report: SyncReport) -> None:
+        """Update the copies; what failed is in the report and kept for `sync status`."""
         try:
-            found = self.follow()
+            updated = self.update()
         except MindError as error:
             report.shared_error = error
-            self._note(shared_error=said(error))
+            self._note(shared_error=error_text(error))
             return
-        report.mirrored += found.taken
-        report.unmirrored += found.purged
-        if found.known:
+        report.mirrored += updated.taken
+        report.unmirrored += updated.purged
+        if updated.known:
             self._note(shared_at=self.clock(), shared_error=None)
         else:
-            self._note(shared_error=_EARLIER)
+            self._note(shared_error=_NOT_LISTED)
 
     def _note(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
         peer = self.store.peer(self.scope)
@@ -112,24 +118,26 @@ class Mirroring:
         for owner in dict.fromkeys(each.owner for each in wanted):
             left = [each for each in wanted if each.owner == owner]
             while left:
-                asked = left[:_AT_ONCE]
-                ids = [each.id for each in asked]
-                told = self.server.shared_memories(owner, ids, space.space.key if space else None)
-                if not 0 < told.settled <= len(asked):
-                    raise InvalidAnswer(f"{told.settled} of {len(asked)} shared memories are told")
+                some = left[:_AT_ONCE]
+                ids = [each.id for each in some]
+                answer = self.server.shared_memories(owner, ids, space.space.key if space else None)
+                if not 0 < answer.settled <= len(some):
+                    raise InvalidAnswer(
+                        f"the server answered {answer.settled} of {len(some)} shared memories"
+                    )
                 if self.store.peer(self.scope) is None:
                     raise PeerNotFound  # it was disconnected meanwhile, and nothing is to stay here
-                self._keep(owner, asked[: told.settled], told)
-                taken += len(told.memories)
-                left = left[told.settled :]
+                self._keep(owner, some[: answer.settled], answer)
+                taken += len(answer.memories)
+                left = left[answer.settled :]
         return taken
 
-    def _keep(self, owner: UserId, asked: Sequence[Seen], told: SharedMemories) -> None:
+    def _keep(self, owner: UserId, listed: Sequence[Seen], answer: SharedMemories) -> None:
         """Keep memories with the right to them, all or none; some may not be shared any more."""
         scope = Scope(user=mirror_of(owner, self.scope.user))
-        rights = {each.id: each.right for each in asked}
+        rights = {each.id: each.right for each in listed}
         received: list[Received] = []
-        for memory in told.memories:
+        for memory in answer.memories:
             _check(memory, owner, rights)
             share = Share(
                 owner=scope.user,
@@ -144,14 +152,14 @@ class Mirroring:
                 Received(subject, ShareState(share), 0),
             ]
         _receive(self.store, scope, received)
-        space = active_space(self.store.spaces()) if told.vectors else None
+        space = active_space(self.store.spaces()) if answer.vectors else None
         if space is not None:
-            self.store.carry_vectors(scope, space.space, told.vectors)
+            self.store.carry_vectors(scope, space.space, answer.vectors)
 
 
 def held(store: Store, scope: Scope, now: datetime) -> Iterator[Seen]:
     """What is here of others' memories, in the order in which a server lists it."""
-    for name, sighting in seen_by(store, scope.user, _mirrors(store, scope), now):
+    for name, sighting in visible_to(store, scope.user, _mirrors(store, scope), now):
         yield Seen(owner_of(name), *sighting)
 
 
@@ -194,8 +202,8 @@ def _goes_on(page: SharedPage, behind: SharedPage) -> bool:
     return bool(behind.seen) and places == sorted({*places})
 
 
-def _check(memory: Memory, owner: UserId, asked: Container[MemoryId]) -> None:
+def _check(memory: Memory, owner: UserId, listed: Container[MemoryId]) -> None:
     """Make sure that this can be a memory that somebody shares."""
     hidden = memory.sensitive or memory.deleted_at is not None
-    if memory.owner != owner or memory.id not in asked or hidden:
-        raise InvalidChange(f"the server tells memory {memory.id}, which nobody shares")
+    if memory.owner != owner or memory.id not in listed or hidden:
+        raise InvalidChange(f"the server sent memory {memory.id}, which nobody shares")
