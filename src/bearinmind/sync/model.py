@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from bearinmind.changes import Peer, Subject, SubjectKind, SyncConflict, Verdict
-from bearinmind.errors import MindError
+from bearinmind.errors import InvalidChange, MindError
 from bearinmind.protocols import History, KnownSpace, Sealed, SpaceState, SubjectState, Vault
 from bearinmind.types import Memory, MemoryId, Right, UserId
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # numpy
 
 PAGE_BYTES = 500_000  # of the texts of changes: any proxy lets an answer of this size through
 _BESIDE_CONTENT = 500  # bytes of a version that are not its content, about
+_HALF = "<f2"  # float16, little-endian
 NEVER_SENT = "not sent yet"
 CHANGED = "changed since it was sent"
 
@@ -43,6 +44,44 @@ class Arrived(NamedTuple):
     state: SubjectState
 
 
+class SentVector(NamedTuple):
+    """The vector of the present version of a memory."""
+
+    memory: MemoryId
+    digest: str  #: of the version that it belongs to
+    values: bytes  #: its numbers: float16, little-endian
+
+    @classmethod
+    def of(cls, memory: MemoryId, digest: str, vector: Vector) -> Self:
+        """A vector as it is sent, as precisely as stores keep it."""
+        return cls(memory, digest, vector.astype(_HALF).tobytes())
+
+    def vector(self) -> Vector:
+        """The vector, of length 1.
+
+        Raises:
+            InvalidChange: these are no numbers, or it has no direction.
+        """
+        import numpy as np  # noqa: PLC0415  most messages have no vectors
+
+        if not self.values or len(self.values) % 2:
+            raise InvalidChange(f"the vector of memory {self.memory} has {len(self.values)} bytes")
+        vector = np.frombuffer(self.values, _HALF).astype(np.float32)
+        length = float(np.linalg.norm(vector))
+        if not np.isfinite(length) or length == 0:
+            raise InvalidChange(f"the vector of memory {self.memory} has no direction")
+        return vector / np.float32(length)
+
+
+def vectors_by_id(vectors: Sequence[SentVector]) -> dict[MemoryId, tuple[str, Vector]]:
+    """Vectors as a store takes them: by memory, with the digests of their versions.
+
+    Raises:
+        InvalidChange: one of them is no vector.
+    """
+    return {each.memory: (each.digest, each.vector()) for each in vectors}
+
+
 class Pulled(NamedTuple):
     """A page of a server's changes."""
 
@@ -50,8 +89,7 @@ class Pulled(NamedTuple):
     changes: tuple[Arrived, ...]
     cursor: int  #: the page ends at this number
     more: bool  #: whether there are changes behind it
-    #: Vectors of present versions by memory, with the version's digest, in the requested space.
-    vectors: Mapping[MemoryId, tuple[str, Vector]] = {}
+    vectors: tuple[SentVector, ...] = ()  #: in the requested space
 
 
 class Seen(NamedTuple):
@@ -77,8 +115,7 @@ class SharedMemories(NamedTuple):
 
     memories: tuple[Memory, ...]
     settled: int  #: so many of the requested memories are answered; some cannot be seen
-    #: With the version's digest, in the requested space.
-    vectors: Mapping[MemoryId, tuple[str, Vector]] = {}
+    vectors: tuple[SentVector, ...] = ()  #: in the requested space
 
 
 def size_of(state: SubjectState) -> int:

@@ -29,6 +29,7 @@ from bearinmind.sync.model import (
     SyncServer,
     active_space,
     error_text,
+    vectors_by_id,
 )
 from bearinmind.sync.pull import Pull
 from bearinmind.sync.push import Push, resend_everything
@@ -136,7 +137,7 @@ class Replica:
         """Keep the vectors of the page: what the server has embedded need not be embedded here."""
         space = active_space(self.store.spaces()) if page.vectors else None
         if space is not None:
-            self.store.carry_vectors(self.scope, space.space, page.vectors)
+            self.store.carry_vectors(self.scope, space.space, vectors_by_id(page.vectors))
 
     def _keep_cursor(self, cursor: int | None, pull: Pull) -> None:
         """Keep how far everything was taken: never beyond something that waits."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
 from bearinmind.changes import Change, Feed, Refused, Stale, Subject, SubjectKind, Verdict, digest
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
@@ -26,15 +25,13 @@ from bearinmind.sync.model import (
     Operation,
     Pulled,
     Seen,
+    SentVector,
     SharedMemories,
     SharedPage,
     active_space,
     size_of,
 )
 from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
-
-if TYPE_CHECKING:  # numpy
-    from bearinmind.protocols import Vector
 
 PAGE = 200  # changes at a time, at most
 _AT_ONCE = 25  # states that are read together: no more than that too many are ever in memory
@@ -69,7 +66,7 @@ class ServerSide:
             changes=tuple(sent),
             cursor=sent[-1].number if sent else start,
             more=len(sent) < len(changes),
-            vectors=self._vectors(sent, space) if space else {},
+            vectors=self._vectors(sent, space) if space else (),
         )
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
@@ -126,20 +123,10 @@ class ServerSide:
                 size += size_of(state)
                 yield Arrived(change.subject, change.number, state)
 
-    def _vectors(
-        self, changes: Sequence[Arrived], key: str
-    ) -> Mapping[MemoryId, tuple[str, Vector]]:
+    def _vectors(self, changes: Sequence[Arrived], key: str) -> tuple[SentVector, ...]:
         """The vectors of the present versions, if they are of the requested space."""
-        space = active_space(self.store.spaces(), key)
-        present = {
-            each.state.versions[-1].id: each.state.versions[-1]
-            for each in changes
-            if isinstance(each.state, History)
-        }
-        if space is None or not present:
-            return {}
-        vectors = self.store.vectors_of(self.scope, space.space, [*present])
-        return {id_: (digest(present[id_]), vector) for id_, vector in vectors.items()}
+        histories = [each.state for each in changes if isinstance(each.state, History)]
+        return _vectors(self.store, self.scope, [each.versions[-1] for each in histories], key)
 
     def _judged(
         self, operation: Operation, number: int, present: SubjectState
@@ -239,14 +226,8 @@ class SharedView:
         requested = ids[:MOST_REQUESTED]
         visible = self.store.visible(view, requested) if requested and is_other else {}
         memories, settled = _fitting(visible, requested)
-        active = active_space(self.store.spaces(), space) if space and memories else None
-        if active is None:
-            return SharedMemories(memories, settled)
-        digests = {memory.id: digest(memory) for memory in memories}
-        vectors = self.store.vectors_of(view.scope, active.space, [*digests])
-        return SharedMemories(
-            memories, settled, {id_: (digests[id_], vectors[id_]) for id_ in vectors}
-        )
+        vectors = _vectors(self.store, view.scope, memories, space) if space else ()
+        return SharedMemories(memories, settled, vectors)
 
     def _seen(self, after: str) -> Iterator[Seen]:
         owners = sorted(x for x in self.store.sharers(self.reader) if not is_mirror(x))
@@ -272,3 +253,15 @@ def _fitting(
             return tuple(memories), place
         memories.append(memory)
     return tuple(memories), len(requested)
+
+
+def _vectors(
+    store: Store, scope: Scope, memories: Sequence[Memory], key: str
+) -> tuple[SentVector, ...]:
+    """The vectors of these memories, if the active space has this key."""
+    space = active_space(store.spaces(), key) if memories else None
+    if space is None:
+        return ()
+    digests = {memory.id: digest(memory) for memory in memories}
+    vectors = store.vectors_of(scope, space.space, [*digests])
+    return tuple(SentVector.of(id_, digests[id_], each) for id_, each in vectors.items())

@@ -24,6 +24,7 @@ from bearinmind.sync.model import (
     SyncReport,
     active_space,
     error_text,
+    vectors_by_id,
 )
 from bearinmind.sync.server import mark_of, visible_to
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
@@ -154,7 +155,7 @@ class SharedCopies:
         _receive(self.store, scope, received)
         space = active_space(self.store.spaces()) if answer.vectors else None
         if space is not None:
-            self.store.carry_vectors(scope, space.space, answer.vectors)
+            self.store.carry_vectors(scope, space.space, vectors_by_id(answer.vectors))
 
 
 def held(store: Store, scope: Scope, now: datetime) -> Iterator[Seen]:
