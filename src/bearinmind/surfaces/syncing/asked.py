@@ -17,8 +17,7 @@ from bearinmind.surfaces.syncing.wire import (
     SharedMemoriesRequest,
     SharedRequest,
 )
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from bearinmind.types import Access
 
 PATH = "/sync/changes"
@@ -50,50 +49,38 @@ def _shared_memories(app: Mind, asked: SharedMemoriesRequest) -> SharedMemoriesA
 PULL = Verb(
     name="sync_pull",
     says="The changes that a replica has not seen yet.",
-    request=PullRequest,
-    answer=PullAnswer,
     run=_pull,
     access=Access.READ,
     method="GET",
     path=PATH,
-    tool=None,
     command="sync",
 )
 PUSH = Verb(
     name="sync_push",
     says="Take the changes of a replica. Sent twice, each happens once: it is taken only while "
     "its thing has the number `base`, and has another one then.",
-    request=PushRequest,
-    answer=PushAnswer,
     run=_push,
     access=Access.WRITE,
     method="POST",
     path=PATH,
-    tool=None,
     command="sync",
 )
 SHARED = Verb(
     name="sync_shared",
     says="What others share with you, by owner and id: which version, and what you may do with it.",
-    request=SharedRequest,
-    answer=SharedAnswer,
     run=_shared,
     access=Access.READ,
     method="GET",
     path=SHARED_PATH,
-    tool=None,
     command="sync",
 )
 SHARED_MEMORIES = Verb(
     name="sync_shared_memories",
     says="What memories of another owner say, as far as they are shared with you.",
-    request=SharedMemoriesRequest,
-    answer=SharedMemoriesAnswer,
     run=_shared_memories,
     access=Access.READ,
     method="POST",
     path=SHARED_PATH,
-    tool=None,
     command="sync",
 )
 SYNC_VERBS = (PULL, PUSH, SHARED, SHARED_MEMORIES)

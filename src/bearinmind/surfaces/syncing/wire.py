@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from bearinmind import ids
-from bearinmind.surfaces.verbs.answers import Answer
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.sync.sightings import MOST_ASKED, MOST_SEEN
 from bearinmind.types import LinkKind, Right, Trust
@@ -44,6 +43,12 @@ class Part(BaseModel):
     """A part of what is sent, either way."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Answer(BaseModel):
+    """What a server answers."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
 
 class SyncSubject(Part):
