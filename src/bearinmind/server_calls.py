@@ -1,4 +1,4 @@
-"""Calls to a Bear in Mind server over HTTP: what is sent, when it is tried again, which error it is.
+"""Calls to a Bear in Mind server over HTTP: how they are sent, tried again and answered.
 
 A call is a generator of steps (`Send`, `Pause`), so that it is written once for programs that wait
 and for programs that do not. The clients and the transport of syncing take the steps with httpx.

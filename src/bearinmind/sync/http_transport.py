@@ -38,9 +38,7 @@ class HttpSyncServer:
         """
         self._owner = owner
         self._known = False  # whether the server has said that this is the owner
-        self._server = Server.at(
-            url, key, timeout=timeout, retries=_RETRIES, patience=2 * timeout
-        )
+        self._server = Server.at(url, key, timeout=timeout, retries=_RETRIES, patience=2 * timeout)
         self._http = httpx.Client(**self._server.http_options())
 
     def __repr__(self) -> str:

@@ -171,7 +171,17 @@ def read_operations(sent: Sequence[object], owner: UserId) -> list[Operation]:
     return operations
 
 
-def check_version(version: int) -> None:
+def check_ids(texts: Sequence[str]) -> None:
+    """Make sure that these are ids of memories.
+
+    Raises:
+        InvalidChange: one is none.
+    """
+    for text in texts:
+        _check_id(text)
+
+
+def check_version(version: object) -> None:
     """Make sure that a message has the version of this format.
 
     Raises:
@@ -191,7 +201,7 @@ def _message(content: bytes) -> dict[str, Any]:
         raise InvalidChange(f"the answer is not JSON: {exc}") from None
     if not isinstance(message, dict):
         raise InvalidChange("the answer is not a JSON object")
-    check_version(message.get("wire"))  # type: ignore[arg-type]  whatever it is
+    check_version(message.get("wire"))
     return message
 
 
@@ -259,7 +269,7 @@ def _ids_in(subject: Subject) -> Sequence[str]:
     return parts[2:] if subject.kind is SubjectKind.SHARE and parts[1] == "memory" else ()
 
 
-def _check_id(id_: str | MemoryId) -> None:
+def _check_id(id_: str) -> None:
     if not ids.is_id(id_):
         raise InvalidChange(f"{id_!r} is not the id of a memory")
 

@@ -15,7 +15,7 @@ from pydantic.json_schema import models_json_schema
 from bearinmind.surfaces.http import examples, problems
 from bearinmind.surfaces.http.asking import JSON, Reader
 from bearinmind.surfaces.http.problems import Problem
-from bearinmind.surfaces.syncing.asked import SERVED, SYNC_VERBS
+from bearinmind.surfaces.verbs.sync import SERVED, SYNC_VERBS
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.types import Access

@@ -16,7 +16,7 @@ from bearinmind.surfaces.http import describing, etags
 from bearinmind.surfaces.http.asking import Arrived, Reader
 from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.http.server import Server, json_answer
-from bearinmind.surfaces.syncing.asked import SERVED
+from bearinmind.surfaces.verbs.sync import SERVED
 from bearinmind.surfaces.verbs.answers import Answer, MemoryAnswer, StoreAnswer, WholeAnswer
 from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.types import Access
