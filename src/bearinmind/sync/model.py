@@ -44,7 +44,8 @@ class Arrived(NamedTuple):
     state: SubjectState
 
 
-class SentVector(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentVector:
     """The vector of the present version of a memory."""
 
     memory: MemoryId
@@ -54,7 +55,7 @@ class SentVector(NamedTuple):
     @classmethod
     def of(cls, memory: MemoryId, digest: str, vector: Vector) -> Self:
         """A vector as it is sent, as precisely as stores keep it."""
-        return cls(memory, digest, vector.astype(_HALF).tobytes())
+        return cls(memory=memory, digest=digest, values=vector.astype(_HALF).tobytes())
 
     def vector(self) -> Vector:
         """The vector, of length 1.
