@@ -7,6 +7,7 @@ without a handshake needs none. Either sends its key with every request.
 
 from __future__ import annotations
 
+from collections import OrderedDict, defaultdict
 from http import HTTPStatus
 
 from fastapi import FastAPI
@@ -21,12 +22,10 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bearinmind.accounts.gate import Caller
 from bearinmind.errors import MindError, NotAuthenticated
+from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
-from bearinmind.surfaces.http.server import Server
-from bearinmind.surfaces.mcp.asking import Context
 from bearinmind.surfaces.mcp.server import build
-from bearinmind.surfaces.mcp.sessions import Sessions
-from bearinmind.surfaces.verbs.answers import Answer
+from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import Verb
 
@@ -39,26 +38,26 @@ _IDLE = 1_800.0  # seconds after which a session is forgotten
 _METHODS = ["POST", "DELETE"]
 
 
-def mount(app: FastAPI, server: Server) -> None:
+def mount(app: FastAPI, service: Service) -> None:
     """Have a server answer the protocol at `/mcp` too."""
-    settings = server.settings
+    settings = service.settings
     manager = StreamableHTTPSessionManager(
-        build(ForCaller(server), settings.categories),
+        build(ForCaller(service), settings.categories),
         session_idle_timeout=_IDLE,
         max_request_body_size=settings.request_bytes,
         max_sessions=_SESSIONS,
     )
     app.state.starting.append(manager.run)
-    app.router.routes.append(Route(PATH, Endpoint(server, manager), methods=_METHODS))
+    app.router.routes.append(Route(PATH, Endpoint(service, manager), methods=_METHODS))
 
 
 class ForCaller:
-    """Asks for whoever sends the request, in the threads of the server."""
+    """Has verbs answered for the sender of a request, in the threads of the server."""
 
-    def __init__(self, server: Server) -> None:
-        self._server = server
+    def __init__(self, service: Service) -> None:
+        self._service = service
 
-    async def __call__(self, context: Context, verb: Verb, request: Request) -> Answer:
+    async def __call__(self, context: Context, verb: Verb, request: Request) -> object:
         """The answer of a verb.
 
         Raises:
@@ -66,14 +65,12 @@ class ForCaller:
         """
         caller = _caller_of(context)
 
-        def ask() -> Answer:
-            self._server.door.require(caller, verb.access)
-            memory = self._server.bearinmind.for_user(caller.user, caller.key_id)
-            answer = verb.run(memory, request)
-            self._server.metrics.looked_at(answer)
+        def ask() -> object:
+            answer = verb.run(self._service.as_caller(caller, verb.access), request)
+            self._service.metrics.looked_at(answer)
             return answer
 
-        return await self._server.pool.run(ask)
+        return await self._service.pool.run(ask)
 
 
 class Endpoint:
@@ -81,8 +78,8 @@ class Endpoint:
 
     path = PATH  #: by which the log and the metrics of the server name it
 
-    def __init__(self, server: Server, manager: StreamableHTTPSessionManager) -> None:
-        self._server = server
+    def __init__(self, service: Service, manager: StreamableHTTPSessionManager) -> None:
+        self._service = service
         self._manager = manager
         self._sessions = Sessions(_SESSIONS_OF_A_USER)
 
@@ -94,38 +91,62 @@ class Endpoint:
             caller = await self._caller(request)
             body = await body_of(
                 request,
-                most=self._server.settings.request_bytes,
-                seconds=self._server.settings.request_seconds,
+                most=self._service.settings.request_bytes,
+                seconds=self._service.settings.request_seconds,
             )
         except MindError as exc:
-            await self._server.told(request, exc)(scope, receive, send)
+            await self._service.problem(request, exc)(scope, receive, send)
             return
         request.state.caller = caller
         scope["user"] = _principal(caller)
-        told = _Told(send)
-        await self._manager.handle_request(scope, _again(body, receive), told)
-        await self._count(scope, told, caller.user)
+        sent = _Sent(send)
+        await self._manager.handle_request(scope, _again(body, receive), sent)
+        await self._count(scope, sent, caller.user)
 
-    async def _count(self, scope: Scope, told: _Told, user: str) -> None:
+    async def _count(self, scope: Scope, sent: _Sent, user: str) -> None:
         """Keep count of the user's sessions, and end those that are too many."""
-        session = Headers(scope=scope).get(MCP_SESSION_ID_HEADER) or told.session
+        session = Headers(scope=scope).get(MCP_SESSION_ID_HEADER) or sent.session
         if session is None:
             return
-        if told.status == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
+        if sent.status == HTTPStatus.NOT_FOUND or scope["method"] == "DELETE":
             self._sessions.ended(user, session)
-        elif told.status < HTTPStatus.BAD_REQUEST:
+        elif sent.status < HTTPStatus.BAD_REQUEST:
             for surplus in self._sessions.used(user, session):
                 await self._manager.handle_request(_deleting(scope, surplus), _nothing, _unheard)
 
     async def _caller(self, request: HttpRequest) -> Caller:
-        header = request.headers.get("Authorization")
-        address = request.client.host if request.client else None
-        return await self._server.pool.run(
-            lambda: self._server.door.identify(header, address=address)
-        )
+        return await self._service.pool.run(lambda: self._service.identify(request))
 
 
-class _Told:
+class Sessions:
+    """The sessions of each user, in the order of their last use.
+
+    The server has room for so many in all. One user, or one client that opens a session for each
+    call and ends none, must not take the room of the others: of too many, the one that was not used
+    for the longest time is ended. Its client is told that there is no such session and opens
+    another.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._used: defaultdict[str, OrderedDict[str, None]] = defaultdict(OrderedDict)
+
+    def used(self, user: str, session: str) -> list[str]:
+        """Note that a user has a session, and say which of theirs are too many now."""
+        theirs = self._used[user]
+        theirs[session] = None
+        theirs.move_to_end(session)
+        return [theirs.popitem(last=False)[0] for _ in range(len(theirs) - self._most)]
+
+    def ended(self, user: str, session: str) -> None:
+        """Forget a session."""
+        theirs = self._used[user]
+        theirs.pop(session, None)
+        if not theirs:
+            del self._used[user]
+
+
+class _Sent:
     """Passes on what is answered, and keeps its status and the session that it names."""
 
     def __init__(self, send: Send) -> None:
@@ -151,7 +172,7 @@ async def _nothing() -> Message:
 
 
 async def _unheard(message: Message) -> None:
-    """Nobody asked, so nobody is told."""
+    """Nobody asked, so nobody is sent."""
 
 
 def _caller_of(context: Context) -> Caller:

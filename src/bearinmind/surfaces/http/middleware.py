@@ -17,10 +17,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bearinmind.errors import AddressTooLong, NotAllowed
 from bearinmind.remember.secrets import find
-from bearinmind.surfaces.http import logs, problems
+from bearinmind.surfaces.http import logs, responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.metrics import OTHER, Metrics
-from bearinmind.surfaces.http.telemetry import Telemetry
+from bearinmind.surfaces.http.telemetry import OTHER, Metrics, Telemetry
 
 REQUEST_ID = "X-Request-Id"
 
@@ -104,11 +103,11 @@ class _Exchange:
         length = len(self._scope.get("raw_path") or b"") + len(self._scope["query_string"])
         if length > _LONGEST_ADDRESS:
             said = f"the address has {length:,} bytes; it may have {_LONGEST_ADDRESS:,}"
-            return problems.answer(AddressTooLong(said), self._id)
+            return responses.problem(AddressTooLong(said), self._id)
         try:
             self._around.names.check(self._headers.get("Host"), self._headers.get("Origin"))
         except NotAllowed as exc:
-            return problems.answer(exc, self._id)
+            return responses.problem(exc, self._id)
         return None
 
     async def _tell(self, message: Message) -> None:
@@ -127,7 +126,7 @@ class _Exchange:
         if self._status is not None:
             # The answer has begun: only a connection that breaks says that it is not whole.
             raise BrokenAnswer
-        await problems.internal(self._id)(self._scope, _nothing, self._tell)
+        await responses.internal(self._id)(self._scope, _nothing, self._tell)
 
     @property
     def _route(self) -> str:
