@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bearinmind.app import Mind
 from bearinmind.config import state_folder
 from bearinmind.sync.background import SyncLoop
 from bearinmind.sync.connection import Connection, KeyFile
+from bearinmind.sync.model import SyncReport
 from bearinmind.work.post import Post
-
-if TYPE_CHECKING:  # httpx takes long to load
-    from bearinmind.sync.http_transport import HttpSyncServer
 
 
 def connection(mind: Mind) -> Connection:
@@ -43,7 +40,8 @@ def keep_in_step(mind: Mind) -> SyncLoop[Mind] | None:
         mind,
         every=settings.sync_seconds,
         lock=lock_of(settings.beside),
-        server_of=_server,
+        is_synced=lambda mind: mind.peer() is not None,
+        sync=sync_once,
     )
 
 
@@ -58,5 +56,7 @@ def in_step(mind: Mind) -> Iterator[None]:
             loop.close()
 
 
-def _server(mind: Mind) -> HttpSyncServer:
-    return connection(mind).server()
+def sync_once(mind: Mind) -> SyncReport:
+    """Sync with the server that the memories are connected with."""
+    with connection(mind).server() as server:
+        return mind.sync_with(server)

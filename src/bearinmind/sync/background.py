@@ -13,20 +13,19 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from bearinmind.errors import MindError, StoreReadOnly
-from bearinmind.sync.connection import Synced
-from bearinmind.sync.model import Server
+from bearinmind.sync.model import SyncReport
 
 _LONGEST_PAUSE = 900.0  # seconds between two attempts, however long a server has been away
 _LONGEST_STOP = 5.0  # seconds that closing waits for a round; one that is cut off is repeated
 _JITTER = 0.1  # up to this share is added, lest many replicas come at once
 _log = logging.getLogger(__name__)
 
-Memories = TypeVar("Memories", bound=Synced)
+Memories = TypeVar("Memories")
 
 
 class Lock(Protocol):
@@ -50,13 +49,24 @@ class SyncLoop(Generic[Memories]):
         *,
         every: float,
         lock: Lock,
-        server_of: Callable[[Memories], AbstractContextManager[Server]],
+        is_synced: Callable[[Memories], bool],
+        sync: Callable[[Memories], SyncReport],
     ) -> None:
+        """Begin at once.
+
+        Args:
+            memories: these; when nobody else uses them any more, the loop ends.
+            every: seconds between two rounds.
+            lock: its holder may sync.
+            is_synced: whether the memories have a server.
+            sync: one round.
+        """
         # The thread must not keep alive what nobody else uses any more.
         self._memories = weakref.ref(memories)
         self._every = every
         self._lock = lock
-        self._server_of = server_of
+        self._is_synced = is_synced
+        self._sync = sync
         # A finalizer may run anywhere, also where an event's lock is held: a queue has none.
         self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._stopping = False
@@ -89,7 +99,7 @@ class SyncLoop(Generic[Memories]):
             self._stopping = True
             return
         try:
-            if memories.peer() is not None:
+            if self._is_synced(memories):
                 self._round(memories)
         except MindError as exc:
             self._failed(exc.message)
@@ -100,8 +110,7 @@ class SyncLoop(Generic[Memories]):
         with held(self._lock) as taken:
             if not taken:
                 return
-            with self._server_of(memories) as server:
-                report = memories.sync_with(server)
+            report = self._sync(memories)
         if report.error is None:
             self._failures = 0
         else:

@@ -19,7 +19,6 @@ from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
     from bearinmind.sync.http_transport import HttpSyncServer
-    from bearinmind.sync.model import Server, SyncReport
 
 _FIRST_PAGE = 10  # changes are enough to see which user the key belongs to
 _PRIVATE = 0o600
@@ -46,9 +45,6 @@ class Synced(Protocol):
 
     def disconnect_peer(self) -> Peer:
         """Sync no more."""
-
-    def sync_with(self, server: Server) -> SyncReport:
-        """Sync once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
