@@ -10,7 +10,7 @@ from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.http import describing, examples
 from bearinmind.surfaces.http.asking import Reader
 from bearinmind.surfaces.http.routes import ROOT
-from bearinmind.surfaces.syncing.asked import SERVED
+from bearinmind.surfaces.verbs.sync import SERVED
 from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS
 from bearinmind.surfaces.verbs.table import VERBS, Verb
 

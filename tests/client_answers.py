@@ -23,14 +23,14 @@ MEMORY: dict[str, Any] = {
     "deleted_at": None,
     "valid_from": None,
     "valid_to": None,
-    "agent": None,
-    "session": "monday",
-    "project": None,
-    "source": None,
-    "trust": "user",
+    "provenance": {
+        "agent": None,
+        "session": "monday",
+        "project": None,
+        "source": None,
+        "trust": "user",
+    },
     "version": 1,
-    "state": "live",
-    "is_data": False,
 }
 SHARE: dict[str, Any] = {
     "owner": "ada",
@@ -48,5 +48,25 @@ LINK: dict[str, Any] = {
     "created_at": "2026-03-01T12:00:00Z",
     "removed_at": None,
 }
-WHOLE = MEMORY | {"earlier": [], "links": [LINK]}
+
+
+def whole(**changed: Any) -> dict[str, Any]:
+    """What a server answers when the memory is requested."""
+    return {
+        "memory": MEMORY | changed,
+        "state": "live",
+        "earlier": [],
+        "links": [LINK],
+        "as_data": [],
+    }
+
+
+def page(memories: list[dict[str, Any]], following: str | None = None) -> dict[str, Any]:
+    """What a server answers when a list is requested."""
+    return {"memories": memories, "states": {}, "as_data": [], "next": following}
+
+
+STORED = {"kind": "stored", "memory": MEMORY}
+KNOWN = {"kind": "already_known", "memory": MEMORY}
+WHOLE = whole()
 NOWHERE = "http://127.0.0.1:9"  # the port of `discard`: nobody listens

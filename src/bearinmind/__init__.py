@@ -53,8 +53,8 @@ __all__ = [
 def _kept_in_step(app: Mind) -> companions.Companion | None:
     """Syncing in the background; it is loaded for whoever opens a memory to stay."""
     begun: companions.Companion | None = importlib.import_module(
-        "bearinmind.surfaces.syncing.background"
-    ).keep(app)
+        "bearinmind.surfaces.sync"
+    ).keep_in_step(app)
     return begun
 
 

@@ -1,22 +1,23 @@
-"""The nouns of syncing: what changed, under which number, and what stands there now.
+"""The nouns of syncing that stores keep: what changed, under which number, and its present state.
 
-Whoever takes part numbers the changes of a scope; each thing that can change (a memory, a link, a
-share) is kept once, under the number of its last change. On a server these numbers are what
-replicas ask for, and what a replica must have seen before it may change a thing. On a replica they
-say what the server has not been told yet.
+A store that takes part numbers the changes of a scope; each thing that can change (a memory, a
+link, a share, a conflict) is kept once, under the number of its last change. Replicas ask a server
+for these numbers, and a replica must have seen the last one before it may change a thing. On a
+replica they name what the server does not have yet.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import NamedTuple
 
 from bearinmind.errors import MindError
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Share, UserId
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Provenance, Share, UserId
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make one for every text
 
@@ -62,11 +63,11 @@ class Subject(NamedTuple):
         return fits and _subject(self.kind, *parts) == self
 
     @property
-    def told(self) -> str:
+    def label(self) -> str:
         """What it is, for people."""
         if self.kind is SubjectKind.CONFLICT:
             _, kind, name, *_ = self.parts
-            return f"{self.kind} about {Subject(SubjectKind(kind), name).told}"
+            return f"{self.kind} about {Subject(SubjectKind(kind), name).label}"
         return f"{self.kind} {' '.join(self.parts)}"
 
 
@@ -121,49 +122,33 @@ class Change(NamedTuple):
 
 
 def digest(memory: Memory) -> str:
-    """What tells a version from every other one, wherever it is and whatever its number there.
+    """The hash of a version, equal wherever the version is kept and whatever its number is there.
 
-    Of a sensitive version it says nothing about the secret: that two are the same must be made sure
-    by their sealed records as well.
+    It says nothing about the secret of a sensitive version: two with the same digest are the same
+    only if their sealed records agree as well.
     """
-    origin = memory.provenance
-    said = (
-        memory.id,
-        memory.content,
-        memory.category,
-        [*memory.tags],
-        [*memory.keywords],
-        float(memory.importance),
-        memory.sensitive,
-        *map(
-            _microseconds,
-            (
-                memory.created_at,
-                memory.updated_at,
-                memory.deleted_at,
-                memory.valid_from,
-                memory.valid_to,
-            ),
-        ),
-        origin.agent,
-        origin.session,
-        origin.project,
-        origin.source,
-        origin.trust,
-    )
-    return hashlib.sha256(_as_json(said).encode()).hexdigest()[:32]
+    values = [*map(_plain, _hashed(memory))]
+    return hashlib.sha256(_as_json(values).encode()).hexdigest()[:32]
 
 
 def is_same_version(one: Memory, other: Memory) -> bool:
-    """Whether two versions have the same digest. Equal ones do, and are told much quicker."""
+    """Whether two versions have the same digest. Equal ones do, and comparing is much quicker."""
     return one == other or digest(one) == digest(other)
 
 
-def _microseconds(time: datetime | None) -> str | None:
-    if time is None:
-        return None
-    in_utc = time if time.tzinfo is UTC else time.astimezone(UTC)
-    return in_utc.isoformat(timespec="microseconds")
+#: All that a version says. Its number may differ from store to store; one owner has all of them.
+_hashed = attrgetter(
+    *(x.name for x in fields(Memory) if x.name not in {"owner", "version", "provenance"}),
+    *(f"provenance.{x.name}" for x in fields(Provenance)),
+)
+
+
+def _plain(value: object) -> object:
+    """A value of a field as JSON can hold it, the same for equal values."""
+    if isinstance(value, datetime):
+        in_utc = value if value.tzinfo is UTC else value.astimezone(UTC)
+        return in_utc.isoformat(timespec="microseconds")
+    return float(value) if type(value) is int else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +228,7 @@ class Taken(NamedTuple):
 
 
 class Stale(NamedTuple):
-    """A change was not taken: its thing has another number than whoever sent it knew."""
+    """A change was not taken: its thing has another number than the sender knew."""
 
     number: int
 

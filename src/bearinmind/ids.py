@@ -34,6 +34,11 @@ def normalise(text: str) -> str:
     return prefix
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is a whole memory id, as stored."""
+    return len(text) == LENGTH and set(text) <= set(ALPHABET)
+
+
 def derived(digest: bytes) -> MemoryId:
     """The id that follows from a digest of at least eight bytes."""
     number = int.from_bytes(digest[:8])

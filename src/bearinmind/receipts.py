@@ -1,8 +1,15 @@
-"""What becomes of states that are received together, whatever keeps them."""
+"""The rules by which every store takes states that it receives, and knows purged versions again.
+
+A purge holds for the versions that were known where it was made. A version that was written
+elsewhere meanwhile is another one, and two sealed versions may differ in nothing but their secret:
+so a mark also names the key and the fingerprint of the sealed text. Under another key the
+fingerprint is another one, and says nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bearinmind.changes import (
@@ -16,16 +23,21 @@ from bearinmind.changes import (
     Taken,
     Verdict,
     conflict_subject,
+    digest,
     is_same_version,
     link_subject,
     memory_subject,
     share_subject,
 )
 from bearinmind.errors import InvalidChange, MindError
-from bearinmind.protocols import Gone, History, Received
+from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.types import UserId
 
 Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged memory its digests
+
+
+_BETWEEN = ":"  # the parts of a mark
+_FINGERPRINT = 8  # bytes of it
 
 
 class _Receipt(NamedTuple):
@@ -50,7 +62,7 @@ class Receipts:
         self._noted: dict[Subject, tuple[str, ...] | None] = {}  # None: settled
 
     def is_stale(self, received: Received) -> bool:
-        """Whether a thing has another number than whoever sent its state knew."""
+        """Whether a thing has another number than the sender of its state knew."""
         if self._pending.get(received.subject):
             return True  # it was taken a moment ago, and nobody knows its new number yet
         before = self._before.get(received.subject, 0)
@@ -131,6 +143,44 @@ def _common(present: History, received: History) -> int:
     return count
 
 
+# ---- purged versions ----------------------------------------------------------------------------
+
+
+def marks(history: History) -> tuple[str, ...]:
+    """One for each version of a memory, oldest first."""
+    records = {record.version: record for record in history.sealed}
+    marked: list[str] = []
+    record: Sealed | None = None  # a version without one has the text of the version before
+    for memory in history.versions:
+        record = records.get(memory.version, record)
+        parts = [digest(memory)]
+        if memory.sensitive and record is not None:
+            parts += [record.key_id, record.fingerprint[:_FINGERPRINT].hex()]
+        marked.append(_BETWEEN.join(parts))
+    return tuple(marked)
+
+
+def covers(purged: Iterable[str], history: History) -> bool:
+    """Whether these marks name every version of a memory."""
+    known: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
+    for version, key, text in map(_parts, purged):
+        known[version].setdefault(key, set()).add(text)
+    return all(
+        version in known and text in known[version].get(key, {text})
+        for version, key, text in map(_parts, marks(history))
+    )
+
+
+def _parts(mark: str) -> tuple[str, str, str]:
+    """The digest of a version, the key and the fingerprint of what it sealed."""
+    version, _, sealed = mark.partition(_BETWEEN)
+    key, _, text = sealed.rpartition(_BETWEEN)
+    return version, key, text
+
+
+# ---- states that cannot be ----------------------------------------------------------------------
+
+
 def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
     """Why a state cannot be that of its subject, if it cannot."""
     kind, state = received.subject.kind, received.state
@@ -161,8 +211,9 @@ def _flaw_of_history(owner: UserId, subject: Subject, state: History) -> str | N
     sealed = [record.version for record in state.sealed]
     if len({*sealed}) < len(sealed) or not {*sealed} <= {*numbers}:
         return f"has sealed records for its versions {sealed[:20]}, and not each has one of these"
-    if any(record.owner != owner for record in state.sealed):
-        return f"is sealed for somebody else than {owner!r}"
+    others = [record.owner for record in state.sealed if record.owner != owner]
+    if others:
+        return f"is sealed for {others[0]!r}, not for {owner!r}"
     return None
 
 

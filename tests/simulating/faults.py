@@ -15,7 +15,7 @@ from bearinmind.errors import (
     StoreFailure,
     TimedOut,
 )
-from bearinmind.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
+from bearinmind.sync.model import Operation, Pulled, Server, SharedMemories, SharedPage
 from bearinmind.types import MemoryId, UserId
 from simulating.dying import Crash
 from simulating.ledger import Ledger

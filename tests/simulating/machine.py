@@ -14,9 +14,9 @@ from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.remember.reveal import Reveal
 from bearinmind.remember.sensitive import Boundary
-from bearinmind.sync.mirroring import Mirroring
+from bearinmind.sync.model import SyncReport
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.report import SyncReport
+from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
 from simulating.clocks import Clock
 from simulating.dying import Dying
@@ -84,10 +84,10 @@ class Machine:
         )
         report = replica.round()
         if self.has_neighbour:
-            looking = Mirroring(
+            copies = SharedCopies(
                 store=self.store.as_store, scope=self.scope, server=self.wire, clock=self.clock
             )
-            looking.look(report)
+            copies.sync(report)
         return report
 
     def begin(self) -> None:

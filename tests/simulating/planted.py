@@ -15,16 +15,14 @@ from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_su
 from bearinmind.errors import MindError
 from bearinmind.protocols import Gone, History, Received, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync import merge, mirroring, pushing, replica
-from bearinmind.sync.fields import text_of
-from bearinmind.sync.lineage import told
-from bearinmind.sync.pulling import Taking
-from bearinmind.sync.pushing import Telling
+from bearinmind.sync import merge, push, replica, shared_copies
+from bearinmind.sync.merge import text_of, versions_of
+from bearinmind.sync.model import Arrived, Operation, SyncReport
+from bearinmind.sync.pull import Pull
+from bearinmind.sync.push import Push
 from bearinmind.sync.reconcile import Reconciled, Reconciliation
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.report import SyncReport
 from bearinmind.sync.server import ServerSide
-from bearinmind.sync.transport import Arrived, Operation
 from bearinmind.types import MemoryId, Scope
 
 Planting = Callable[[], Any]
@@ -49,18 +47,18 @@ def _a_full_resync_deletes_what_was_not_sent() -> Iterator[None]:
             [Received(x.subject, Gone(), x.number, settled=True) for x in pending if not x.gone],
         )
 
-    with mock.patch.object(replica, "tell_everything_again", forget):
+    with mock.patch.object(replica, "resend_everything", forget):
         yield
 
 
 @_fault
 def _retries_drop_an_operation_after_five_tries() -> Iterator[None]:
     tries: Counter[tuple[int, Subject]] = Counter()
-    tell = Telling.tell
+    send = Push.send
 
-    def give_up(self: Telling, epoch: str) -> None:
+    def give_up(self: Push, epoch: str) -> None:
         try:
-            tell(self, epoch)
+            send(self, epoch)
         except MindError:
             for change in self.store.changes(self.scope, 0, 10_000):
                 tries[id(self.store), change.subject] += 1
@@ -68,7 +66,7 @@ def _retries_drop_an_operation_after_five_tries() -> Iterator[None]:
                     self.store.settle(self.scope, [Settled(change.subject, change.number, 0)])
             raise
 
-    with mock.patch.object(Telling, "tell", give_up):
+    with mock.patch.object(Push, "send", give_up):
         yield
 
 
@@ -81,7 +79,7 @@ def _an_orphan_becomes_a_twin_that_is_not_sensitive() -> Iterator[None]:
         pending = self.store.changes(self.scope, 0, 10_000) if numbers else []
         for subject, state in self.store.states(self.scope, [x.subject for x in pending]).items():
             if isinstance(state, History):
-                last = told(state)[-1]
+                last = versions_of(state)[-1]
                 twin = replace(
                     last.memory,
                     id=MemoryId(subject.parts[0][::-1]),
@@ -111,15 +109,15 @@ def _the_server_does_not_look_at_the_base() -> Iterator[None]:
 
 @_fault
 def _the_cursor_is_kept_before_its_page_is_taken() -> Iterator[None]:
-    take = Taking.take
+    take = Pull.take
 
-    def hasty(self: Taking, changes: Sequence[Arrived]) -> None:
+    def hasty(self: Pull, changes: Sequence[Arrived]) -> None:
         peer = self.store.peer(self.scope)
         if peer is not None and changes:
             self.store.keep_peer(self.scope, replace(peer, cursor=changes[-1].number))
         take(self, changes)
 
-    with mock.patch.object(Taking, "take", hasty):
+    with mock.patch.object(Pull, "take", hasty):
         yield
 
 
@@ -158,34 +156,34 @@ def _the_server_wins_over_what_was_not_sent() -> Iterator[None]:
 
 @_fault
 def _a_lost_answer_is_taken_for_a_success() -> Iterator[None]:
-    tell = Telling.tell
+    send = Push.send
 
-    def trusting(self: Telling, epoch: str) -> None:
-        pending = self.store.changes(self.scope, 0, pushing.BATCH)
+    def trusting(self: Push, epoch: str) -> None:
+        pending = self.store.changes(self.scope, 0, push.BATCH)
         try:
-            tell(self, epoch)
+            send(self, epoch)
         except MindError:
             self.store.settle(self.scope, [Settled(x.subject, x.number, 0) for x in pending])
 
-    with mock.patch.object(Telling, "tell", trusting):
+    with mock.patch.object(Push, "send", trusting):
         yield
 
 
 @_fault
 def _a_stale_change_counts_as_taken() -> Iterator[None]:
-    note = Telling._note
+    note = Push._note
 
-    def blind(self: Telling, changes: Sequence[Change], verdicts: Sequence[Verdict]) -> None:
+    def blind(self: Push, changes: Sequence[Change], verdicts: Sequence[Verdict]) -> None:
         seen = [Taken(x.number) if isinstance(x, Stale) else x for x in verdicts]
         note(self, changes, seen)
 
-    with mock.patch.object(Telling, "_note", blind):
+    with mock.patch.object(Push, "_note", blind):
         yield
 
 
 @_fault
 def _a_new_epoch_is_taken_for_the_old_one() -> Iterator[None]:
-    with mock.patch.object(replica, "tell_everything_again", return_value=None):
+    with mock.patch.object(replica, "resend_everything", return_value=None):
         yield
 
 
@@ -197,7 +195,7 @@ def _what_is_not_shared_any_more_stays_on_the_machine() -> Iterator[None]:
     def keep(_store: Store, _scope: Scope, places: Sequence[object]) -> int:
         return 0 * len(places)
 
-    with mock.patch.object(mirroring, "purge", keep):
+    with mock.patch.object(shared_copies, "purge", keep):
         yield
 
 

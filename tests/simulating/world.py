@@ -14,7 +14,7 @@ from bearinmind.app.admission import Admission
 from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.remember.sensitive import Boundary
-from bearinmind.sync.report import SyncReport
+from bearinmind.sync.model import SyncReport
 from bearinmind.sync.server import ServerSide
 from bearinmind.types import MemoryId, Scope
 from bearinmind.vault.keys import Key, Keyring

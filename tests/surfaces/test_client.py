@@ -165,7 +165,7 @@ def test_a_verb_can_be_asked_as_it_travels(ada: Any) -> None:
     ada.store("The boat leaks.")
 
     answer = ada.ask(BY_NAME["recall"], r.RecallRequest(query="boat"))
-    assert answer.hits[0].memory.is_data is False
+    assert answer.as_data == ()
     assert answer.trace is None
 
 

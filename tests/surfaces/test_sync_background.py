@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.surfaces.syncing import connecting
-from bearinmind.surfaces.syncing.background import held, lock_of
+from bearinmind.surfaces.sync import connection, lock_of
+from bearinmind.sync.background import held
 from faulty_server import faulty, hangs_up
 from http_server import Serving, serving, wait_until
 
@@ -41,7 +41,7 @@ def machine(store: Path, server: Serving, **settings: Any) -> Mind:
 def connected(store: Path, url: str, key: str, **settings: Any) -> Mind:
     chosen = {"user": "ada", "embedder": "none", "worker": "auto", "sync_seconds": OFTEN}
     opened = Mind.open(store, **chosen | {"sync_key": key} | settings)
-    connecting.connect(opened, url, opened.settings.sync_key)
+    connection(opened).connect(url, opened.settings.sync_key)
     return opened
 
 
@@ -198,13 +198,13 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
 
 
 def _sync(app: Mind) -> None:
-    with connecting.server_of(app) as server:
+    with connection(app).server() as server:
         report = app.sync_with(server)
     assert not report.failed
 
 
 def _failed(app: Mind, url: str) -> str:
-    with connecting.server_of(app) as server:
+    with connection(app).server() as server:
         assert server.url == url
         error = app.sync_with(server).pull_error
     assert error is not None

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
-from bearinmind import ids
+from bearinmind import codec, ids
 from bearinmind.changes import Refused, Stale, Taken, memory_subject
 from bearinmind.errors import (
     ContentTooLong,
@@ -25,12 +24,11 @@ from bearinmind.errors import (
     ServerUnreachable,
 )
 from bearinmind.protocols import Gone, History
-from bearinmind.surfaces.http import examples
-from bearinmind.surfaces.syncing import telling
-from bearinmind.surfaces.syncing.asked import SYNC_VERBS
-from bearinmind.surfaces.syncing.http_transport import HttpSyncServer
+from bearinmind.surfaces.verbs.sync import SYNC_VERBS
 from bearinmind.surfaces.verbs.table import Verb
-from bearinmind.sync.transport import Operation, Pulled
+from bearinmind.sync import wire
+from bearinmind.sync.http_transport import HttpSyncServer
+from bearinmind.sync.model import Arrived, Operation, Pulled
 from bearinmind.types import Memory, Provenance, UserId
 from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
 from http_server import Serving, serving
@@ -200,7 +198,7 @@ def test_who_has_no_key_is_told_so(server: Serving) -> None:
 def test_every_operation_counts_for_the_writes_of_a_key(server: Serving) -> None:
     asked = [operation(f"walrus {n}") for n in range(3)]
     key = server.key("ada", per_day=3)
-    told = [json.loads(telling.operation(each).model_dump_json()) for each in asked]
+    told = [codec.to_data(each) for each in asked]
     body = {"epoch": "e", "operations": told}
 
     first, second = (server.bearing(key).post(PATH, json=body) for _ in range(2))
@@ -220,34 +218,39 @@ def test_a_server_that_is_not_there_is_unreachable() -> None:
 # ---- a newer server ----------------------------------------------------------------------------
 
 
-MEMORY, LINK = examples.ANSWERS["sync_pull"]["changes"]
-UNKNOWN = {"subject": {"kind": "dream", "name": ["x"]}, "number": 50, "state": {"what": "dream"}}
+def arrived(number: int) -> dict[str, Any]:
+    subject, _, state = operation()
+    data: dict[str, Any] = codec.to_data(Arrived(subject, number, state))
+    return data
 
 
-def pulled(*changes: dict[str, Any]) -> Pulled:
-    """What a replica takes from a server that tells it this."""
-    answer = examples.ANSWERS["sync_pull"] | {"changes": [*changes], "cursor": 99}
+UNKNOWN = {"subject": {"kind": "dream", "name": "[]"}, "number": 50, "state": {"kind": "dream"}}
+
+
+def pulled(*changes: dict[str, Any], version: int = wire.VERSION) -> Pulled:
+    """What a replica takes from a server that sends it this."""
+    page = {"epoch": "e", "changes": [*changes], "cursor": 99, "more": False, "vectors": []}
     with faulty() as told, HttpSyncServer(told.url, None, ADA, timeout=20) as server:
-        told.answers["GET", PATH] = answer
+        told.answers["GET", PATH] = {"wire": version, "user": "ada", "page": page}
         return server.pull("", 0, 10)
 
 
 def test_what_comes_before_something_unknown_is_taken() -> None:
-    found = pulled(MEMORY, LINK, UNKNOWN, MEMORY)
+    found = pulled(arrived(41), arrived(42), UNKNOWN, arrived(51))
 
     assert [each.number for each in found.changes] == [41, 42]
     assert (found.cursor, found.more) == (42, True)
 
 
 def test_something_unknown_says_to_upgrade() -> None:
-    with pytest.raises(InvalidChange, match=r"changes\.0\.subject\.kind") as raised:
-        pulled(UNKNOWN, MEMORY)
+    with pytest.raises(InvalidChange, match=r"changes\.0: .*subject\.kind is 'dream'") as raised:
+        pulled(UNKNOWN, arrived(51))
     assert "upgrade" in raised.value.hint.lower()
 
 
 def test_a_field_that_is_not_known_here_says_to_upgrade() -> None:
     with pytest.raises(InvalidChange, match="colour") as raised:
-        pulled(MEMORY | {"colour": "green"})
+        pulled(arrived(41) | {"colour": "green"})
     assert "upgrade" in raised.value.hint.lower()
 
 
@@ -274,10 +277,30 @@ def test_neither_an_error_nor_a_repr_tells_the_key(server: Serving) -> None:
         assert key not in f"{ada!r} {raised.value.message} {raised.value.hint}"
 
 
+@pytest.mark.parametrize("version", [0, 2])
+def test_a_server_of_another_format_says_to_upgrade(version: int) -> None:
+    with pytest.raises(InvalidChange, match=f"version {version} of the sync format") as raised:
+        pulled(version=version)
+    assert "upgrade" in raised.value.hint.lower()
+
+
+def test_a_replica_of_another_format_is_refused(server: Serving) -> None:
+    client = server.client("ada")
+    operations: list[object] = []
+    answers = [
+        client.get(PATH, params={"wire": 2}),
+        client.post(PATH, json={"wire": 2, "epoch": "e", "operations": operations}),
+        client.get("/api/v1/sync/shared", params={"wire": 2}),
+    ]
+
+    assert [each.json()["code"] for each in answers] == ["invalid_change"] * 3
+
+
 @pytest.mark.parametrize("verb", SYNC_VERBS, ids=lambda verb: verb.name)
-def test_every_example_is_what_a_replica_sends_and_gets(verb: Verb) -> None:
-    shown = json.dumps(examples.ANSWERS[verb.name])
-    answer: BaseModel = verb.answer.model_validate_json(shown)
-    assert json.loads(answer.model_dump_json()) == json.loads(shown)
-    if verb.name in examples.REQUESTS:
-        verb.request.model_validate_json(json.dumps(examples.REQUESTS[verb.name]), strict=True)
+def test_every_example_is_what_a_replica_sends(verb: Verb) -> None:
+    if verb.example is None:
+        assert verb.method == "GET"
+        return
+    request = verb.request.model_validate_json(json.dumps(verb.example), strict=True)
+    if verb.name == "sync_push":
+        assert wire.read_operations(request.model_dump()["operations"], ADA)

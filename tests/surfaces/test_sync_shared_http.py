@@ -13,7 +13,7 @@ from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidChange, InvalidUser, NotAuthenticated
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.surfaces.syncing.http_transport import HttpSyncServer
+from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.types import MemoryId, Right, UserId
 from faulty_server import faulty, refuses
 from http_server import Serving, serving
@@ -50,7 +50,7 @@ def test_a_page_and_its_memories_are_told_as_they_are(server: Serving, ada: Http
         (BOB, kept.id, 1, kept.updated_at, Right.WRITE)
     ]
     told = ada.shared_memories(BOB, [hidden.id, kept.id])
-    assert (told.memories, told.settled, told.vectors) == ((kept,), 2, {})
+    assert (told.memories, told.settled, told.vectors) == ((kept,), 2, ())
 
 
 def test_only_the_user_of_the_key_is_told_anything(server: Serving) -> None:

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from bearinmind import errors, ids
+from bearinmind import codec, errors, ids
 from bearinmind.changes import (
     LinkState,
     Refused,
@@ -27,11 +26,9 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidChange
 from bearinmind.protocols import Gone, History, Sealed, SubjectState
-from bearinmind.surfaces.client.problems import kind_of
-from bearinmind.surfaces.http import examples
-from bearinmind.surfaces.syncing import reading, telling
-from bearinmind.surfaces.syncing.wire import PullAnswer, PushAnswer, PushRequest, SyncOperation
-from bearinmind.sync.transport import Arrived, Operation, Pulled
+from bearinmind.surfaces.verbs import sync as rows
+from bearinmind.sync import wire
+from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector
 from bearinmind.types import (
     Link,
     LinkKind,
@@ -47,6 +44,7 @@ from bearinmind.types import (
 ADA = UserId("ada")
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+some_text = texts.filter(lambda text: text not in {"", ADA})
 memory_ids = st.text(ids.ALPHABET, min_size=ids.LENGTH, max_size=ids.LENGTH).map(MemoryId)
 moments = st.datetimes(
     min_value=datetime(2, 1, 1),  # noqa: DTZ001  hypothesis adds the zone
@@ -114,24 +112,21 @@ def gone(draw: st.DrawFn) -> tuple[Subject, SubjectState]:
 def links(draw: st.DrawFn) -> tuple[Subject, SubjectState]:
     source, target = draw(st.lists(memory_ids, min_size=2, max_size=2, unique=True))
     kind = draw(st.sampled_from(LinkKind))
-    rows = [
+    ends = draw(st.lists(st.none() | moments, max_size=3, unique=True))
+    made = [
         Link(
-            source=source,
-            target=target,
-            kind=kind,
-            created_at=draw(moments),
-            removed_at=draw(st.none() | moments),
+            source=source, target=target, kind=kind, created_at=draw(moments), removed_at=removed_at
         )
-        for _ in range(draw(st.integers(0, 3)))
+        for removed_at in ends
     ]
-    return link_subject(source, kind, target), LinkState(tuple(rows))
+    return link_subject(source, kind, target), LinkState(tuple(made))
 
 
 @st.composite
 def shares(draw: st.DrawFn) -> tuple[Subject, SubjectState]:
-    reader = UserId(draw(texts))
+    reader = UserId(draw(some_text))
     memory, tag = draw(
-        st.tuples(memory_ids, st.none()) | st.tuples(st.none(), texts)  # one of the two
+        st.tuples(memory_ids, st.none()) | st.tuples(st.none(), some_text)  # one of the two
     )
     share = Share(
         owner=ADA,
@@ -149,30 +144,41 @@ changes = st.one_of(histories(), gone(), links(), shares())
 numbers = st.integers(0, 2**53 - 1)
 
 
+def sent(operation: Operation) -> Any:
+    """An operation as it arrives."""
+    return json.loads(codec.to_json(operation))
+
+
+def page(*changes: Arrived, **parts: Any) -> dict[str, Any]:
+    """A page of changes as it arrives."""
+    answer = wire.PullAnswer(wire.VERSION, ADA, Pulled("epoch", changes, 9, more=False))
+    found: dict[str, Any] = json.loads(codec.to_json(answer))
+    found["page"] |= parts
+    return found
+
+
+def read(message: object) -> Pulled:
+    return wire.read_page(json.dumps(message).encode(), ADA).page
+
+
 @given(changed=changes, number=numbers)
 def test_an_operation_arrives_as_it_was_sent(
     changed: tuple[Subject, SubjectState], number: int
 ) -> None:
-    asked = Operation(changed[0], number, changed[1])
-    text = PushRequest.model_construct(
-        epoch="e", operations=[telling.operation(asked)]
-    ).model_dump_json()
+    operation = Operation(changed[0], number, changed[1])
 
-    [arrived] = PushRequest.model_validate_json(text, strict=True).operations
-
-    assert reading.operation(arrived, ADA) == asked
+    assert wire.read_operations([sent(operation)], ADA) == [operation]
 
 
 @given(found=st.lists(st.tuples(changes, numbers), max_size=3), cursor=numbers, more=st.booleans())
-def test_a_stretch_of_changes_arrives_as_it_was_sent(
+def test_a_page_of_changes_arrives_as_it_was_sent(
     found: list[tuple[tuple[Subject, SubjectState], int]], cursor: int, more: bool
 ) -> None:
-    told = tuple(Arrived(subject, number, state) for (subject, state), number in found)
-    pulled = Pulled("epoch", told, cursor, more)
+    made = tuple(Arrived(subject, number, state) for (subject, state), number in found)
+    pulled = Pulled("epoch", made, cursor, more)
+    answer = wire.PullAnswer(wire.VERSION, ADA, pulled)
 
-    text = telling.page(pulled, ADA).model_dump_json()
-
-    assert reading.pulled(PullAnswer.model_validate_json(text), ADA) == pulled
+    assert wire.read_page(codec.to_json(answer), ADA) == answer
     for (_, state), _ in found:
         if isinstance(state, History):
             assert all(digest(version) for version in state.versions)
@@ -180,27 +186,34 @@ def test_a_stretch_of_changes_arrives_as_it_was_sent(
 
 @given(values=st.lists(st.floats(-1, 1, width=16), min_size=1, max_size=8).filter(any))
 def test_a_vector_arrives_as_precisely_as_stores_keep_it(values: list[float]) -> None:
-    sent = np.array(values, np.float32)
-    sent /= np.linalg.norm(sent)
-    id_ = MemoryId("k7f29qmxt4hd")
-    pulled = Pulled("epoch", (), 0, more=False, vectors={id_: ("d", sent)})
+    made = np.array(values, np.float32)
+    made /= np.linalg.norm(made)
+    vector = SentVector.of(MemoryId("k7f29qmxt4hd"), "d", made)
+    pulled = Pulled("epoch", (), 0, more=False, vectors=(vector,))
 
-    text = telling.page(pulled, ADA).model_dump_json()
-    [(said, arrived)] = reading.pulled(PullAnswer.model_validate_json(text), ADA).vectors.values()
+    content = codec.to_json(wire.PullAnswer(wire.VERSION, ADA, pulled))
+    [found] = wire.read_page(content, ADA).page.vectors
+    arrived = found.vector()
 
-    assert said == "d"
+    assert found.digest == "d"
     assert arrived.dtype == np.float32
     assert np.linalg.norm(arrived) == pytest.approx(1, abs=1e-6)
-    np.testing.assert_allclose(arrived, sent, atol=2e-3)
+    np.testing.assert_allclose(arrived, made, atol=2e-3)
+
+
+@pytest.mark.parametrize("values", ["", "AA==", "AAAA", "AHwAfA=="])
+def test_a_vector_that_is_none_is_refused(values: str) -> None:
+    damaged = {"memory": "k7f29qmxt4hd", "digest": "d", "values": values}
+
+    with pytest.raises(InvalidChange, match="the vector of memory k7f29qmxt4hd"):
+        read(page(vectors=[damaged]))
 
 
 def test_a_verdict_arrives_as_it_was_given_with_the_error_of_its_kind() -> None:
     error = errors.SupersedeCycle("a supersedes b already", hint="Unlink one.")
-    text = telling.verdicts([Taken(7), Stale(8), Refused(error)], ADA).model_dump_json()
+    answer = wire.PushAnswer(wire.VERSION, ADA, (Taken(7), Stale(8), Refused(error)))
 
-    taken, stale, refused = [
-        reading.verdict(each, kind_of) for each in PushAnswer.model_validate_json(text).verdicts
-    ]
+    taken, stale, refused = wire.read_verdicts(codec.to_json(answer))
 
     assert (taken, stale) == (Taken(7), Stale(8))
     assert isinstance(refused, Refused)
@@ -212,37 +225,107 @@ def test_a_secret_in_the_reason_of_a_refusal_is_not_sent() -> None:
     key = "AKIA" + "Q7RT2WXN4PLM8KJD"
     error = errors.InvalidTag(f"the tag {key!r} cannot be")
 
-    assert key not in telling.verdicts([Refused(error)], ADA).model_dump_json()
+    refused = rows._masked(Refused(error))
+
+    assert isinstance(refused, Refused)
+    assert type(refused.error) is errors.InvalidTag
+    assert key not in refused.error.message
+
+
+@pytest.mark.parametrize("version", [None, 2, "1", {}])
+def test_another_version_of_the_format_says_to_upgrade(version: object) -> None:
+    with pytest.raises(InvalidChange, match="of the sync format") as raised:
+        read(page() | {"wire": version})
+    assert "upgrade" in raised.value.hint.lower()
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"nonsense", b"[" * 100_000, b"\xff", b"{}"])
+def test_an_answer_that_is_none_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidChange):
+        wire.read_page(content, ADA)
+    with pytest.raises(InvalidChange):
+        wire.read_verdicts(content)
+    with pytest.raises(InvalidChange):
+        wire.read_shared_page(content)
+    with pytest.raises(InvalidChange):
+        wire.read_shared_memories(content)
 
 
 def operation() -> dict[str, Any]:
-    """The example of an operation."""
-    [found] = examples.REQUESTS["sync_push"]["operations"]
-    copied: dict[str, Any] = json.loads(json.dumps(found))
-    return copied
+    """An operation as it arrives, about a memory of one version."""
+    moment = "2026-11-15T12:00:00Z"
+    version = {
+        "id": "k7f29qmxt4hd",
+        "owner": "ada",
+        "content": "The staging database is db-stage-3.",
+        "category": "facts",
+        "tags": ["staging"],
+        "keywords": [],
+        "importance": 0.5,
+        "sensitive": False,
+        "created_at": moment,
+        "updated_at": moment,
+        "deleted_at": None,
+        "valid_from": None,
+        "valid_to": None,
+        "provenance": {
+            "agent": None,
+            "session": None,
+            "project": None,
+            "source": None,
+            "trust": "agent",
+        },
+        "version": 1,
+    }
+    return {
+        "subject": {"kind": "memory", "name": '["k7f29qmxt4hd"]'},
+        "base": 0,
+        "state": {"kind": "history", "versions": [version], "sealed": []},
+    }
 
 
-def read(asked: dict[str, Any]) -> Operation:
-    return reading.operation(SyncOperation.model_validate_json(json.dumps(asked)), ADA)
+def operate(sent: dict[str, Any]) -> Operation:
+    [read] = wire.read_operations([sent], ADA)
+    return read
+
+
+def subject(kind: str, *parts: str) -> dict[str, str]:
+    return {"kind": kind, "name": json.dumps(parts)}
+
+
+LINK = ("k7f29qmxt4hd", "causes", "q2m8xt0vd5ja")
 
 
 @pytest.mark.parametrize(
     ("subject", "state", "named"),
     [
-        ({"kind": "memory", "name": ["k7f2"]}, {}, "'k7f2' is not the id"),
-        ({"kind": "memory", "name": ["k7f29qmxt4hd", "x"]}, {}, "do not go together"),
-        ({"kind": "link", "name": ["k7f29qmxt4hd"]}, {}, "do not go together"),
-        ({"kind": "link", "name": ["k7f29qmxt4hd"]}, {"what": "gone", "digests": []}, "together"),
+        (subject("memory", "k7f2"), {"kind": "gone", "digests": []}, "'k7f2' is not the id"),
+        (subject("memory", "k7f29qmxt4hd", "x"), {}, "cannot have that name"),
+        (subject("memory", "q2m8xt0vd5ja"), {}, "versions of another memory"),
+        (subject("link", "k7f29qmxt4hd"), {}, "cannot have that name"),
+        (subject("link", *LINK), {"kind": "gone", "digests": []}, "is given a Gone"),
         (
-            {"kind": "link", "name": ["k7f29qmxt4hd", "eats", "q2m8xt0vd5ja"]},
-            {"what": "links", "links": []},
-            "there is no link",
+            subject("link", "k7f29qmxt4hd", "eats", "q2m8xt0vd5ja"),
+            {"kind": "link_state", "links": []},
+            "cannot have that name",
         ),
         (
-            {"kind": "share", "name": ["grace", "tag", "staging"]},
+            subject("link", "k7f2", "causes", "q2m8xt0vd5ja"),
+            {"kind": "link_state", "links": []},
+            "'k7f2' is not the id",
+        ),
+        (
+            subject("link", LINK[0], "causes", LINK[0]),
+            {"kind": "link_state", "links": []},
+            "to itself",
+        ),
+        ({"kind": "memory", "name": "k7f29qmxt4hd"}, {}, "cannot have that name"),
+        (
+            subject("share", "grace", "tag", "staging"),
             {
-                "what": "share",
+                "kind": "share_state",
                 "share": {
+                    "owner": "ada",
                     "reader": "mallory",
                     "right": "read",
                     "memory": None,
@@ -251,7 +334,7 @@ def read(asked: dict[str, Any]) -> Operation:
                     "ended_at": None,
                 },
             },
-            "'mallory'",
+            "is given another share",
         ),
     ],
 )
@@ -263,13 +346,14 @@ def test_what_does_not_belong_together_is_named(
         asked["state"] = state
 
     with pytest.raises(InvalidChange, match=named):
-        read(asked)
+        operate(asked)
 
 
 def secret(**changed: Any) -> dict[str, Any]:
     return {
-        "version": 1,
         "owner": "ada",
+        "id": "k7f29qmxt4hd",
+        "version": 1,
         "key_id": "k1",
         "nonce": "AAAA",
         "ciphertext": "AAAA",
@@ -279,34 +363,60 @@ def secret(**changed: Any) -> dict[str, Any]:
 
 def test_a_secret_that_was_sealed_for_somebody_else_is_refused_with_the_remedy() -> None:
     asked = operation()
-    asked["state"]["secrets"] = [secret(owner="grace")]
+    asked["state"]["sealed"] = [secret(owner="grace")]
 
     with pytest.raises(InvalidChange, match="sealed for 'grace', not for 'ada'") as raised:
-        read(asked)
+        operate(asked)
     assert "bearinmind export" in raised.value.hint
+
+
+def test_a_memory_of_somebody_else_is_refused() -> None:
+    asked = operation()
+    asked["state"]["versions"][0]["owner"] = "grace"
+
+    with pytest.raises(InvalidChange, match="belongs to 'grace', not to 'ada'"):
+        operate(asked)
 
 
 def test_bytes_that_are_not_in_base64_are_named() -> None:
     asked = operation()
-    asked["state"]["secrets"] = [secret(ciphertext="not base64!")]
+    asked["state"]["sealed"] = [secret(ciphertext="not base64!")]
 
-    with pytest.raises(InvalidChange, match="ciphertext is not in base64"):
-        read(asked)
+    with pytest.raises(InvalidChange, match=r"ciphertext .*base64"):
+        operate(asked)
 
 
 def test_versions_that_are_not_in_order_are_named() -> None:
     asked = operation()
     asked["state"]["versions"] *= 2
 
-    with pytest.raises(InvalidChange, match=r"not in order: \[1, 1\]"):
-        read(asked)
+    with pytest.raises(InvalidChange, match=r"versions numbered \[1, 1\]"):
+        operate(asked)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("version", 0), ("version", 2**31), ("importance", 1.5), ("importance", float("nan"))],
+)
+def test_numbers_that_no_store_can_hold_are_refused(field: str, value: float) -> None:
+    asked = operation()
+    asked["state"]["versions"][0][field] = value
+
+    with pytest.raises(InvalidChange):
+        operate(asked)
+
+
+@pytest.mark.parametrize("base", [-1, 2**53])
+def test_a_number_that_no_change_can_have_is_refused(base: int) -> None:
+    with pytest.raises(InvalidChange, match="cannot be the number"):
+        operate(operation() | {"base": base})
 
 
 def test_a_time_in_another_zone_is_the_same_time() -> None:
     asked = operation()
     asked["state"]["versions"][0]["created_at"] = "2026-11-15T14:00:00.000001+02:00"
 
-    state = read(asked).state
+    state = operate(asked).state
     assert isinstance(state, History)
     [version] = state.versions
 
@@ -315,18 +425,38 @@ def test_a_time_in_another_zone_is_the_same_time() -> None:
     assert version.created_at.tzinfo is UTC
 
 
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "2026-11-15T12:00:00", "soon"])
+def test_a_time_that_is_none_is_refused(time: str) -> None:
+    asked = operation()
+    asked["state"]["versions"][0]["created_at"] = time
+
+    with pytest.raises(InvalidChange):
+        operate(asked)
+
+
 @pytest.mark.parametrize("field", ["content", "deleted_at", "trust", "version"])
 def test_nothing_may_be_left_out(field: str) -> None:
     asked = operation()
-    del asked["state"]["versions"][0][field]
+    version = asked["state"]["versions"][0]
+    del (version["provenance"] if field == "trust" else version)[field]
 
-    with pytest.raises(ValidationError, match=field):
-        read(asked)
+    with pytest.raises(InvalidChange, match=field):
+        operate(asked)
 
 
-def test_what_is_not_known_here_is_refused_rather_than_dropped() -> None:
+@pytest.mark.parametrize("place", ["operation", "subject", "state", "version", "provenance"])
+def test_what_is_not_known_here_is_refused_rather_than_dropped(place: str) -> None:
     asked = operation()
-    asked["state"]["versions"][0]["colour"] = "green"
+    [version] = asked["state"]["versions"]
+    places = {
+        "operation": asked,
+        "subject": asked["subject"],
+        "state": asked["state"],
+        "version": version,
+        "provenance": version["provenance"],
+    }
+    places[place]["colour"] = "green"
 
-    with pytest.raises(ValidationError, match="colour"):
-        read(asked)
+    with pytest.raises(InvalidChange, match="colour") as raised:
+        operate(asked)
+    assert "upgrade" in raised.value.hint.lower()

@@ -9,10 +9,20 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.surfaces.client.calling import Answered, Lost, Pause, Paused, Reply, Send, call_of
-from bearinmind.surfaces.client.problems import Trouble, judged
-from bearinmind.surfaces.client.server import Server
-from bearinmind.surfaces.client.trying import Settled, trying
+from bearinmind.server_calls import (
+    Answered,
+    Lost,
+    Pause,
+    Paused,
+    Reply,
+    Send,
+    Server,
+    Settled,
+    Trouble,
+    judged,
+    trying,
+)
+from bearinmind.surfaces.client.requests import call_of
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME

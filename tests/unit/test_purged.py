@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from bearinmind.protocols import History, Sealed
-from bearinmind.purged import covers, marks
+from bearinmind.receipts import covers, marks
 from bearinmind.types import Memory
 
 Make = Callable[..., Memory]

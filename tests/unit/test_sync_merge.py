@@ -14,8 +14,7 @@ from bearinmind.changes import digest
 from bearinmind.errors import VaultKeyMissing
 from bearinmind.protocols import History
 from bearinmind.remember.sensitive import Boundary, record_of
-from bearinmind.sync.lineage import continues
-from bearinmind.sync.merge import Merged, merge
+from bearinmind.sync.merge import Merged, continues, merge
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault

@@ -12,7 +12,7 @@ from bearinmind.changes import Verdict
 from bearinmind.errors import InvalidChange, MemoryNotFound, NotAllowed, ServerUnreachable
 from bearinmind.protocols import Store
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync.transport import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
+from bearinmind.sync.model import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory, MemoryId, Right, UserId
 from households import KINDS, open_kind
@@ -220,8 +220,8 @@ def test_disconnecting_removes_what_others_shared_and_nothing_else(
 def test_more_than_a_page_is_listed_and_taken_whole(
     world: Machines, bob: Mind, laptop: Mind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bearinmind.sync.sightings.MOST_SEEN", 3)
-    monkeypatch.setattr("bearinmind.sync.sightings.PAGE_BYTES", 1_500)
+    monkeypatch.setattr("bearinmind.sync.server.MOST_SEEN", 3)
+    monkeypatch.setattr("bearinmind.sync.server.PAGE_BYTES", 1_500)
     bob.share_tag("zoo", "ada")
     carl = world.server.for_user("bob-2")  # the name of one begins like that of the other
     carl.share_tag("zoo", "ada")

@@ -23,8 +23,15 @@ from bearinmind.changes import (
 )
 from bearinmind.protocols import History, SubjectState
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync.pages import PAGE_BYTES, size_of
-from bearinmind.sync.transport import Operation, Pulled, Server, SharedMemories, SharedPage
+from bearinmind.sync.model import (
+    PAGE_BYTES,
+    Operation,
+    Pulled,
+    Server,
+    SharedMemories,
+    SharedPage,
+    size_of,
+)
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId, Scope, UserId
 from replicas import KEY, Machines, contents, machines

@@ -10,7 +10,7 @@ from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.recall.parse import LARGEST_POOL, check_number
 from bearinmind.remember.reveal import ACTIONS, ROTATE, Reveal
-from bearinmind.sync.again import tell_again
+from bearinmind.sync.push import resend
 from bearinmind.types import Memory, Scope
 from bearinmind.vault.rotate import Rotated, rotate
 from bearinmind.vault.seal import SealingVault
@@ -59,7 +59,7 @@ class SecretVerbs:
         key = self._reveal.key
         self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
         if self._store.peer(self.scope) is not None:  # the server has what the old key sealed
-            tell_again(self._store, self.scope, (memory_subject(x.id) for x in self.sensitive()))
+            resend(self._store, self.scope, (memory_subject(x.id) for x in self.sensitive()))
         return done
 
     def secrets_by_key(self) -> dict[str, int]:

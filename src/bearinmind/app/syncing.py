@@ -14,18 +14,20 @@ from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNot
 from bearinmind.protocols import Store
 from bearinmind.remember.admit import check_user
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.sync import mirroring
-from bearinmind.sync.replica import Replica
-from bearinmind.sync.report import (
+from bearinmind.sync import shared_copies
+from bearinmind.sync.model import (
     CHANGED,
     NEVER_SENT,
     ConflictDetail,
     PendingChange,
+    Server,
+    SharingServer,
     SyncReport,
+    SyncServer,
     SyncStatus,
 )
+from bearinmind.sync.replica import Replica
 from bearinmind.sync.server import ServerSide, new_epoch
-from bearinmind.sync.transport import Server, SharingServer, SyncServer
 from bearinmind.types import Memory, MemoryId, Scope
 from bearinmind.work.background import Background
 
@@ -71,8 +73,8 @@ class SyncVerbs:
             PeerNotFound: they are not synced.
         """
         peer = self._peer()
-        others = mirroring.held(self._store, self.scope, self._clock())
-        mirroring.purge(self._store, self.scope, [(each.owner, each.id) for each in others])
+        others = shared_copies.held(self._store, self.scope, self._clock())
+        shared_copies.purge(self._store, self.scope, [(each.owner, each.id) for each in others])
         self._store.close_feed(self.scope)
         return peer
 
@@ -91,7 +93,7 @@ class SyncVerbs:
         self._peer()
         report = replace(self._replica(server), advance=advance).round()
         if report.pull_error is None or report.push_error is None:  # the server is there
-            self._mirroring(server).look(report)
+            self._shared_copies(server).sync(report)
         if report.pulled or report.mirrored:
             self._background.nudge()
         return report
@@ -105,8 +107,8 @@ class SyncVerbs:
             clock=self._clock,
         )
 
-    def _mirroring(self, server: SharingServer) -> mirroring.Mirroring:
-        return mirroring.Mirroring(
+    def _shared_copies(self, server: SharingServer) -> shared_copies.SharedCopies:
+        return shared_copies.SharedCopies(
             store=self._store, scope=self.scope, server=server, clock=self._clock
         )
 
@@ -133,7 +135,7 @@ class SyncVerbs:
             refused=number_refused,
             listed=self._named([*refused, *others][:_LISTED]),
             conflicts=len(self._store.conflicts(self.scope, _CONFLICTS)),
-            mirrored=mirroring.counted(self._store, self.scope, self._clock()),
+            mirrored=shared_copies.counted(self._store, self.scope, self._clock()),
         )
 
     def _pending(self) -> Iterator[Change]:

@@ -24,7 +24,7 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.protocols import Gone, History, Sealed, Settled, SubjectState
-from bearinmind.purged import marks
+from bearinmind.receipts import marks
 from bearinmind.receipts import Noted
 from bearinmind.store import rows
 from bearinmind.store.database import OnDatabase, Owned, Parameters, Row

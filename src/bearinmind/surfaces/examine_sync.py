@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from bearinmind.app import Mind
 from bearinmind.changes import Peer
 from bearinmind.surfaces.checks import Check
-from bearinmind.surfaces.syncing import keys
-from bearinmind.sync.report import SyncStatus
+from bearinmind.surfaces.sync import connection
+from bearinmind.sync.model import SyncStatus
 
 _LONG = timedelta(days=1)  # a machine may be offline; for so long, somebody should know
 
@@ -19,7 +19,7 @@ def sync(app: Mind) -> Iterator[Check]:
     if app.peer() is None:
         return
     status = app.sync_status()
-    has_key = keys.key_of(app.settings) is not None
+    has_key = connection(app).has_key
     detail = "; ".join(_told(status, app.settings.sync_seconds, has_key=has_key))
     if status.refused:
         remedy = "`bearinmind sync status` says what is refused and why."

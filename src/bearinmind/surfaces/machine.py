@@ -11,7 +11,6 @@ from bearinmind.errors import MindError
 from bearinmind.protocols import GraphCounts, Statistics
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.remember.pipeline import PurgePlan
-from bearinmind.surfaces.records import LinkRecord, MemoryRecord
 from bearinmind.trace import Answer, Dropped, Reason, Trace, WhyNot
 from bearinmind.types import Hit, Link, Memory, MemoryId, Placing, Reranked, State, Step
 from bearinmind.work.done import WorkDone
@@ -28,7 +27,7 @@ def error(exc: MindError) -> Data:
 
 def memory(value: Memory, state: State | None = None) -> Data:
     """A memory, with where it stands if that is known."""
-    data = MemoryRecord.of(value).model_dump(exclude={"earlier"})
+    data = {"record": "memory", "id": value.id, **version(value)}
     return data if state is None else data | {"state": state}
 
 
@@ -44,12 +43,16 @@ def memories(values: Iterable[Memory], states: Mapping[MemoryId, State]) -> list
 
 def version(value: Memory) -> Data:
     """One version of a memory."""
-    return MemoryRecord.of(value).model_dump(exclude={"earlier", "record", "id"})
+    data = dataclasses.asdict(value)
+    for name in ("id", "owner"):
+        del data[name]
+    origin, number = data.pop("provenance"), data.pop("version")
+    return data | origin | {"version": number}
 
 
 def link(value: Link) -> Data:
     """A link."""
-    return LinkRecord.of(value).model_dump()
+    return {"record": "link", **dataclasses.asdict(value)}
 
 
 def whole(value: Memory, state: State, earlier: Iterable[Memory], links: Iterable[Link]) -> Data:

@@ -7,7 +7,7 @@ import dataclasses
 from bearinmind.changes import Peer, Subject
 from bearinmind.surfaces import machine
 from bearinmind.surfaces.machine import Data
-from bearinmind.sync.report import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 
 
 def peer(value: Peer) -> Data:

@@ -10,7 +10,7 @@ from rich.text import Text
 from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces.render import ID, NOTICE, QUIET, STRONG, data, grid, many, minute
-from bearinmind.sync.report import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.types import Memory, UserId
 
 _NOUNS = {
@@ -122,7 +122,7 @@ def _listed(value: SyncStatus) -> RenderableType:
 
 
 def _named(subject: Subject) -> Text:
-    kind, _, rest = subject.told.partition(" ")
+    kind, _, rest = subject.label.partition(" ")
     return Text(f"{kind} ").append_text(data(rest, ID))
 
 

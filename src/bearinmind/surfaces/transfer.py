@@ -1,38 +1,221 @@
-"""Moves memories between a store and JSON Lines, one page at a time."""
+"""Exports memories as JSON Lines and imports them, one page at a time.
+
+A line is a noun as the codec writes it, with the kind of line under `record`. A line that Bear in
+Mind wrote has every field. One from elsewhere needs only `content`; what is missing or null takes
+its default, and keys with no meaning here are ignored.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
 
 import pydantic_core
 
+from bearinmind import codec, ids
 from bearinmind.app import Mind
 from bearinmind.errors import (
     Conflict,
     DuplicateLink,
     InvalidInput,
+    InvalidJson,
     InvalidRecord,
     MemoryNotFound,
     MindError,
     NotFound,
+    SelfLink,
 )
 from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
-from bearinmind.surfaces import records
-from bearinmind.surfaces.records import (
-    FORMAT,
-    HeaderRecord,
-    LinkRecord,
-    MemoryRecord,
-    SecretRecord,
+from bearinmind.surfaces import times
+from bearinmind.types import (
+    AlreadyKnown,
+    Link,
+    Memory,
+    MemoryId,
+    Provenance,
+    State,
+    Stored,
+    Whose,
 )
-from bearinmind.types import AlreadyKnown, Link, Memory, MemoryId, State, Stored, Whose
 
+FORMAT = 1  # raised when an older release could no longer read what is written
 BATCH = 500  # memories of one transaction, and of one page
 
+_HEADER = "bearinmind-export"
+_HINT = 'A record is one JSON object on one line with at least {"content": "..."}.'
+_LARGEST_VERSION = 2**31 - 1  # a number that every store can hold
+#: What a version from elsewhere may leave out.
+_DEFAULTS: Mapping[str, Any] = {
+    "owner": "",  # the user who imports it becomes its owner
+    "tags": (),
+    "keywords": (),
+    "importance": 0.5,
+    "sensitive": False,
+    "deleted_at": None,
+    "valid_from": None,
+    "valid_to": None,
+    "version": 1,
+}
+_WORDS = ("tags", "keywords")
+_ORIGIN = tuple(each.name for each in fields(Provenance))
+
 Advance = Callable[[int], None]
+Noun = TypeVar("Noun")
+
+
+# ---- lines -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The first line of an export."""
+
+    format: int
+    version: str = ""  #: of Bear in Mind
+    exported_at: datetime | None = None
+    memories: int = 0
+    shared: int = 0  #: memories of others that the user can see, which are not in it
+
+
+class ForeignMemory(NamedTuple):
+    """A memory as a line has it, before defaults are filled in."""
+
+    data: Mapping[str, Any]
+
+    @property
+    def id(self) -> MemoryId:
+        """The id of the line if it is one of ours; else one made from the line.
+
+        The same line gives the same id, so that importing a file again adds nothing, not even
+        what was deleted or changed since.
+        """
+        if self.has_own_id:
+            return MemoryId(self.data["id"])
+        key = json.dumps([self.data.get("id"), self.data.get("content")]).encode()
+        return ids.derived(hashlib.blake2b(key, digest_size=8).digest())
+
+    @property
+    def has_own_id(self) -> bool:
+        """Whether its id is one of ours; another program's ids may be of any type."""
+        id_ = self.data.get("id")
+        return isinstance(id_, str) and ids.is_id(id_)
+
+    def versions(self, category: str, now: datetime) -> list[Memory]:
+        """Every version, the present one last, under the id that the memory will have here.
+
+        Raises:
+            InvalidInput: a field has a value that it cannot have.
+        """
+        earlier = self.data.get("earlier") or ()
+        if not isinstance(earlier, list | tuple):
+            raise InvalidRecord("earlier is not a list", hint=_HINT)
+        present = {name: value for name, value in self.data.items() if name != "earlier"}
+        return [_version(each, self.id, category, now) for each in (*earlier, present)]
+
+
+def line_of(record: str, noun: object, **more: object) -> bytes:
+    """A noun as a line of an export."""
+    data = codec.to_data(noun)
+    if isinstance(noun, Memory):
+        del data["owner"]
+    return json.dumps({"record": record, **data, **more}, ensure_ascii=False).encode() + b"\n"
+
+
+def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
+    """What a line holds.
+
+    Raises:
+        InvalidInput: it holds nothing that can be imported; the first flaw is named.
+    """
+    try:
+        data = pydantic_core.from_json(line)
+    except ValueError as exc:
+        raise InvalidRecord(f"the line is not JSON: {exc}") from exc
+    if not isinstance(data, dict):
+        raise InvalidRecord("the line is not a JSON object", hint=_HINT)
+    data = _without_nulls(data)
+    match data.get("record"):
+        case "bearinmind-export":
+            return _read(Header, data)
+        case "link":
+            return _checked_link(_read(Link, data))
+        case "secret":
+            return _checked_secret(_read(Sealed, data))
+    return ForeignMemory(data)
+
+
+def _version(data: object, id_: MemoryId, category: str, now: datetime) -> Memory:
+    if not isinstance(data, dict):
+        raise InvalidRecord("an earlier version is not a JSON object", hint=_HINT)
+    given = _without_nulls(data)
+    given.setdefault("keywords", given.get("expanded_keywords", ()))
+    for name in _WORDS:
+        if isinstance(words := given.get(name), str):
+            given[name] = [word for part in words.split(",") if (word := part.strip())]
+    origin = given.get("provenance")
+    if not isinstance(origin, dict):  # another program has no such object
+        origin = {name: given[name] for name in _ORIGIN if name in given}
+    given |= {"id": id_, "provenance": _without_nulls(origin)}
+    made = given.get("created_at") or now.isoformat()
+    filled = {**_DEFAULTS, "category": category, "created_at": made, "updated_at": made, **given}
+    return _checked_version(_read(Memory, filled))
+
+
+def _without_nulls(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if value is not None}
+
+
+def _read(noun: type[Noun], data: Mapping[str, Any]) -> Noun:
+    """A noun; its times are as people write them, in UTC where no zone is given."""
+    moments = {name: _moment(name, data[name]) for name in _MOMENTS if data.get(name) is not None}
+    try:
+        return codec.from_data(noun, {**data, **moments})
+    except InvalidJson as exc:
+        raise InvalidRecord(exc.message, hint=_HINT) from exc
+
+
+_MOMENTS = tuple(x.name for noun in (Memory, Link, Header) for x in fields(noun) if "_at" in x.name)
+_MOMENTS += ("valid_from", "valid_to")
+
+
+def _moment(name: str, value: object) -> datetime:
+    if not isinstance(value, str):
+        raise InvalidRecord(f"{name} is {value!r}, which is not a time as text", hint=_HINT)
+    return times.parse(value, "the time")
+
+
+def _checked_version(memory: Memory) -> Memory:
+    _check_version(memory.version)
+    return memory
+
+
+def _checked_secret(sealed: Sealed) -> Sealed:
+    _check_id(sealed.id)
+    _check_version(sealed.version)
+    return sealed
+
+
+def _checked_link(link: Link) -> Link:
+    for end in (link.source, link.target):
+        _check_id(end)
+    if link.source == link.target:
+        raise SelfLink(f"memory {link.source} cannot be linked to itself")
+    return link
+
+
+def _check_id(text: str) -> None:
+    if not ids.is_id(text):
+        raise InvalidRecord(f"{text!r} is not the id of a memory")
+
+
+def _check_version(version: int) -> None:
+    if not 1 <= version <= _LARGEST_VERSION:
+        raise InvalidRecord(f"a memory cannot have the version {version}")
 
 
 # ---- export ------------------------------------------------------------------------------------
@@ -51,27 +234,33 @@ def export(app: Mind, write: Callable[[bytes], object], version: str, advance: A
     """Write everything that a scope holds, in every state, with its past; nothing of others."""
     counts = app.stats()
     done = Exported(shared=counts.shared)
-    header = HeaderRecord(
+    header = Header(
         format=FORMAT,
         version=version,
         exported_at=datetime.now(UTC),
         memories=counts.held,
         shared=counts.shared,
     )
-    write(_line(header))
+    write(line_of(_HEADER, header))
     for page in _pages(app):
         for memory in page:
             earlier = app.versions(memory.id)[:-1] if memory.version > 1 else ()
             if any(version.sensitive for version in (*earlier, memory)):
                 for sealed in app.sealed(memory.id):
-                    write(_line(SecretRecord.of(sealed)))
-            write(_line(MemoryRecord.of(memory, earlier)))
+                    write(line_of("secret", sealed))
+            write(line_of("memory", memory, earlier=[*map(_earlier, earlier)]))
         done.memories += len(page)
         advance(len(page))
     for link in app.all_links():
-        write(_line(LinkRecord.of(link)))
+        write(line_of("link", link))
         done.links += 1
     return done
+
+
+def _earlier(memory: Memory) -> dict[str, Any]:
+    """An earlier version; its id and owner are those of the memory."""
+    data: dict[str, Any] = codec.to_data(memory)
+    return {name: value for name, value in data.items() if name not in {"id", "owner"}}
 
 
 def count(app: Mind) -> int:
@@ -86,10 +275,6 @@ def _pages(app: Mind) -> Iterator[Sequence[Memory]]:
     ):
         yield page
         after = page[-1].id
-
-
-def _line(record: records.Record) -> bytes:
-    return record.model_dump_json().encode() + b"\n"
 
 
 # ---- import ------------------------------------------------------------------------------------
@@ -144,8 +329,10 @@ class Import:
         """
         for number, line in lines:
             try:
-                record = _read(line)
-                if not isinstance(record, HeaderRecord):
+                if isinstance(line, MindError):
+                    raise line
+                record = read_line(line)
+                if not isinstance(record, Header):
                     self._take(number, record)
                     continue
             except (InvalidInput, NotFound, Conflict) as exc:
@@ -160,25 +347,25 @@ class Import:
     def _refuse(self, line: int, error: MindError) -> None:
         self.result.bad += 1
         if self._most_problems is None or len(self.result.problems) < self._most_problems:
-            said = masked(error.message)  # some messages quote what they refuse
-            self.result.problems.append(Problem(line=line, code=error.code, message=said))
+            message = masked(error.message)  # some messages quote what they refuse
+            self.result.problems.append(Problem(line=line, code=error.code, message=message))
 
-    def _take(self, number: int, record: LinkRecord | SecretRecord | MemoryRecord) -> None:
-        if isinstance(record, LinkRecord):
+    def _take(self, number: int, record: Link | Sealed | ForeignMemory) -> None:
+        if isinstance(record, Link):
             self._flush()
-            self._take_link(number, record.link())
+            self._take_link(number, record)
             self._advance(1)
-            return
-        if isinstance(record, SecretRecord):
-            secret = record.sealed()
-            self._sealed.setdefault(secret.id, []).append(secret)
-            return
-        category = self._app.settings.categories[0]
-        versions = record.versions(category, self._now)
+        elif isinstance(record, Sealed):
+            self._sealed.setdefault(record.id, []).append(record)
+        else:
+            self._take_memory(record)
+
+    def _take_memory(self, record: ForeignMemory) -> None:
+        versions = record.versions(self._app.settings.categories[0], self._now)
         sealed = self._sealed.pop(versions[-1].id, [])
-        history = self._app.admit(versions, sealed, made_id=record.is_from_elsewhere)
+        history = self._app.admit(versions, sealed, made_id=not record.has_own_id)
         self._batch.append(history)
-        if history.versions[-1].id == record.id:  # it comes from a store like this one
+        if record.has_own_id:  # it comes from a store like this one
             self._siblings.add(history.versions[-1].id)
         if len(self._batch) >= BATCH:
             self._flush()
@@ -234,19 +421,7 @@ class Import:
             self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
 
 
-def _read(
-    line: bytes | MindError,
-) -> HeaderRecord | LinkRecord | SecretRecord | MemoryRecord:
-    if isinstance(line, MindError):
-        raise line
-    try:
-        value = pydantic_core.from_json(line)
-    except ValueError as exc:
-        raise InvalidRecord(f"the line is not JSON: {exc}") from exc
-    return records.read(value)
-
-
-def _check_format(header: HeaderRecord) -> None:
+def _check_format(header: Header) -> None:
     if header.format > FORMAT:
         raise InvalidRecord(
             f"the export has format {header.format}; this version reads up to {FORMAT}",

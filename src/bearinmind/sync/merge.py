@@ -7,18 +7,29 @@ it. Where both changed the same field, the later change is served, and the confl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
-from bearinmind.changes import is_same_version
+from bearinmind.changes import digest, is_same_version
+from bearinmind.errors import SealBroken, VaultFailure
 from bearinmind.protocols import History, Sealed
-from bearinmind.sync.fields import Fields, Sealing, fields_of, merged_fields, opening, text_of
-from bearinmind.sync.lineage import Told, conceals, history_of, says, shared, told
+from bearinmind.sync.model import Sealing
 from bearinmind.types import Memory
 
 _TICK = timedelta(microseconds=1)
+#: Fields of a version that nobody edits by itself; the two ends of a span are edited as one.
+_NOT_EDITED = {
+    *("id", "owner", "version", "created_at", "updated_at", "deleted_at"),
+    *("valid_from", "valid_to"),
+}
+_EDITED = tuple(field.name for field in fields(Memory) if field.name not in _NOT_EDITED)
+
+#: What can be changed about a memory: its edited fields, `validity` and `deletion`. The `content`
+#: of a sensitive version is its text, not the placeholder.
+Fields = Mapping[str, object]
+_Span = tuple[datetime | None, datetime | None]
 
 
 class Merged(NamedTuple):
@@ -37,40 +48,40 @@ def merge(local: History, server: History, sealing: Sealing, now: datetime) -> M
     Raises:
         VaultFailure: what is sensitive must be sealed anew, and its key is not here.
     """
-    ours, theirs = told(local), told(server)
-    common = shared(ours, theirs, opening(sealing))
-    growing = _Growing([_hidden_one(*pair) for pair in zip(ours, theirs, strict=False)][:common])
+    ours, theirs = versions_of(local), versions_of(server)
+    common = common_length(ours, theirs, opener(sealing))
+    merged = _History([_hidden_one(*pair) for pair in zip(ours, theirs, strict=False)][:common])
     shut_there = _shuts(theirs, ours, common)
     if common == len(theirs) and not shut_there:
-        growing.versions += ours[common:]
-        return Merged(history_of(growing.versions), settled=growing.is_told(theirs))
+        merged.versions += ours[common:]
+        return Merged(history_of(merged.versions), settled=merged.is_the_same_as(theirs))
     shut_here = _shuts(ours, theirs, common)
-    growing.versions += [
+    merged.versions += [
         _sealed_in_place(version, sealing) if shut_here else version for version in theirs[common:]
     ]
     unsent, base = _unsent(ours, theirs, common)
     if not unsent:
-        return Merged(history_of(growing.versions), settled=growing.is_told(theirs))
-    their = growing.versions[-1]
+        return Merged(history_of(merged.versions), settled=merged.is_the_same_as(theirs))
+    their = merged.versions[-1]
     for version in unsent:
-        growing.append(_rewritten(growing, version, sealing, shut=shut_there))
-    return _with_last(growing, _Sides(ours[-1], their, base), sealing, now)
+        merged.append(_rewritten(merged, version, sealing, shut=shut_there))
+    return _with_last(merged, _Sides(ours[-1], their, base), sealing, now)
 
 
-def _with_last(growing: _Growing, sides: _Sides, sealing: Sealing, now: datetime) -> Merged:
+def _with_last(merged: _History, sides: _Sides, sealing: Sealing, now: datetime) -> Merged:
     """The history with a version in which every field is that of the side that changed it."""
     our, their = fields_of(sides.our, sealing), fields_of(sides.their, sealing)
     base = fields_of(sides.base, sealing) if sides.base else None
     ours_win = sides.our.memory.updated_at > sides.their.memory.updated_at
-    merged, names = merged_fields(our, their, base, ours_win=ours_win)
-    last = growing.versions[-1]
-    if fields_of(last, sealing) != merged:
-        growing.append(_made(growing, sides.their.memory, merged, sealing, now))
+    chosen, contested = merged_fields(our, their, base, ours_win=ours_win)
+    last = merged.versions[-1]
+    if fields_of(last, sealing) != chosen:
+        merged.append(_made(merged, sides.their.memory, chosen, sealing, now))
     return Merged(
-        history_of(growing.versions),
+        history_of(merged.versions),
         settled=False,
-        fields=names,
-        served=growing.versions[-1].digest,
+        fields=contested,
+        served=merged.versions[-1].digest,
         other=sides.their.digest if ours_win else last.digest,
     )
 
@@ -78,15 +89,15 @@ def _with_last(growing: _Growing, sides: _Sides, sealing: Sealing, now: datetime
 class _Sides(NamedTuple):
     """The last version of each side, and the last that both have."""
 
-    our: Told
-    their: Told
-    base: Told | None
+    our: Version
+    their: Version
+    base: Version | None
 
 
-class _Growing:
-    """A history to which versions are added."""
+class _History:
+    """The merged history, to which versions are added."""
 
-    def __init__(self, versions: Sequence[Told]) -> None:
+    def __init__(self, versions: Sequence[Version]) -> None:
         self.versions = [*versions]
 
     def place(self, at: datetime) -> tuple[int, datetime]:
@@ -99,9 +110,9 @@ class _Growing:
     def append(self, version: tuple[Memory, tuple[Sealed, ...]]) -> None:
         """Add a version with its record."""
         memory, records = version
-        self.versions += told(History(versions=(memory,), sealed=records))
+        self.versions += versions_of(History(versions=(memory,), sealed=records))
 
-    def is_told(self, theirs: Sequence[Told]) -> bool:
+    def is_the_same_as(self, theirs: Sequence[Version]) -> bool:
         """Whether the server has all of it."""
         return len(self.versions) == len(theirs) and all(
             is_same_version(our.memory, their.memory)
@@ -112,40 +123,40 @@ class _Growing:
 # ---- what was sealed afterwards ----------------------------------------------------------------
 
 
-def _hidden_one(our: Told, their: Told) -> Told:
+def _hidden_one(our: Version, their: Version) -> Version:
     """Of two that are the same the sealed one; with our record, which opens with our key."""
     return their if conceals(their, our) else our
 
 
-def _shuts(these: Sequence[Told], those: Sequence[Told], common: int) -> bool:
+def _shuts(these: Sequence[Version], those: Sequence[Version], common: int) -> bool:
     """Whether one side sealed the memory with all its versions, and the other has some in clear."""
     pairs = zip(these[:common], those[:common], strict=True)
     return all(x.memory.sensitive for x in these) and any(conceals(*pair) for pair in pairs)
 
 
-def _sealed_in_place(version: Told, sealing: Sealing) -> Told:
+def _sealed_in_place(version: Version, sealing: Sealing) -> Version:
     if version.memory.sensitive:
         return version
     memory, records = sealing.guard(replace(version.memory, sensitive=True))
-    return told(History(versions=(memory,), sealed=records))[0]
+    return versions_of(History(versions=(memory,), sealed=records))[0]
 
 
 # ---- what the server does not have -------------------------------------------------------------
 
 
 def _unsent(
-    ours: Sequence[Told], theirs: Sequence[Told], common: int
-) -> tuple[list[Told], Told | None]:
+    ours: Sequence[Version], theirs: Sequence[Version], common: int
+) -> tuple[list[Version], Version | None]:
     """What only this replica has, and the last of its versions that the server has as well.
 
     A version that says what one of the server's says is the same change, made on two machines or
     sent before: it is not repeated.
     """
-    there = {says(version) for version in theirs[common:]}
+    there = {fields_and_text(version) for version in theirs[common:]}
     base = ours[common - 1] if common else None
-    unsent: list[Told] = []
+    unsent: list[Version] = []
     for version in ours[common:]:
-        if says(version) in there:
+        if fields_and_text(version) in there:
             base = version
         else:
             unsent.append(version)
@@ -153,11 +164,11 @@ def _unsent(
 
 
 def _rewritten(
-    growing: _Growing, version: Told, sealing: Sealing, *, shut: bool
+    merged: _History, version: Version, sealing: Sealing, *, shut: bool
 ) -> tuple[Memory, tuple[Sealed, ...]]:
     """A version at another place; what is sealed is bound to its place, and is sealed anew."""
     before = version.memory
-    number, at = growing.place(before.updated_at)
+    number, at = merged.place(before.updated_at)
     is_deletion = before.deleted_at == before.updated_at
     moved = replace(
         before,
@@ -172,23 +183,204 @@ def _rewritten(
 
 
 def _made(
-    growing: _Growing, like: Memory, fields: Fields, sealing: Sealing, now: datetime
+    merged: _History, like: Memory, chosen: Fields, sealing: Sealing, now: datetime
 ) -> tuple[Memory, tuple[Sealed, ...]]:
     """A version with these fields."""
-    number, at = growing.place(now)
-    made = replace(
-        like,
-        content=fields.content,
-        sensitive=fields.sensitive,
-        category=fields.category,
-        tags=fields.tags,
-        keywords=fields.keywords,
-        importance=fields.importance,
-        valid_from=fields.validity[0],
-        valid_to=fields.validity[1],
-        provenance=fields.provenance,
-        version=number,
-        updated_at=at,
-        deleted_at=at if fields.deletion else None,
-    )
+    number, at = merged.place(now)
+    edited: dict[str, Any] = {name: chosen[name] for name in _EDITED}
+    edited["valid_from"], edited["valid_to"] = cast("_Span", chosen["validity"])
+    deleted_at = at if chosen["deletion"] else None
+    made = replace(like, **edited, version=number, updated_at=at, deleted_at=deleted_at)
     return sealing.guard(made) if made.sensitive else (made, ())
+
+
+# ---- the versions of two histories -------------------------------------------------------------
+
+
+class Version(NamedTuple):
+    """A version of a memory in a history."""
+
+    memory: Memory
+    record: Sealed | None  #: its text, if it is sensitive
+
+    @property
+    def digest(self) -> str:
+        """What tells it from every other version."""
+        return digest(self.memory)
+
+    @property
+    def own_record(self) -> tuple[Sealed, ...]:
+        """The record that was made with this version, if one was."""
+        made = self.record is not None and self.record.version == self.memory.version
+        return (self.record,) if self.record is not None and made else ()
+
+
+def versions_of(history: History) -> list[Version]:
+    """The versions of a history, each with the record of its text."""
+    records = {record.version: record for record in history.sealed}
+    versions: list[Version] = []
+    record: Sealed | None = None
+    for memory in history.versions:
+        record = records.get(memory.version, record)
+        versions.append(Version(memory, record if memory.sensitive else None))
+    return versions
+
+
+def history_of(versions: Sequence[Version]) -> History:
+    """The versions as one history."""
+    return History(
+        versions=tuple(each.memory for each in versions),
+        sealed=tuple(record for each in versions for record in each.own_record),
+    )
+
+
+Opener = Callable[[Sealed], str | None]  #: what a record says; None without its key
+
+
+def no_key(_: Sealed) -> None:
+    """Nothing is opened where there is no key."""
+
+
+def common_length(
+    ours: Sequence[Version], theirs: Sequence[Version], opener: Opener = no_key
+) -> int:
+    """How many versions both begin with."""
+    count = 0
+    for our, their in zip(ours, theirs, strict=False):
+        concealed = conceals(our, their, opener) or conceals(their, our, opener)
+        if our.memory.version != their.memory.version:
+            break  # of two numbers the server's holds, and a sealed record is bound to its own
+        if not concealed and not is_same(our, their):
+            break
+        count += 1
+    return count
+
+
+def is_same(one: Version, other: Version) -> bool:
+    """Whether two versions are the same.
+
+    Two placeholders look alike, so the sealed texts are compared as well, as far as that can be
+    done: a text that was sealed anew under another key has another fingerprint.
+    """
+    if not is_same_version(one.memory, other.memory):
+        return False
+    if one.record is None or other.record is None or one.record.key_id != other.record.key_id:
+        return True
+    return one.record.fingerprint == other.record.fingerprint
+
+
+def conceals(hidden: Version, clear: Version, opener: Opener = no_key) -> bool:
+    """Whether one is what the other became when its text was sealed afterwards.
+
+    Two machines may have written them at the same moment, so the texts are compared as well if the
+    key is here.
+    """
+    if clear.memory.sensitive or not hidden.memory.sensitive:
+        return False
+    sealed = replace(clear.memory, content=hidden.memory.content, sensitive=True)
+    if digest(sealed) != hidden.digest:
+        return False
+    text = opener(hidden.record) if hidden.record else None
+    return text is None or text == clear.memory.content
+
+
+def continues(longer: History, shorter: History) -> bool:
+    """Whether a history goes on where another one ends; what was in clear may be sealed by now."""
+    ours, theirs = versions_of(longer), versions_of(shorter)
+    if len(ours) < len(theirs) or common_length(ours, theirs) < len(theirs):
+        return False
+    return not any(conceals(their, our) for our, their in zip(ours, theirs, strict=False))
+
+
+def fields_and_text(version: Version) -> tuple[object, ...]:
+    """Everything about a version but when it was written, without opening what is sealed."""
+    content = version.record.fingerprint if version.record else version.memory.content
+    return tuple(_fields(version.memory, content).values())
+
+
+# ---- the fields of two versions ----------------------------------------------------------------
+
+
+def fields_of(version: Version, sealing: Sealing) -> Fields:
+    """The fields of a version.
+
+    Raises:
+        VaultFailure: it is sensitive, and its key is not here.
+    """
+    return _fields(version.memory, text_of(version, sealing))
+
+
+def _fields(memory: Memory, content: object) -> dict[str, object]:
+    return {
+        **{name: getattr(memory, name) for name in _EDITED},
+        "content": content,
+        "validity": (memory.valid_from, memory.valid_to),
+        "deletion": memory.deleted_at is not None,
+    }
+
+
+def text_of(version: Version, sealing: Sealing) -> str:
+    """The text of a version, also when it is sealed.
+
+    Raises:
+        VaultFailure: it is sealed, and its key is not here.
+    """
+    if not version.memory.sensitive:
+        return version.memory.content
+    if version.record is None:
+        raise SealBroken(f"the sealed text of memory {version.memory.id} is not in its history")
+    return sealing.vault.open(version.record)
+
+
+def opener(sealing: Sealing) -> Opener:
+    """Opens records whose keys are here."""
+
+    def opened(record: Sealed) -> str | None:
+        try:
+            return sealing.vault.open(record)
+        except VaultFailure:
+            return None
+
+    return opened
+
+
+def merged_fields(
+    our: Fields, their: Fields, base: Fields | None, *, ours_win: bool
+) -> tuple[Fields, tuple[str, ...]]:
+    """Every field from the side that changed it, and the names of those that both changed.
+
+    `base` is what both said when they were last the same. Of a field that both changed differently
+    one side's is taken. A deletion gives way to a change: nothing that somebody still works on is
+    taken away.
+    """
+    both = _changed(our, base) & _changed(their, base)
+    contested = [name for name in our if name in both and our[name] != their[name]]
+    taken = _changed(our, base) if ours_win else _changed(our, base) - _changed(their, base)
+    merged = {**their, **{name: our[name] for name in taken}}
+    if merged["deletion"] and _edited_where_not_deleted(our, their, base):
+        merged["deletion"] = False
+        contested.append("deletion")
+    merged["sensitive"] = _is_sensitive(merged, our, their, base)
+    return merged, tuple(dict.fromkeys(contested))
+
+
+def _changed(side: Fields, base: Fields | None) -> frozenset[str]:
+    return frozenset(name for name in side if base is None or side[name] != base[name])
+
+
+def _edited_where_not_deleted(our: Fields, their: Fields, base: Fields | None) -> bool:
+    """Whether one side deleted the memory while the other changed something else."""
+    if our["deletion"] == their["deletion"]:
+        return False
+    other = their if our["deletion"] else our
+    return bool(_changed(other, base) - {"deletion"})
+
+
+def _is_sensitive(merged: Fields, our: Fields, their: Fields, base: Fields | None) -> bool:
+    """A flag that either side raised stays; one is lowered only for the text it was lowered for.
+
+    So nothing that was sensitive where it was written is ever in clear.
+    """
+    raised = not (base and base["sensitive"]) and bool(our["sensitive"] or their["sensitive"])
+    in_clear = {side["content"] for side in (our, their) if not side["sensitive"]}
+    return raised or merged["content"] not in in_clear

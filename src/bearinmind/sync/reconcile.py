@@ -1,4 +1,4 @@
-"""What a thing is to be on a replica, once the server has told what it is there."""
+"""Combines the state of a thing on a replica with its state on the server."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidChange
 from bearinmind.protocols import Gone, History, SubjectState
-from bearinmind.purged import covers
-from bearinmind.sync.fields import Sealing
+from bearinmind.receipts import covers
 from bearinmind.sync.merge import merge
+from bearinmind.sync.model import Sealing
 from bearinmind.types import Link
 
 
@@ -40,11 +40,11 @@ class Reconciliation(NamedTuple):
     def __call__(
         self, subject: Subject, local: SubjectState, server: SubjectState, *, pending: bool
     ) -> Reconciled:
-        """The state that a thing is to have; `pending`: it was changed here, and not told yet.
+        """The state that a thing is to have; `pending`: it was changed here, and not sent yet.
 
         Raises:
             VaultFailure: a secret must be sealed anew, and its key is not here.
-            InvalidChange: the server says of a memory what can only be said of a link, or so.
+            InvalidChange: the two states are not of the same kind.
         """
         match local, server:
             case ((History() | Gone()), (History() | Gone())):
@@ -56,7 +56,7 @@ class Reconciliation(NamedTuple):
             case ConflictState(), ConflictState():
                 return _conflicts(local, server) if pending else Reconciled(server, settled=True)
         kind = type(server).__name__
-        raise InvalidChange(f"the server says of {subject.kind} {subject.name} that it is a {kind}")
+        raise InvalidChange(f"the server sent a {kind} for the {subject.kind} {subject.name}")
 
     def _memory(
         self, subject: Subject, local: History | Gone, server: History | Gone, *, pending: bool
@@ -83,7 +83,7 @@ class Reconciliation(NamedTuple):
     def _purged_here(
         self, subject: Subject, local: Gone, server: History, *, pending: bool
     ) -> Reconciled:
-        """A purge stands as long as whoever purged knew all that it removes."""
+        """A purge holds if every version that it removes was known here."""
         if not pending:
             return Reconciled(server, settled=True)
         if covers(local.digests, server):
@@ -110,7 +110,7 @@ class Reconciliation(NamedTuple):
 
 
 def _shares(local: ShareState, server: ShareState) -> Reconciled:
-    """What is shared here is told to the server, unless that is so there already."""
+    """What is shared here is sent to the server, unless the server has it already."""
     rights = [state.share and state.share.right for state in (local, server)]
     same = rights[0] == rights[1]
     return Reconciled(server if same else local, settled=same)

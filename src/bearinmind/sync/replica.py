@@ -21,13 +21,18 @@ from bearinmind.errors import (
     PeerNotFound,
 )
 from bearinmind.protocols import Store
-from bearinmind.sync.again import tell_everything_again
-from bearinmind.sync.fields import Sealing
-from bearinmind.sync.pages import active_space
-from bearinmind.sync.pulling import Taking
-from bearinmind.sync.pushing import Telling
-from bearinmind.sync.report import SyncReport, said
-from bearinmind.sync.transport import Arrived, Pulled, SyncServer
+from bearinmind.sync.model import (
+    Arrived,
+    Pulled,
+    Sealing,
+    SyncReport,
+    SyncServer,
+    active_space,
+    error_text,
+    vectors_by_id,
+)
+from bearinmind.sync.pull import Pull
+from bearinmind.sync.push import Push, resend_everything
 from bearinmind.types import Scope
 
 PAGE = 200  # changes that are asked for at a time
@@ -42,7 +47,7 @@ class Replica:
     server: SyncServer
     sealing: Sealing
     clock: Callable[[], datetime]
-    advance: Callable[[int], None] = lambda _: None  #: told how many changes were seen to
+    advance: Callable[[int], None] = lambda _: None  #: called with how many changes are done
     #: What this release knows of: a pull stops before anything else, and loses nothing.
     kinds: frozenset[SubjectKind] = frozenset(SubjectKind)
 
@@ -66,7 +71,7 @@ class Replica:
         return report
 
     def push(self) -> SyncReport:
-        """Tell what was changed here."""
+        """Send what was changed here."""
         report = SyncReport()
         self._push(report)
         return report
@@ -78,29 +83,29 @@ class Replica:
             self._take_all(report)
         except MindError as error:
             report.pull_error = error
-            self._keep(pull_error=said(error))
+            self._keep(pull_error=error_text(error))
         else:
             report.pull_error = None
             self._keep(pull_error=None, pulled_at=self.clock())
 
     def _take_all(self, report: SyncReport) -> None:
-        taking = self._taking(report)
+        pull = self._new_pull(report)
         after = self._peer().cursor
         while True:
             page = self._ask(after)
             readable = [*self._readable(page.changes)]
-            taking.take(readable)
+            pull.take(readable)
             self.advance(len(readable))
             self._carry(page)
             if len(readable) < len(page.changes):
-                self._keep_cursor(readable[-1].number if readable else None, taking)
+                self._keep_cursor(readable[-1].number if readable else None, pull)
                 self._refuse_unknown(page.changes[len(readable)])
             after = page.cursor
             if not page.more:
                 break
-            self._keep_cursor(after, taking)
-        taking.finish()
-        self._keep_cursor(after, taking)
+            self._keep_cursor(after, pull)
+        pull.finish()
+        self._keep_cursor(after, pull)
 
     def _ask(self, after: int) -> Pulled:
         """The next page; from the beginning, when the server numbers its changes anew."""
@@ -108,10 +113,10 @@ class Replica:
         space = active_space(self.store.spaces())
         page = self.server.pull(peer.epoch, after, PAGE, space.space.key if space else None)
         if page.more and not page.changes:
-            raise InvalidAnswer("the server says that there are more changes, and tells none")
+            raise InvalidAnswer("the server announces more changes, and sends none")
         if page.epoch != peer.epoch:
-            if peer.epoch:  # it may lack what it had: everything is told again, as far as it is new
-                tell_everything_again(self.store, self.scope, self.clock())
+            if peer.epoch:  # the server may have lost something: everything is sent again
+                resend_everything(self.store, self.scope, self.clock())
             self._keep(epoch=page.epoch, cursor=0)
         return page
 
@@ -124,27 +129,27 @@ class Replica:
 
     def _refuse_unknown(self, change: Arrived) -> None:
         raise InvalidChange(
-            f"the server tells of a {change.subject.kind}, which this release does not know",
+            f"the server sent a {change.subject.kind}, which this release does not know",
             hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
         )
 
     def _carry(self, page: Pulled) -> None:
-        """Keep the vectors that came along: what is embedded there need not be embedded here."""
+        """Keep the vectors of the page: what the server has embedded need not be embedded here."""
         space = active_space(self.store.spaces()) if page.vectors else None
         if space is not None:
-            self.store.carry_vectors(self.scope, space.space, page.vectors)
+            self.store.carry_vectors(self.scope, space.space, vectors_by_id(page.vectors))
 
-    def _keep_cursor(self, cursor: int | None, taking: Taking) -> None:
+    def _keep_cursor(self, cursor: int | None, pull: Pull) -> None:
         """Keep how far everything was taken: never beyond something that waits."""
-        waiting = [change.number - 1 for change in taking.deferred]
+        waiting = [change.number - 1 for change in pull.deferred]
         if cursor is not None:
             self._keep(cursor=min([cursor, *waiting]))
 
     # ---- pushing -------------------------------------------------------------------------------
 
     def _push(self, report: SyncReport) -> bool:
-        """Tell what is pending; whether it is worth pulling and telling it once more."""
-        telling = Telling(
+        """Send what is pending; whether a second pull and push may settle more."""
+        push = Push(
             store=self.store,
             scope=self.scope,
             server=self.server,
@@ -153,35 +158,35 @@ class Replica:
             advance=self.advance,
         )
         try:
-            telling.tell(self._epoch())
-            self._look_again(telling.stale, report)
+            push.send(self._epoch())
+            self._look_again(push.stale, report)
         except MindError as error:
             report.push_error = error
-            self._keep(push_error=said(error))
+            self._keep(push_error=error_text(error))
             return isinstance(error, FeedRestarted)
-        report.stale += len(telling.stale)
+        report.stale += len(push.stale)
         report.push_error = None
         self._keep(push_error=None, pushed_at=self.clock())
-        return bool(telling.stale)
+        return bool(push.stale)
 
     def _epoch(self) -> str:
-        """The server's epoch; asked for when no pull has told it yet."""
+        """The server's epoch; a replica that has never pulled asks for it."""
         return self._peer().epoch or self._ask(0).epoch
 
     def _look_again(self, numbers: list[int], report: SyncReport) -> None:
         """Take what a pull passed over, because a key was missing; the next one has the rest."""
         peer = self._peer()
-        taking = self._taking(report)
+        pull = self._new_pull(report)
         for number in numbers:
             if 0 < number <= peer.cursor:
                 page = self.server.pull(peer.epoch, number - 1, 1)
                 if page.epoch == peer.epoch:
-                    taking.take([*self._readable(page.changes)])
+                    pull.take([*self._readable(page.changes)])
 
     # ---- what both need ------------------------------------------------------------------------
 
-    def _taking(self, report: SyncReport) -> Taking:
-        return Taking(
+    def _new_pull(self, report: SyncReport) -> Pull:
+        return Pull(
             store=self.store,
             scope=self.scope,
             sealing=self.sealing,

@@ -1,4 +1,4 @@
-"""The side of the server: tells what changed, and takes changes one by one.
+"""The side of the server: sends what changed and what others share, and takes changes one by one.
 
 The history of a memory only ever grows here. A change is taken only from a replica that has seen
 the last one of the same thing, so it does not matter how often, how late or in which order messages
@@ -7,42 +7,37 @@ arrive: one that was made on older knowledge is stale, and its replica merges an
 
 from __future__ import annotations
 
+import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from itertools import islice, pairwise
 
-from bearinmind.changes import (
-    Change,
-    Feed,
-    Refused,
-    Stale,
-    Subject,
-    SubjectKind,
-    Verdict,
-    digest,
-)
+from bearinmind.changes import Change, Feed, Refused, Stale, Subject, SubjectKind, Verdict, digest
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
-from bearinmind.protocols import (
-    Gone,
-    History,
-    Received,
-    Store,
-    SubjectState,
+from bearinmind.mirrors import is_mirror
+from bearinmind.protocols import Gone, History, Received, Sighting, Store, SubjectState
+from bearinmind.sync.merge import continues
+from bearinmind.sync.model import (
+    PAGE_BYTES,
+    Arrived,
+    Operation,
+    Pulled,
+    Seen,
+    SentVector,
+    SharedMemories,
+    SharedPage,
+    active_space,
+    size_of,
 )
-from bearinmind.sync.lineage import continues
-from bearinmind.sync.pages import PAGE_BYTES, active_space, size_of
-from bearinmind.sync.sightings import MOST_SEEN, SharedSide
-from bearinmind.sync.transport import Arrived, Operation, Pulled, SharedMemories, SharedPage
-from bearinmind.types import MemoryId, Scope, UserId
-
-if TYPE_CHECKING:  # numpy
-    from bearinmind.protocols import Vector
+from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
 
 PAGE = 200  # changes at a time, at most
 _AT_ONCE = 25  # states that are read together: no more than that too many are ever in memory
+MOST_SEEN = 1_000  # memories of one page of what others share
+MOST_REQUESTED = 200  # shared memories of one request
+_BETWEEN = "/"  # in no name of a user
 
 
 def new_epoch() -> str:
@@ -52,7 +47,7 @@ def new_epoch() -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSide:
-    """Satisfies `bearinmind.sync.transport.SyncServer` for one user of a store."""
+    """Satisfies `bearinmind.sync.model.Server` for one user of a store."""
 
     store: Store
     scope: Scope
@@ -65,13 +60,13 @@ class ServerSide:
         feed = self._feed(epoch, after)
         start = after if epoch == feed.epoch else 0
         changes = self.store.changes(self.scope, start, min(limit, PAGE) + 1)
-        told = [*self._told(changes[: min(limit, PAGE)])]
+        sent = [*self._fitting(changes[: min(limit, PAGE)])]
         return Pulled(
             epoch=feed.epoch,
-            changes=tuple(told),
-            cursor=told[-1].number if told else start,
-            more=len(told) < len(changes),
-            vectors=self._vectors(told, space) if space else {},
+            changes=tuple(sent),
+            cursor=sent[-1].number if sent else start,
+            more=len(sent) < len(changes),
+            vectors=self._vectors(sent, space) if space else (),
         )
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
@@ -97,17 +92,17 @@ class ServerSide:
     def shared_memories(
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
     ) -> SharedMemories:
-        """What those of these memories say that can be seen; with a space key also vectors."""
-        return self._others().told(owner, ids, space)
+        """Those of these memories that the user can see; with a space key also vectors."""
+        return self._others().memories(owner, ids, space)
 
-    def _others(self) -> SharedSide:
-        return SharedSide(store=self.store, reader=self.scope.user, now=self.clock())
+    def _others(self) -> SharedView:
+        return SharedView(store=self.store, reader=self.scope.user, now=self.clock())
 
     def _feed(self, epoch: str, seen: int) -> Feed:
         """The feed. One that has fewer changes than a replica has seen is not the one it saw.
 
         That is so when the store was restored from a backup: the same numbers would soon mean other
-        changes. So the numbering begins anew, and every replica tells what is missing here.
+        changes. So the numbering begins anew, and every replica sends what is missing here.
         """
         feed = self.store.feed(self.scope)
         if feed is not None and epoch == feed.epoch and seen > feed.head:
@@ -115,8 +110,8 @@ class ServerSide:
             feed = None
         return feed or self.store.open_feed(self.scope, new_epoch())
 
-    def _told(self, changes: Sequence[Change]) -> Iterator[Arrived]:
-        """Changes with their states, as many as may be told at once, and one at least."""
+    def _fitting(self, changes: Sequence[Change]) -> Iterator[Arrived]:
+        """Changes with their states, as many as one answer may hold, and one at least."""
         size = 0
         for start in range(0, len(changes), _AT_ONCE):
             some = changes[start : start + _AT_ONCE]
@@ -128,51 +123,41 @@ class ServerSide:
                 size += size_of(state)
                 yield Arrived(change.subject, change.number, state)
 
-    def _vectors(
-        self, changes: Sequence[Arrived], key: str
-    ) -> Mapping[MemoryId, tuple[str, Vector]]:
-        """The vectors of what is told, if they are of the space that was asked for."""
-        space = active_space(self.store.spaces(), key)
-        present = {
-            each.state.versions[-1].id: each.state.versions[-1]
-            for each in changes
-            if isinstance(each.state, History)
-        }
-        if space is None or not present:
-            return {}
-        found = self.store.vectors_of(self.scope, space.space, [*present])
-        return {id_: (digest(present[id_]), vector) for id_, vector in found.items()}
+    def _vectors(self, changes: Sequence[Arrived], key: str) -> tuple[SentVector, ...]:
+        """The vectors of the present versions, if they are of the requested space."""
+        histories = [each.state for each in changes if isinstance(each.state, History)]
+        return _vectors(self.store, self.scope, [each.versions[-1] for each in histories], key)
 
     def _judged(
-        self, asked: Operation, number: int, present: SubjectState
+        self, operation: Operation, number: int, present: SubjectState
     ) -> Received | Stale | Refused:
-        if asked.base != number:
+        if operation.base != number:
             return Stale(number)
         try:
-            self._check(asked, present)
+            self._check(operation, present)
         except MindError as error:
             return Refused(error)
-        return Received(asked.subject, asked.state, expected=asked.base)
+        return Received(operation.subject, operation.state, expected=operation.base)
 
-    def _check(self, asked: Operation, present: SubjectState) -> None:
+    def _check(self, operation: Operation, present: SubjectState) -> None:
         """Make sure that a change may be taken as it is.
 
         Raises:
             InvalidChange: it may not, or only if it were changed: both sides must have the same.
         """
-        is_memory = asked.subject.kind is SubjectKind.MEMORY
-        if is_memory != isinstance(asked.state, History | Gone):
-            raise InvalidChange(f"{asked.subject} is given a {type(asked.state).__name__}")
-        if isinstance(asked.state, History):
-            if isinstance(present, History) and not continues(asked.state, present):
+        is_memory = operation.subject.kind is SubjectKind.MEMORY
+        if is_memory != isinstance(operation.state, History | Gone):
+            raise InvalidChange(f"{operation.subject} is given a {type(operation.state).__name__}")
+        if isinstance(operation.state, History):
+            if isinstance(present, History) and not continues(operation.state, present):
                 raise InvalidChange(
-                    f"{asked.subject.told} would lose versions that the server has",
+                    f"{operation.subject.label} would lose versions that the server has",
                     hint="Sync again: what the server has is merged first.",
                 )
-            _check_order(asked.subject, asked.state)
-        if self.admit(asked.state) != asked.state:
+            _check_order(operation.subject, operation.state)
+        if self.admit(operation.state) != operation.state:
             raise InvalidChange(
-                f"{asked.subject.told} would have to be changed to be kept on the server",
+                f"{operation.subject.label} would have to be changed to be kept on the server",
                 hint="The server has other categories or limits, or another release: give both "
                 "sides the same ones, or update the memory.",
             )
@@ -183,5 +168,100 @@ def _check_order(subject: Subject, state: History) -> None:
     for before, memory in pairwise(state.versions):
         if memory.version <= before.version:
             raise InvalidChange(
-                f"{subject.told} has the version {memory.version} behind {before.version}"
+                f"{subject.label} has the version {memory.version} behind {before.version}"
             )
+
+
+# ---- what others share --------------------------------------------------------------------------
+
+
+def visible_to(
+    store: Store, reader: UserId, owners: Iterable[UserId], now: datetime, after: str = ""
+) -> Iterator[tuple[UserId, Sighting]]:
+    """All memories of these owners, in order, that a reader can see behind a place of the list."""
+    first, _, id_ = after.partition(_BETWEEN)
+    for owner in owners:
+        if owner < first:
+            continue
+        last = id_ if owner == first else ""
+        view = Filter(scope=Scope(user=owner), reader=reader, now=now)
+        while page := store.visible_after(view, last, MOST_SEEN):
+            yield from ((owner, sighting) for sighting in page)
+            last = page[-1].id
+
+
+def mark_of(seen: Iterable[Seen]) -> str:
+    """A hash that is equal only for the same versions with the same rights."""
+    mark = hashlib.sha256()
+    for each in seen:
+        at = each.updated_at.isoformat(timespec="microseconds")
+        mark.update(f"{each.owner} {each.id} {each.version} {at} {each.right}\n".encode())
+    return mark.hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedView:
+    """What others share with one user of a store; nothing else can be asked for."""
+
+    store: Store
+    reader: UserId
+    now: datetime
+
+    def listed(self, mark: str, after: str, limit: int = MOST_SEEN) -> SharedPage:
+        """A page of the list behind a place; nothing if the mark is that of all there is."""
+        if not after and mark and mark == mark_of(self._seen("")):
+            return SharedPage(unchanged=True)
+        size = min(limit, MOST_SEEN)
+        seen = [*islice(self._seen(after), size + 1)]
+        last = seen[size - 1] if len(seen) > size else None
+        cursor = f"{last.owner}{_BETWEEN}{last.id}" if last else ""
+        return SharedPage(seen=tuple(seen[:size]), cursor=cursor)
+
+    def memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """Those of these memories that can be seen; with a space key also vectors."""
+        view = Filter(scope=Scope(user=owner), reader=self.reader, now=self.now)
+        is_other = owner != self.reader and not is_mirror(owner)
+        requested = ids[:MOST_REQUESTED]
+        visible = self.store.visible(view, requested) if requested and is_other else {}
+        memories, settled = _fitting(visible, requested)
+        vectors = _vectors(self.store, view.scope, memories, space) if space else ()
+        return SharedMemories(memories, settled, vectors)
+
+    def _seen(self, after: str) -> Iterator[Seen]:
+        owners = sorted(x for x in self.store.sharers(self.reader) if not is_mirror(x))
+        for owner, sighting in visible_to(self.store, self.reader, owners, self.now, after):
+            yield Seen(owner, *sighting)
+
+
+def _fitting(
+    visible: Mapping[MemoryId, Memory], requested: Sequence[MemoryId]
+) -> tuple[tuple[Memory, ...], int]:
+    """The first memories, as many as one answer may hold, and how many requested ids that answers.
+
+    There is at least one, if any can be seen.
+    """
+    memories: list[Memory] = []
+    size = 0
+    for place, id_ in enumerate(requested):
+        memory = visible.get(id_)
+        if memory is None:
+            continue
+        size += size_of(History(versions=(memory,)))
+        if memories and size > PAGE_BYTES:
+            return tuple(memories), place
+        memories.append(memory)
+    return tuple(memories), len(requested)
+
+
+def _vectors(
+    store: Store, scope: Scope, memories: Sequence[Memory], key: str
+) -> tuple[SentVector, ...]:
+    """The vectors of these memories, if the active space has this key."""
+    space = active_space(store.spaces(), key) if memories else None
+    if space is None:
+        return ()
+    digests = {memory.id: digest(memory) for memory in memories}
+    vectors = store.vectors_of(scope, space.space, [*digests])
+    return tuple(SentVector.of(id_, digests[id_], each) for id_, each in vectors.items())

@@ -9,7 +9,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.types import LinkKind, Stored
-from client_answers import ID, KEY, LINK, MEMORIES, MEMORY, NOWHERE, WHOLE
+from client_answers import ID, KEY, LINK, MEMORIES, MEMORY, NOWHERE, STORED, WHOLE, whole
 from faulty_server import (
     FaultyServer,
     breaks_off,
@@ -33,7 +33,7 @@ def test_a_question_survives_lost_answers(server: FaultyServer, client: Any, tro
 
 
 def test_a_store_is_sent_again_under_the_same_key(server: FaultyServer, client: Any) -> None:
-    server.answers["POST", MEMORIES] = {"outcome": "stored", "memory": MEMORY}
+    server.answers["POST", MEMORIES] = STORED
     server.script = [loses_answer, breaks_off]
 
     assert isinstance(client.store("x"), Stored)
@@ -89,7 +89,7 @@ def test_a_delete_that_was_done_before_its_answer_was_lost_is_done(
 ) -> None:
     place = f"{MEMORIES}/{ID}"
     server.answers["DELETE", place] = MEMORY
-    server.answers["GET", place] = WHOLE | {"version": 2, "deleted_at": "2026-03-01T13:00:00Z"}
+    server.answers["GET", place] = whole(version=2, deleted_at="2026-03-01T13:00:00Z")
     server.script = [loses_answer, refuses(409, "already_deleted")]
 
     assert client.delete(ID).version == 2
@@ -110,7 +110,7 @@ def test_a_change_that_was_made_before_its_answer_was_lost_is_made(
 ) -> None:
     place = f"{MEMORIES}/{ID}"
     server.answers["PATCH", place] = MEMORY
-    server.answers["GET", place] = WHOLE | {"version": 4, "tags": ["new"]}
+    server.answers["GET", place] = whole(version=4, tags=["new"])
     server.script = [loses_answer, refuses(412, "version_conflict")]
 
     assert client.update(ID, tags=["new"], expected_version=3).version == 4
@@ -122,7 +122,7 @@ def test_a_change_that_somebody_else_made_is_a_conflict(
 ) -> None:
     place = f"{MEMORIES}/{ID}"
     server.answers["PATCH", place] = MEMORY
-    server.answers["GET", place] = WHOLE | found
+    server.answers["GET", place] = whole(**found)
     server.script = [loses_answer, refuses(412, "version_conflict")]
 
     with pytest.raises(errors.VersionConflict):

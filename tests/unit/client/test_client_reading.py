@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.types import Link, LinkKind, Memory, Share, Trust
-from client_answers import ID, MEMORIES, MEMORY, NOON, SHARE, WHOLE
+from client_answers import ID, MEMORIES, MEMORY, NOON, SHARE, WHOLE, page
 from faulty_server import FaultyServer, says
 
 
@@ -39,8 +39,8 @@ def test_all_pages_of_a_list_are_fetched_one_after_the_other(
     names = [f"{n:012}" for n in range(5)]
     pages = [(names[:2], "one"), (names[2:4], "two"), (names[4:], None)]
     server.script = [
-        says(json.dumps({"memories": [MEMORY | {"id": name} for name in page], "next": following}))
-        for page, following in pages
+        says(json.dumps(page([MEMORY | {"id": name} for name in named], following)))
+        for named, following in pages
     ]
 
     assert [memory.id for memory in client.every(tags=["home"])] == names
@@ -51,7 +51,7 @@ def test_all_pages_of_a_list_are_fetched_one_after_the_other(
 
 def test_a_long_list_is_fetched_in_pieces(server: FaultyServer, client: Any) -> None:
     def said(count: int, following: str | None) -> Any:
-        return says(json.dumps({"memories": [MEMORY] * count, "next": following}))
+        return says(json.dumps(page([MEMORY] * count, following)))
 
     server.script = [said(1_000, "one"), said(1_000, "two"), said(500, "three")]
 

@@ -13,12 +13,12 @@ from bearinmind.accounts.keys import Bearer
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.types import AlreadyKnown, Right, Stored
-from client_answers import ID, KEY, MEMORIES, MEMORY, NOON, SHARE, WHOLE
+from client_answers import ID, KEY, KNOWN, MEMORIES, MEMORY, NOON, SHARE, STORED, WHOLE, page
 from faulty_server import FaultyServer, loses_answer, refuses
 
 
 def test_a_store_sends_what_was_said_with_its_own_key(server: FaultyServer, client: Any) -> None:
-    server.answers["POST", MEMORIES] = {"outcome": "stored", "memory": MEMORY}
+    server.answers["POST", MEMORIES] = STORED
 
     for _ in range(2):
         outcome = client.store(
@@ -46,24 +46,24 @@ def test_a_store_sends_what_was_said_with_its_own_key(server: FaultyServer, clie
 def test_a_store_that_is_asked_as_it_travels_has_a_key_too(
     server: FaultyServer, client: Any
 ) -> None:
-    server.answers["POST", MEMORIES] = {"outcome": "stored", "memory": MEMORY}
+    server.answers["POST", MEMORIES] = STORED
     server.script = [loses_answer]
 
-    assert client.ask(BY_NAME["store"], r.StoreRequest(content="x")).outcome == "stored"
+    assert isinstance(client.ask(BY_NAME["store"], r.StoreRequest(content="x")), Stored)
     first, second = server.seen
     assert first.headers["Idempotency-Key"] == second.headers["Idempotency-Key"]
     assert first.json == {"content": "x"}
 
 
 def test_an_idempotency_key_of_the_callers_own_is_sent(server: FaultyServer, client: Any) -> None:
-    server.answers["POST", MEMORIES] = {"outcome": "already_known", "memory": MEMORY}
+    server.answers["POST", MEMORIES] = KNOWN
 
     assert isinstance(client.store("x", idempotency_key="mine"), AlreadyKnown)
     assert server.seen[0].headers["Idempotency-Key"] == "mine"
 
 
 def test_a_question_in_a_get_has_its_fields_in_the_query(server: FaultyServer, client: Any) -> None:
-    server.answers["GET", MEMORIES] = {"memories": [MEMORY], "next": None}
+    server.answers["GET", MEMORIES] = page([MEMORY])
 
     found = client.list(limit=3, tags=["a b", "ü"], created_from=NOON, newest_first=False)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
+from bearinmind.surfaces.verbs.table import EVERY_VERB
 from client_answers import ID, KEY, MEMORIES, WHOLE
 from faulty_server import FaultyServer, says
 

@@ -63,7 +63,7 @@ def _serve_server(run: Session, where: str, key: str | None) -> None:
     """Answer with what a server answers."""
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
     from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
-    from bearinmind.surfaces.mcp.asking import sent_once  # noqa: PLC0415
+    from bearinmind.surfaces.mcp.tools import sent_once  # noqa: PLC0415
 
     with Client(where, key or run.settings.server_key) as client:
         stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
@@ -77,12 +77,12 @@ def _key_in(file: Path) -> str:
 
 
 def _describe(run: Session) -> None:
-    from bearinmind.surfaces.mcp import counting, tools  # noqa: PLC0415  as above
+    from bearinmind.surfaces.mcp import tools  # noqa: PLC0415  as above
 
     told = tools.all_described(run.settings.categories)
     data: dict[str, Any] = told.model_dump(by_alias=True, exclude_none=True)
-    count = counting.tokens(counting.wire_text(told))
-    run.reply({**data, "tokens": count}, lambda: _lines(told.tools, count, counting.MOST))
+    count = tools.tokens(tools.wire_text(told))
+    run.reply({**data, "tokens": count}, lambda: _lines(told.tools, count, tools.MOST_TOKENS))
 
 
 def _lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:

@@ -49,14 +49,15 @@ def serve(
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
     # Other commands need none of it, and it takes half a second to load.
-    from bearinmind.surfaces.http import logs, serving  # noqa: PLC0415
+    from bearinmind.surfaces.http import logs  # noqa: PLC0415
+    from bearinmind.surfaces.http.server import prepare  # noqa: PLC0415
 
     run = Session.of(ctx, as_json=as_json)
     said = options.given({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as app:
         settings = app.settings
         made = app.first_key() if first_key or demo else None
-        server = serving.prepare(app, settings, idle_exit=idle_exit)
+        server = prepare(app, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if as_json:
             write_json(places, sys.stdout)
@@ -92,7 +93,7 @@ def _places(url: str, key: str | None) -> dict[str, Any]:
 def _lines(places: dict[str, Any]) -> Iterator[str]:
     """Where everything is, and how an agent is connected."""
     yield f"Page  {places['url']}/"
-    yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
+    yield f"API   {places['api']} (described at {places['url']}/docs)"
     yield f"MCP   {places['mcp']}"
     header = ""
     if places["key"]:

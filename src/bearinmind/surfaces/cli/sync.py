@@ -18,9 +18,11 @@ from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.guard import exit_code, guarded, tell
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.sync import connection, lock_of
+from bearinmind.sync.background import held
 
 if TYPE_CHECKING:
-    from bearinmind.sync.report import SyncReport
+    from bearinmind.sync.model import SyncReport
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -79,12 +81,10 @@ def connect(
     as_json: options.Json = False,
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  httpx takes long to load
-
     run = Session.of(ctx, as_json=as_json)
     key = _key(run, url, key_file)
     with run.open() as memories:
-        peer = connecting.connect(memories, url, key, insecure=insecure)
+        peer = connection(memories).connect(url, key, insecure=insecure)
         status = memories.sync_status()
     run.reply(
         {"peer": lazy.machine_sync.peer(peer), "pending": status.waits},
@@ -96,12 +96,10 @@ def connect(
 @guarded
 def status(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show what the server has not been told yet, and why."""
-    from bearinmind.surfaces.syncing import keys  # noqa: PLC0415  likewise
-
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
         found = memories.sync_status()
-    has_key = keys.key_of(run.settings) is not None
+        has_key = connection(memories).has_key
     every = run.settings.sync_seconds
     run.reply(
         lazy.machine_sync.status(found, every=every, has_key=has_key),
@@ -152,12 +150,10 @@ def resolve(
 @guarded
 def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Sync no more; your memories stay, here and there, and those of others are removed here."""
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
-
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
         left = memories.sync_status().waits
-        peer = connecting.disconnect(memories)
+        peer = connection(memories).disconnect()
     run.reply(
         {"peer": lazy.machine_sync.peer(peer), "pending": left},
         lambda: lazy.render_sync.disconnected(peer, left),
@@ -249,9 +245,7 @@ def _now(run: Session) -> None:
 
 
 def _round(run: Session, memories: Mind, *, quiet: bool = False) -> SyncReport:
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
-
-    with connecting.server_of(memories) as server, _turn(run):
+    with connection(memories).server() as server, _turn(run):
         if quiet:
             return memories.sync_with(server)
         with lazy.progress.counting("syncing", unit="changes") as advance:
@@ -264,12 +258,10 @@ def _turn(run: Session) -> Iterator[None]:
 
     One that takes too long is not waited for. Two at once do no harm.
     """
-    from bearinmind.surfaces.syncing import background  # noqa: PLC0415  likewise
-
-    lock = background.lock_of(run.settings.beside)
+    lock = lock_of(run.settings.beside)
     deadline = time.monotonic() + run.settings.sync_timeout
     while True:
-        with background.held(lock) as taken:
+        with held(lock) as taken:
             if taken or time.monotonic() > deadline:
                 yield
                 return

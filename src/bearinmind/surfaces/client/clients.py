@@ -11,12 +11,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 import httpx
 from pydantic import SecretStr
 
+from bearinmind import server_calls
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
 from bearinmind.requests import ListFields
-from bearinmind.surfaces.client import transport
-from bearinmind.surfaces.client.calling import Pause, Paused, Reply, Send, Steps
-from bearinmind.surfaces.client.server import Server
+from bearinmind.server_calls import Pause, Paused, Reply, Send, Server, Steps
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.types import Memory
 
@@ -60,7 +59,8 @@ class _AnyClient(Generic[Http]):
             retries: how often a verb is tried again at most, where that is safe.
             patience: seconds for a verb with all that, pauses included.
         """
-        self._server = Server.at(url, key, timeout=timeout, retries=retries, patience=patience)
+        text = key.get_secret_value() if isinstance(key, SecretStr) else key
+        self._server = Server.at(url, text, timeout=timeout, retries=retries, patience=patience)
         self._verbs = ServerVerbs(server=self._server, clock=time.monotonic)
         self._http = self._opened()
 
@@ -106,7 +106,7 @@ class Client(_AnyClient[httpx.Client]):
     """
 
     def _opened(self) -> httpx.Client:
-        return httpx.Client(**transport.options(self._server))
+        return httpx.Client(**self._server.http_options())
 
     ask = _blocking(ServerVerbs.ask)
     store = _blocking(ServerVerbs.store)
@@ -171,37 +171,17 @@ class Client(_AnyClient[httpx.Client]):
 
     def _run(self, steps: Steps[Result]) -> Result:
         """Take the steps of a verb, one after the other."""
-        try:
-            step = next(steps)
-            while True:
-                step = steps.send(self._take(step))
-        except StopIteration as done:
-            result: Result = done.value
-            return result
-
-    def _take(self, step: Send | Pause) -> Reply | Paused:
-        if isinstance(step, Pause):
-            time.sleep(step.seconds)
-            return Paused()
-        arriving = transport.Arriving(step.seconds)
-        try:
-            with self._http.stream(**transport.request(step, self._server)) as response:
-                for piece in response.iter_bytes():
-                    if not arriving.goes_on(piece):
-                        break
-        except httpx.HTTPError as exc:
-            return transport.lost(exc)
-        return arriving.answered(response)
+        return server_calls.run(steps, self._http, self._server)
 
 
 class AsyncClient(_AnyClient[httpx.AsyncClient]):
-    """The same for programs that do not wait: every verb is awaited.
+    """A `Client` for programs that do not wait: every verb is awaited.
 
     It belongs to one event loop.
     """
 
     def _opened(self) -> httpx.AsyncClient:
-        return httpx.AsyncClient(**transport.options(self._server))
+        return httpx.AsyncClient(**self._server.http_options())
 
     ask = _awaited(ServerVerbs.ask)
     store = _awaited(ServerVerbs.store)
@@ -281,24 +261,25 @@ class AsyncClient(_AnyClient[httpx.AsyncClient]):
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             return Paused()
-        arriving = transport.Arriving(step.seconds)
+        incoming = server_calls.Incoming(step.seconds)
+        arguments = server_calls.stream_arguments(step, self._server)
         try:
-            async with self._http.stream(**transport.request(step, self._server)) as response:
+            async with self._http.stream(**arguments) as response:
                 async for piece in response.aiter_bytes():
-                    if not arriving.goes_on(piece):
+                    if not incoming.add(piece):
                         break
         except httpx.HTTPError as exc:
-            return transport.lost(exc)
-        return arriving.answered(response)
+            return server_calls.lost(exc)
+        return incoming.answered(response)
 
 
 def connect(
     url: str | None = None, key: str | SecretStr | None = None, **options: Unpack[Waiting]
 ) -> Client:
-    """A client of the server that the settings `server` and `server_key` name, unless it is said.
+    """A client of a server; by default of the one in the settings `server` and `server_key`.
 
     Raises:
-        InvalidSetting: nobody says where the server is.
+        InvalidSetting: neither an argument nor a setting names the server.
     """
     settings = Configuration.load().settings
     where = url or settings.server

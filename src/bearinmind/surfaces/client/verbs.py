@@ -1,32 +1,36 @@
 """Every verb of a server, as steps: written once for clients that wait and for those that do not.
 
-A verb has the arguments and gives the nouns of the same verb of `Mind`.
+A verb has the arguments and returns the nouns of the same verb of `Mind`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Unpack
 
 from bearinmind import errors, ids
+from bearinmind.accounts.keys import Bearer, NewKey
+from bearinmind.accounts.terms import OVERLAP
 from bearinmind.app.browsing import Place
-from bearinmind.protocols import Statistics
+from bearinmind.app.curation import PROPOSALS
+from bearinmind.learn.turns import Learned, Message
+from bearinmind.proposals import Proposal, ProposalState
+from bearinmind.protocols import AuditEntry, Statistics, User
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.parse import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.requests import DraftFields, ListFields, QueryFields
+from bearinmind.server_calls import Steps
 from bearinmind.surfaces import cursors
-from bearinmind.surfaces.client import nouns, recalled
-from bearinmind.surfaces.client.asking import BY_NAME, request
-from bearinmind.surfaces.client.calling import Steps
-from bearinmind.surfaces.client.curation import CurationVerbs
-from bearinmind.surfaces.client.problems import unreadable
-from bearinmind.surfaces.verbs import answers as a
-from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.client.requests import Requests, request_of
+from bearinmind.surfaces.verbs.requests import UpdateRequest
+from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
+    Access,
+    Key,
     Link,
     LinkKind,
     Memory,
@@ -40,6 +44,9 @@ from bearinmind.types import (
 )
 
 _PAGE = 1_000  # memories, the most that a server gives at once
+_HOUR = timedelta(hours=1)
+#: What a second delete may be answered when the first was done.
+_MAY_BE_DELETED = (errors.AlreadyDeleted, errors.VersionConflict, errors.MemoryNotFound)
 
 
 class ListPage(NamedTuple):
@@ -50,7 +57,7 @@ class ListPage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerVerbs(CurationVerbs):
+class ServerVerbs(Requests):
     """What can be asked of a server."""
 
     # ---- the write path ------------------------------------------------------------------------
@@ -69,15 +76,14 @@ class ServerVerbs(CurationVerbs):
         However often it has to be sent, it is stored once: by an idempotency key, which is made
         here unless it is given.
         """
-        said = {
-            **_given(fields),
-            "content": content,
-            "supersedes": [*map(ids.normalise, supersedes)],
-            "wait": wait,
-            "idempotency_key": idempotency_key or self.new_key(),
-        }
-        got = yield from self.answer("store", r.StoreRequest, a.StoreAnswer, said)
-        return nouns.outcome(got)
+        return self.answer(
+            "store",
+            **_checked(fields),
+            content=content,
+            supersedes=[*map(ids.normalise, supersedes)],
+            wait=wait,
+            idempotency_key=idempotency_key or self.new_key(),
+        )
 
     def update(
         self,
@@ -88,74 +94,68 @@ class ServerVerbs(CurationVerbs):
         **changes: Any,  # noqa: ANN401  as `Mind.update` has it
     ) -> Steps[Memory]:
         """Change a memory; with an expected version the change is safe to be sent again."""
-        said = {**_given(changes), "id": ids.normalise(id), "expected_version": expected_version}
-        wanted = request(r.UpdateRequest, said)
-        settled = yield from self.settle(BY_NAME["update"], wanted)
+        verb = BY_NAME["update"]
+        named = {"id": ids.normalise(id), "expected_version": expected_version}
+        request = request_of(verb, _checked(changes) | named)
+        settled = yield from self.settle(verb, request)
         if settled.doubtful and isinstance(settled.error, errors.VersionConflict):
             present = yield from self.get(id)
-            if present.version == (expected_version or 0) + 1 and _has(present, wanted):
+            if present.version == (expected_version or 0) + 1 and _has(present, request):
                 return present  # the try whose answer was lost has done it
-        return nouns.memory(self.read(settled, a.MemoryAnswer))
+        memory: Memory = self.read(settled, verb)
+        return memory
 
     def delete(self, id: str, *, expected_version: int | None = None) -> Steps[Memory]:
         """Hide a memory from recall; it can be restored."""
-        said = {"id": ids.normalise(id), "expected_version": expected_version}
-        settled = yield from self.settle(BY_NAME["delete"], request(r.DeleteRequest, said))
+        verb = BY_NAME["delete"]
+        named = {"id": ids.normalise(id), "expected_version": expected_version}
+        settled = yield from self.settle(verb, request_of(verb, named))
         if settled.doubtful and isinstance(settled.error, _MAY_BE_DELETED):
             present = yield from self.get(id)
             if present.deleted_at is not None:
-                return present  # likewise
-        return nouns.memory(self.read(settled, a.MemoryAnswer))
+                return present  # the try whose answer was lost has done it
+        memory: Memory = self.read(settled, verb)
+        return memory
 
     def restore(self, id: str) -> Steps[Memory]:
         """Bring a deleted memory back."""
-        said = {"id": ids.normalise(id)}
-        got = yield from self.answer("restore", r.OneRequest, a.MemoryAnswer, said)
-        return nouns.memory(got)
+        return self.answer("restore", id=ids.normalise(id))
 
     def link(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
         """Link two memories, read "source KIND target"."""
-        got = yield from self.answer(
-            "link", r.LinkRequest, a.LinkAnswer, _ends(source, kind, target)
-        )
-        return nouns.link(got)
+        return self.answer("link", **_ends(source, kind, target))
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
         """End a link."""
-        said = _ends(source, kind, target)
-        got = yield from self.answer("unlink", r.LinkRequest, a.LinkAnswer, said)
-        return nouns.link(got)
+        return self.answer("unlink", **_ends(source, kind, target))
 
     # ---- the read path -------------------------------------------------------------------------
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Steps[Answer]:
         """The memories that matter for a text, best first, with the trace of how it found them."""
-        said = {**_given(fields), "query": text, "trace": True}
-        got = yield from self.answer("recall", r.RecallRequest, a.RecallAnswer, said)
-        if got.trace is None:
-            raise unreadable(self.server, "answered a question without the trace")
-        with_trace = got.trace
-        return self.made(lambda: recalled.answer(got, with_trace))
+        answer = yield from self.answer("recall", **_checked(fields), query=text, trace=True)
+        if answer.trace is None or answer.understood is None:
+            raise self.server.unreadable("answered a question without the trace")
+        return Answer(query=answer.understood, hits=answer.hits, trace=answer.trace)
 
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> Steps[WhyNot]:
         """Why a memory is not in the answer to a query, and what would have let it in."""
-        said = {**_given(fields), "query": text, "id": ids.normalise(id)}
-        got = yield from self.answer("why_not", r.WhyNotRequest, a.WhyNotAnswer, said)
-        return recalled.why_not(got)
+        return self.answer("why_not", **_checked(fields), query=text, id=ids.normalise(id))
 
     def get(self, id: str) -> Steps[Memory]:
         """The present version of a memory, deleted or not."""
-        return nouns.memory((yield from self._whole(id)))
+        answer = yield from self.answer("get", id=ids.normalise(id))
+        memory: Memory = answer.memory
+        return memory
 
     def versions(self, id: str) -> Steps[Sequence[Memory]]:
         """Every version of a memory, oldest first; of another's memory the present one alone."""
-        got = yield from self._whole(id)
-        return nouns.memories([*got.earlier, got])
+        answer = yield from self.answer("get", id=ids.normalise(id))
+        return *answer.earlier, answer.memory
 
     def links(self, id: str) -> Steps[Sequence[Link]]:
         """The links that begin or end at a memory."""
-        got = yield from self._whole(id)
-        return tuple(map(nouns.link, got.links))
+        return self._part("links", "get", id=ids.normalise(id))
 
     def list(
         self,
@@ -169,18 +169,18 @@ class ServerVerbs(CurationVerbs):
         if isinstance(after, str):
             last = yield from self.get(after)
             after = (last.created_at, last.id)
-        found: list[Memory] = []
+        memories: list[Memory] = []
         left = check_number("limit", limit, LARGEST_POOL)
         cursor = cursors.behind(*after) if after else None
         while left:
             page = yield from self.page(
                 limit=min(left, _PAGE), after=cursor, newest_first=newest_first, **fields
             )
-            found += page.memories
+            memories += page.memories
             cursor, left = page.next, left - len(page.memories)
             if cursor is None or not page.memories:
                 break
-        return tuple(found)
+        return tuple(memories)
 
     def page(
         self,
@@ -191,14 +191,15 @@ class ServerVerbs(CurationVerbs):
         **fields: Unpack[ListFields],
     ) -> Steps[ListPage]:
         """A page of a list, and where the next one begins."""
-        said = {**_given(fields), "limit": limit, "after": after, "newest_first": newest_first}
-        got = yield from self.answer("list", r.ListRequest, a.ListAnswer, said)
-        return ListPage(nouns.memories(got.memories), got.next)
+        answer = yield from self.answer(
+            "list", **_checked(fields), limit=limit, after=after, newest_first=newest_first
+        )
+        return ListPage(answer.memories, answer.next)
 
     def why(self, id: str) -> Steps[Why]:
         """What led to a memory."""
-        said = {"id": ids.normalise(id)}
-        return nouns.why((yield from self.answer("why", r.OneRequest, a.WhyAnswer, said)))
+        answer = yield from self.answer("why", id=ids.normalise(id))
+        return Why(**_same_fields(Why, answer))
 
     def timeline(
         self,
@@ -210,80 +211,195 @@ class ServerVerbs(CurationVerbs):
     ) -> Steps[Timeline]:
         """What was remembered before and after a memory or a moment."""
         place = ids.normalise(around) if isinstance(around, str) else around.isoformat()
-        said = {**_given(fields), "around": place, "before": before, "after": after}
-        got = yield from self.answer("timeline", r.TimelineRequest, a.TimelineAnswer, said)
-        return nouns.timeline(got)
+        answer = yield from self.answer(
+            "timeline", **_checked(fields), around=place, before=before, after=after
+        )
+        return Timeline(**_same_fields(Timeline, answer))
 
     def stats(self) -> Steps[Statistics]:
         """Counts of what is stored."""
-        return nouns.statistics((yield from self.answer("stats", r.Nothing, a.CountAnswer, {})))
+        return self.answer("stats")
 
     def secret_get(self, id: str, *, version: int | None = None) -> Steps[str]:
-        """What a sensitive memory says; that it was asked for is written down."""
-        said = {"id": ids.normalise(id), "version": version}
-        got = yield from self.answer("secret_get", r.SecretRequest, a.SecretAnswer, said)
-        return got.content
+        """What a sensitive memory says; each time is written to the audit log."""
+        return self._part("content", "secret_get", id=ids.normalise(id), version=version)
 
     # ---- sharing -------------------------------------------------------------------------------
 
     def share(self, id: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
         """Let another user see a memory, or change it."""
-        said = {"id": ids.normalise(id), "reader": check_user(reader), "right": _right(right)}
-        return nouns.share((yield from self.answer("share", r.ShareRequest, a.ShareAnswer, said)))
+        return self.answer(
+            "share", id=ids.normalise(id), reader=check_user(reader), right=_right(right)
+        )
 
     def unshare(self, id: str, reader: str) -> Steps[Share]:
         """End the share of a memory."""
-        said = {"id": ids.normalise(id), "reader": check_user(reader)}
-        return nouns.share(
-            (yield from self.answer("unshare", r.UnshareRequest, a.ShareAnswer, said))
-        )
+        return self.answer("unshare", id=ids.normalise(id), reader=check_user(reader))
 
     def share_tag(self, tag: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
         """Let another user see all memories with a tag, now and from now on."""
-        said = {"tag": check_tag(tag), "reader": check_user(reader), "right": _right(right)}
-        got = yield from self.answer("share_tag", r.ShareTagRequest, a.ShareAnswer, said)
-        return nouns.share(got)
+        return self.answer(
+            "share_tag", tag=check_tag(tag), reader=check_user(reader), right=_right(right)
+        )
 
     def unshare_tag(self, tag: str, reader: str) -> Steps[Share]:
         """End the share of a tag."""
-        said = {"tag": check_tag(tag), "reader": check_user(reader)}
-        got = yield from self.answer("unshare_tag", r.UnshareTagRequest, a.ShareAnswer, said)
-        return nouns.share(got)
+        return self.answer("unshare_tag", tag=check_tag(tag), reader=check_user(reader))
 
     def shared_with_me(self) -> Steps[Sequence[Share]]:
         """What other users share with this one."""
-        return nouns.shares(
-            (yield from self.answer("shared_with_me", r.Nothing, a.SharesAnswer, {}))
-        )
+        return self._part("shares", "shared_with_me")
 
     def my_shares(self) -> Steps[Sequence[Share]]:
         """What this user shares with others."""
-        return nouns.shares((yield from self.answer("my_shares", r.Nothing, a.SharesAnswer, {})))
+        return self._part("shares", "my_shares")
+
+    # ---- learning and curation -----------------------------------------------------------------
+
+    def learn(
+        self,
+        messages: Iterable[Message],
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Steps[Learned]:
+        """Learn from what was said in a turn, as the server's setting `learn` has it."""
+        return self.answer(
+            "learn",
+            messages=[{"role": each.role, "text": each.text} for each in messages],
+            agent=agent,
+            session=session,
+            project=project,
+            dry_run=dry_run,
+        )
+
+    def brief(
+        self,
+        *,
+        project: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        limit: int = 10,
+        budget_bytes: int = 4_000,
+    ) -> Steps[Sequence[Memory]]:
+        """What a session should begin with: what is important and new, for a project or at all."""
+        return self._part(
+            "memories",
+            "brief",
+            project=project,
+            session=session,
+            query=query,
+            limit=limit,
+            budget_bytes=budget_bytes,
+        )
+
+    def proposals(
+        self,
+        states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
+        *,
+        limit: int = PROPOSALS,
+    ) -> Steps[Sequence[Proposal]]:
+        """The proposals in these states, those that were made or decided last first."""
+        chosen = [choose(ProposalState, state, errors.InvalidInput) for state in states]
+        return self._part("proposals", "proposals", states=chosen, limit=limit)
+
+    def proposal(self, id: str) -> Steps[Proposal]:
+        """One proposal."""
+        return self.answer("proposal", id=ids.normalise(id))
+
+    def apply_proposal(self, id: str) -> Steps[Proposal]:
+        """Do what a proposal says; it can be undone."""
+        return self.answer("apply_proposal", id=ids.normalise(id))
+
+    def dismiss_proposal(self, id: str) -> Steps[Proposal]:
+        """Decide against a proposal; it is not made again."""
+        return self.answer("dismiss_proposal", id=ids.normalise(id))
+
+    def undo_proposal(self, id: str) -> Steps[Proposal]:
+        """Take back what a proposal did."""
+        return self.answer("undo_proposal", id=ids.normalise(id))
+
+    # ---- users, keys and the audit log, for a key with admin access -----------------------------
+
+    def users(self) -> Steps[Sequence[User]]:
+        """Every user, by name."""
+        return self._part("users", "users")
+
+    def add_user(self, name: str) -> Steps[User]:
+        """Add a user."""
+        return self.answer("add_user", name=check_user(name))
+
+    def disable_user(self, name: str) -> Steps[User]:
+        """Stop letting a user in; their memories and keys stay."""
+        return self.answer("disable_user", name=check_user(name))
+
+    def enable_user(self, name: str) -> Steps[User]:
+        """Let a user in again."""
+        return self.answer("enable_user", name=check_user(name))
+
+    def keys(self, user: str | None = None) -> Steps[Sequence[Key]]:
+        """The keys of a user, or of everybody, oldest first; their hashes stay on the server."""
+        return self._part("keys", "keys", user=None if user is None else check_user(user))
+
+    def create_key(
+        self,
+        user: str,
+        *,
+        access: Access | str = Access.WRITE,
+        label: str = "",
+        expires_at: datetime | None = None,
+        per_minute: int | None = None,
+        per_day: int | None = None,
+    ) -> Steps[NewKey]:
+        """A new key of a user. Only now can its text be seen."""
+        made = yield from self.answer(
+            "create_key",
+            user=check_user(user),
+            access=choose(Access, access, errors.InvalidKeyTerms),
+            label=label,
+            expires_at=expires_at,
+            per_minute=per_minute,
+            per_day=per_day,
+        )
+        return _with_hash(made)
+
+    def renew_key(self, id: str, *, overlap: timedelta = OVERLAP) -> Steps[NewKey]:
+        """A new key with the same terms; the old one stays good for as long as the overlap."""
+        hours = overlap / _HOUR
+        return _with_hash(
+            (yield from self.answer("renew_key", id=_key_id(id), overlap_hours=hours))
+        )
+
+    def revoke_key(self, id: str) -> Steps[Key]:
+        """Revoke a key."""
+        return self.answer("revoke_key", id=_key_id(id))
+
+    def audit_log(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
+        """What was done with secrets, shares, users and keys, youngest first."""
+        return self._part("entries", "audit_log", limit=limit)
 
     # ---- what they are made of -----------------------------------------------------------------
 
-    def _whole(self, id: str) -> Steps[a.WholeAnswer]:
-        said = {"id": ids.normalise(id)}
-        return (yield from self.answer("get", r.OneRequest, a.WholeAnswer, said))
+    def _part(self, part: str, verb: str, /, **fields: object) -> Steps[Any]:
+        """One field of the answer to a verb."""
+        return getattr((yield from self.answer(verb, **fields)), part)
 
 
-#: What a second delete may be told when the first was done.
-_MAY_BE_DELETED = (errors.AlreadyDeleted, errors.VersionConflict, errors.MemoryNotFound)
+def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that were given; the words of a vocabulary are checked as `Mind` checks them."""
+    given = {name: value for name, value in fields.items() if value is not None}
+    if "trust" in given:
+        given["trust"] = choose(Trust, given["trust"], errors.InvalidProvenance)
+    if "sort_by" in given:
+        given["sort_by"] = choose(SortBy, given["sort_by"], errors.InvalidQuery)
+    if "states" in given:
+        given["states"] = [choose(State, each, errors.InvalidQuery) for each in given["states"]]
+    return given
 
 
-def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What was said; the words of a vocabulary are checked as they are in this process."""
-    said = {name: value for name, value in fields.items() if value is not None}
-    if "trust" in said:
-        said["trust"] = choose(Trust, said["trust"], errors.InvalidProvenance)
-    if "sort_by" in said:
-        said["sort_by"] = choose(SortBy, said["sort_by"], errors.InvalidQuery)
-    if "states" in said:
-        said["states"] = [choose(State, each, errors.InvalidQuery) for each in said["states"]]
-    return said
-
-
-def _ends(source: str, kind: LinkKind | str, target: str) -> dict[str, Any]:
+def _ends(source: str, kind: LinkKind | str, target: str) -> dict[str, object]:
     return {
         "source": ids.normalise(source),
         "kind": choose(LinkKind, kind, errors.InvalidLink),
@@ -295,7 +411,26 @@ def _right(right: Right | str) -> Right:
     return choose(Right, right, errors.InvalidShare)
 
 
-def _has(memory: Memory, request: r.UpdateRequest) -> bool:
+def _key_id(text: str) -> str:
+    """The id of a key; were the whole of it given, its secret would be in the path."""
+    bearer = Bearer.read(text)
+    return bearer.id if bearer else text
+
+
+def _with_hash(made: NewKey) -> NewKey:
+    """A new key with the hash of its text, which is never sent."""
+    bearer = Bearer.read(made.text)
+    if bearer is None:
+        raise errors.InvalidAnswer("the server answered a new key that is none")
+    return replace(made, key=replace(made.key, hash=bearer.hash))
+
+
+def _same_fields(kind: type[Why | Timeline], answer: object) -> dict[str, Any]:
+    """The fields of a noun, taken from an answer that has more."""
+    return {field.name: getattr(answer, field.name) for field in fields(kind)}
+
+
+def _has(memory: Memory, request: UpdateRequest) -> bool:
     """Whether a memory is as this update makes it."""
     wanted = request.given("id", "expected_version", "always_valid")
     return all(

@@ -3,35 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp
 
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import MethodNotAllowed, MindError, PathNotFound
-from bearinmind.surfaces.http import auth, describing, health, routes, streams, telemetry
-from bearinmind.surfaces.http.auth import METADATA, Names
-from bearinmind.surfaces.http.envelope import Around, Envelope
-from bearinmind.surfaces.http.problems import internal
-from bearinmind.surfaces.http.server import Server, json_answer
+from bearinmind.errors import (
+    MethodNotAllowed,
+    MindError,
+    PathNotFound,
+    ServerOverloaded,
+    StoreUnavailable,
+)
+from bearinmind.surfaces.http import auth, openapi, responses, routes, streams, telemetry
+from bearinmind.surfaces.http.auth import METADATA, Names, Service
+from bearinmind.surfaces.http.middleware import Around, Envelope
+from bearinmind.surfaces.page import files
+from bearinmind.types import Access
 
-MCP = "/mcp"
+_MCP = "/mcp"
+_PATIENCE = 5.0  # seconds that readiness waits for the store: its reader wants to know soon
 
 
-def build(bearinmind: Mind, settings: Settings) -> FastAPI:
-    """The application that serves a memory. Whoever opened the memory closes it, afterwards."""
-    server = Server.of(bearinmind, settings)
+def build(mind: Mind, settings: Settings) -> FastAPI:
+    """The application that serves a memory. It does not close the memory."""
+    from bearinmind.surfaces.mcp import endpoint  # noqa: PLC0415  it takes a while to load
+
+    service = Service.of(mind, settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -40,29 +51,30 @@ def build(bearinmind: Mind, settings: Settings) -> FastAPI:
                 await stack.enter_async_context(starting())
             yield
         # On a thread: an import that is being finished still asks the loop for what arrived.
-        await asyncio.to_thread(server.close)
+        await asyncio.to_thread(service.close)
 
     app = FastAPI(
         title="Bear in Mind",
         lifespan=lifespan,
         openapi_url="/openapi.json",
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # FastAPI's own loads scripts from elsewhere; ours are in `surfaces.page`
         redoc_url=None,
         redirect_slashes=False,
     )
     #: Context managers to be entered while the server runs, for what is mounted into it.
     app.state.starting = []
-    app.state.server = server
-    _tell_errors(app, server)
-    routes.add(app, server)
-    streams.add(app, server)
-    health.add(app, server)
+    app.state.service = service
+    _tell_errors(app, service)
+    routes.add(app, service)
+    streams.add(app, service)
+    _add_health(app, service)
     _add_metadata(app, settings)
-    _mount_others(app, server)
+    endpoint.mount(app, service)
+    files.mount(app)
     app.openapi = partial(_described, app)  # type: ignore[method-assign]  # as FastAPI documents
     around = Around(
         names=Names.of(settings),
-        metrics=server.metrics,
+        metrics=service.metrics,
         telemetry=telemetry.set_up() if settings.telemetry else telemetry.Telemetry(),
     )
     app.add_middleware(_enveloped, around=around)
@@ -76,20 +88,90 @@ def _enveloped(app: ASGIApp, around: Around) -> ASGIApp:
 def _described(app: FastAPI) -> dict[str, Any]:
     """The OpenAPI, made once."""
     if app.openapi_schema is None:
-        app.openapi_schema = describing.document(app)
+        app.openapi_schema = openapi.document(app)
     return app.openapi_schema
 
 
-def _mount_others(app: FastAPI, server: Server) -> None:
-    """What is reached over the same port: MCP, and the page at `/`."""
-    if importlib.util.find_spec("bearinmind.surfaces.mcp.serving"):
-        from bearinmind.surfaces.mcp import serving  # noqa: PLC0415  it takes a while to load
+# ---- how the server does -------------------------------------------------------------------------
 
-        serving.mount(app, server)
-    if importlib.util.find_spec("bearinmind.surfaces.http.web"):
-        from bearinmind.surfaces.http import web  # noqa: PLC0415
 
-        web.mount(app)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alive:
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """The store answers; what does not work as it should."""
+
+    status: Literal["ready"] = "ready"
+    degraded: tuple[str, ...]  #: what recall goes without, in words; mostly empty
+    waiting: int  #: jobs of background work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metadata:
+    """How clients of OAuth 2.1 get in (RFC 9728)."""
+
+    resource: str
+    resource_name: str
+    scopes_supported: tuple[Access, ...]
+    bearer_methods_supported: tuple[str, ...]
+    authorization_servers: tuple[str, ...] = ()
+
+
+def _add_health(app: FastAPI, service: Service) -> None:
+    """Give health, readiness and metrics their routes."""
+
+    async def healthz() -> Response:
+        return responses.noun_answer(Alive())
+
+    async def readyz() -> Response:
+        try:
+            ready = await service.pool.run(partial(_readiness, service.mind), seconds=_PATIENCE)
+        except ServerOverloaded:
+            raise
+        except MindError as exc:
+            # The message may name a file or a server: only the log of this server has it.
+            raise StoreUnavailable(f"the store does not answer: {exc.code}") from exc
+        return responses.noun_answer(ready)
+
+    async def metrics(request: Request) -> Response:
+        await service.pool.run(partial(service.admit, request, Access.READ))
+        text = await service.pool.run(service.metrics.text)
+        return Response(text, media_type=telemetry.METRICS_TYPE)
+
+    ready_text = "Whether the store answers, and what does not work as it should."
+    app.add_api_route(
+        "/healthz",
+        healthz,
+        response_model=codec.annotation(Alive),
+        **openapi.of_server("healthz", "Whether the process lives."),
+    )
+    app.add_api_route(
+        "/readyz",
+        readyz,
+        response_model=codec.annotation(Ready),
+        **openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE]),
+    )
+    app.add_api_route(
+        "/metrics",
+        metrics,
+        response_class=Response,
+        **openapi.of_metrics(telemetry.METRICS_TYPE),
+    )
+
+
+def _readiness(mind: Mind) -> Ready:
+    status = mind.work_status()
+    degraded = []
+    if status.meaning_off:
+        degraded.append("recall goes without meaning: the store cannot keep vectors")
+    if status.dead:
+        degraded.append(f"{status.dead:,} jobs of background work were given up")
+    return Ready(degraded=tuple(degraded), waiting=status.waiting)
 
 
 def _add_metadata(app: FastAPI, settings: Settings) -> None:
@@ -98,45 +180,57 @@ def _add_metadata(app: FastAPI, settings: Settings) -> None:
     async def metadata(request: Request) -> Response:
         base = auth.base_url(settings, request.url.scheme, request.headers.get("Host"))
         resource = request.url.path.removeprefix(METADATA)
-        found = auth.metadata(settings, base, resource)
-        return json_answer(
-            describing.Metadata.model_validate(found).model_dump_json(exclude_unset=True)
+        found = Metadata(
+            resource=base + resource,
+            resource_name="Bear in Mind",
+            scopes_supported=tuple(Access),
+            bearer_methods_supported=("header",),
+            authorization_servers=tuple(settings.oauth_issuers),
+        )
+        # Without servers the list is left out: clients take an empty one for a mistake.
+        return responses.json_answer(
+            codec.adapter(Metadata).dump_json(found, exclude_defaults=True)
         )
 
-    for resource in ("", MCP):
+    says = "How to get in, for clients of OAuth 2.1 (RFC 9728)."
+    for resource in ("", _MCP):
         app.add_api_route(
             METADATA + resource,
             metadata,
-            methods=["GET"],
-            response_model=None,
-            response_class=Response,
+            response_model=codec.annotation(Metadata),
             include_in_schema=not resource,
-            **describing.of_metadata(),
+            **openapi.of_server(f"oauth-protected-resource{resource}", says),
         )
 
 
-# ---- errors ------------------------------------------------------------------------------------
+# ---- errors --------------------------------------------------------------------------------------
 
 
-def _tell_errors(app: FastAPI, server: Server) -> None:
+def _tell_errors(app: FastAPI, service: Service) -> None:
     """Tell every error as a problem document."""
 
     async def tell(request: Request, error: Exception) -> Response:
         if isinstance(error, MindError):
-            return server.told(request, error)
-        return internal(request.state.request_id)
+            return service.problem(request, error)
+        return responses.internal(request.state.request_id)
+
+    async def tell_invalid(request: Request, error: Exception) -> Response:
+        flaws = error.errors() if isinstance(error, RequestValidationError) else ()
+        fields = [(each["loc"][1:], each["type"], each["msg"]) for each in flaws]
+        return service.problem(request, responses.invalid_request(fields))
 
     async def tell_routing(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 0
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
-            return _other_method(app, server, request)
-        return server.told(request, PathNotFound())
+            return _other_method(app, service, request)
+        return service.problem(request, PathNotFound())
 
     app.add_exception_handler(MindError, tell)
+    app.add_exception_handler(RequestValidationError, tell_invalid)
     app.add_exception_handler(HTTPException, tell_routing)
 
 
-def _other_method(app: FastAPI, server: Server, request: Request) -> Response:
+def _other_method(app: FastAPI, service: Service, request: Request) -> Response:
     """By which methods a path is asked: as an answer to OPTIONS, as an error otherwise."""
     allowed = {"OPTIONS"}
     for route in app.routes:
@@ -144,12 +238,12 @@ def _other_method(app: FastAPI, server: Server, request: Request) -> Response:
             allowed |= route.methods or set()
     if "GET" in allowed:
         allowed.add("HEAD")
-    said = ", ".join(sorted(allowed))
+    methods = ", ".join(sorted(allowed))
     if request.method == "OPTIONS":
-        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"Allow": said})
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers={"Allow": methods})
     error = MethodNotAllowed(
-        f"the path is not asked with {request.method[:20]}", hint=f"Use {said}."
+        f"the path is not asked with {request.method[:20]}", hint=f"Use {methods}."
     )
-    told = server.told(request, error)
-    told.headers["Allow"] = said
-    return told
+    answer = service.problem(request, error)
+    answer.headers["Allow"] = methods
+    return answer

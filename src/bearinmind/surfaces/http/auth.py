@@ -1,15 +1,22 @@
-"""Who may ask: keys where they are wanted, and under which names the server is asked for."""
+"""Who may use the server: keys where they are wanted, and the names under which it is reached."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 from urllib.parse import urlsplit
 
-from bearinmind.accounts.gate import Caller
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from bearinmind.accounts.gate import Caller, Gate
 from bearinmind.addresses import is_loopback
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidSetting, NotAllowed
+from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
+from bearinmind.surfaces.http import responses
+from bearinmind.surfaces.http.limits import Pool
+from bearinmind.surfaces.http.telemetry import Metrics
 from bearinmind.types import Access, UserId
 
 METADATA = "/.well-known/oauth-protected-resource"
@@ -22,70 +29,97 @@ _MAKE_A_KEY = (
 )
 
 
-class Door:
-    """The gate of a server, which stands open while no key is wanted.
+@dataclass(kw_only=True)
+class Service:
+    """What the routes of a server have in common: the memory, the threads, the keys, the counts.
 
-    With `auth` set to auto it stands open only on this machine and only until the store has a
-    user: from then on a key is wanted, also by a server that was started before.
+    No key is wanted with `auth` set to off; with auto none is wanted on this machine until the
+    store has a user, also by a server that was started before.
     """
 
-    def __init__(self, bearinmind: Mind, settings: Settings) -> None:
-        self._bearinmind = bearinmind
-        self._gate = bearinmind.gate()
-        self._may_be_open = settings.auth == "off" or (
-            settings.auth == "auto" and is_loopback(settings.server_host)
+    mind: Mind
+    settings: Settings
+    gate: Gate
+    pool: Pool  #: for verbs
+    streams: Pool  #: for imports and exports, which take as long as they take
+    metrics: Metrics
+    may_be_open: bool
+
+    @classmethod
+    def of(cls, mind: Mind, settings: Settings) -> Self:
+        """The service of a memory."""
+        pool = Pool(
+            "bearinmind-verb",
+            threads=settings.server_threads,
+            queue=settings.server_queue,
+            seconds=settings.request_seconds,
         )
-        self._always = settings.auth == "off"
-        self._anybody = Caller(user=UserId(settings.user), access=Access.ADMIN)
+        streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
+        return cls(
+            mind=mind,
+            settings=settings,
+            gate=mind.gate(),
+            pool=pool,
+            streams=streams,
+            metrics=Metrics(pool, streams, mind.work_status),
+            may_be_open=settings.auth == "off"
+            or (settings.auth == "auto" and is_loopback(settings.server_host)),
+        )
 
     @property
     def is_open(self) -> bool:
-        """Whether no key is wanted; it never opens again."""
-        if self._may_be_open and not self._always and self._bearinmind.users():
-            self._may_be_open = False
-        return self._may_be_open
+        """Whether no key is wanted; once one is, it stays so."""
+        if self.may_be_open and self.settings.auth != "off" and self.mind.users():
+            self.may_be_open = False
+        return self.may_be_open
 
-    def admit(
-        self, authorization: str | None, access: Access, *, address: str | None = None
-    ) -> Caller:
-        """Who sends a request that needs such an access.
-
-        Raises:
-            AccessDenied: they may not.
-        """
-        caller = self.identify(authorization, address=address)
-        self.require(caller, access)
-        return caller
-
-    def identify(self, authorization: str | None, *, address: str | None = None) -> Caller:
-        """Who sends a request.
+    def identify(self, request: HTTPConnection) -> Caller:
+        """Who sends a request. This asks the store: not for the event loop.
 
         Raises:
             AccessDenied: nobody whom the server knows.
         """
         if self.is_open:
-            return self._anybody
-        return self._gate.identify(authorization, address=address)
+            return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
+        address = request.client.host if request.client else None
+        return self.gate.identify(request.headers.get("Authorization"), address=address)
 
-    def require(self, caller: Caller, access: Access) -> None:
-        """Let a caller do what needs such an access.
-
-        Raises:
-            AccessDenied: they may not.
-        """
-        self._gate.require(caller, access)
-
-    def count_writes(self, caller: Caller, count: int) -> None:
-        """Count what a caller writes beyond one memory a request.
+    def admit(self, request: HTTPConnection, access: Access) -> Mind:
+        """The memory as the sender of a request sees it. This asks the store as well.
 
         Raises:
-            QuotaUsedUp: the key was used for as many writes as it may be today.
+            AccessDenied: they may not do what needs this access.
         """
-        self._gate.count_writes(caller, count)
+        caller = self.identify(request)
+        request.state.caller = caller
+        return self.as_caller(caller, access)
+
+    def as_caller(self, caller: Caller, access: Access) -> Mind:
+        """The memory as a caller sees it.
+
+        Raises:
+            AccessDenied: they may not do what needs this access.
+        """
+        self.gate.require(caller, access)
+        return self.mind.for_user(caller.user, caller.key_id)
+
+    def problem(self, request: HTTPConnection, error: MindError) -> Response:
+        """The answer that tells an error."""
+        headers = {}
+        if isinstance(error, NotAuthenticated):
+            base = base_url(self.settings, request.url.scheme, request.headers.get("Host"))
+            sent = "Authorization" in request.headers
+            headers = {"WWW-Authenticate": challenge(base, sent=sent)}
+        return responses.problem(error, request.state.request_id, headers)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self.streams.close()
+        self.pool.close()
 
 
-def check_start(bearinmind: Mind, settings: Settings) -> None:
-    """Refuse to serve memories to whoever reaches the server.
+def check_start(mind: Mind, settings: Settings) -> None:
+    """Refuse to serve memories to everybody who reaches the server.
 
     Raises:
         InvalidSetting: it would listen beyond this machine without keys, or nobody has one.
@@ -93,12 +127,12 @@ def check_start(bearinmind: Mind, settings: Settings) -> None:
     local = is_loopback(settings.server_host)
     if settings.auth == "off" and not local:
         raise InvalidSetting(
-            f"auth = 'off' and server_host = {settings.server_host!r}: whoever reaches this "
-            "machine could read and change everything",
+            f"auth = 'off' and server_host = {settings.server_host!r}: everybody who reaches "
+            "this machine could read and change everything",
             hint="Set `auth` to auto or on, or listen on 127.0.0.1 alone.",
         )
     wants_keys = settings.auth == "on" or not local
-    if wants_keys and not bearinmind.keys():
+    if wants_keys and not mind.keys():
         raise InvalidSetting(
             f"server_host = {settings.server_host!r} and auth = {settings.auth!r}: "
             "a key is wanted, and there is none yet",
@@ -120,17 +154,6 @@ def challenge(base: str, *, sent: bool) -> str:
     """The WWW-Authenticate header of an answer to somebody without a good key."""
     error = 'error="invalid_token", ' if sent else ""
     return f'Bearer realm="bearinmind", {error}resource_metadata="{base}{METADATA}"'
-
-
-def metadata(settings: Settings, base: str, resource: str = "") -> dict[str, object]:
-    """What clients of OAuth 2.1 look for first (RFC 9728)."""
-    return {
-        "resource": base + resource,
-        "resource_name": "Bear in Mind",
-        "scopes_supported": [*Access],
-        "bearer_methods_supported": ["header"],
-        **({"authorization_servers": [*settings.oauth_issuers]} if settings.oauth_issuers else {}),
-    }
 
 
 # ---- under which name it is asked for ----------------------------------------------------------

@@ -1,109 +1,265 @@
-"""A route for every verb of the table, and for what replicas ask."""
+"""A typed endpoint for every verb of the table, and for what replicas ask.
+
+FastAPI reads path, query, headers and body by the fields of the verb's request, and describes them.
+A body is read once, as JSON and strictly: `"5"` is no number in it. Before FastAPI reads anything,
+the body must be within its limits, and its sender must be let in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, get_origin, get_type_hints
 
-from fastapi import FastAPI
+from fastapi import APIRouter, Body, FastAPI, Header, Path, Query
+from fastapi.routing import APIRoute
+from pydantic import PlainValidator, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.surfaces.http import describing, etags
-from bearinmind.surfaces.http.asking import Arrived, Reader
+from bearinmind.errors import InvalidRequest, WrongMediaType
+from bearinmind.remember.secrets import masked
+from bearinmind.surfaces.http import openapi, responses
+from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.limits import body_of
-from bearinmind.surfaces.http.server import Server, json_answer
-from bearinmind.surfaces.syncing.asked import SERVED
-from bearinmind.surfaces.verbs.answers import Answer, MemoryAnswer, StoreAnswer, WholeAnswer
+from bearinmind.surfaces.http.responses import JSON
+from bearinmind.surfaces.verbs.sync import SERVED
+from bearinmind.surfaces.verbs import requests as r
+from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.table import Verb
-from bearinmind.types import Access
+from bearinmind.types import Access, AlreadyKnown, Memory, Stored
 
 ROOT = "/api/v1"
 
-#: A tag may have slashes; what follows it in a path tells where it ends.
-_WITH_SLASHES = {"{tag}": "{tag:path}"}
+_IN_PATH = re.compile(r"{(\w+)}")
+_NO_BODY = frozenset({"GET", "DELETE"})
+_WITH_SLASHES = {"{tag}": "{tag:path}"}  # what follows a tag in a path tells where it ends
+_IF_NONE_MATCH = "if_none_match"
+_HEADER_TEXT = {
+    "Idempotency-Key": "Any text of your own. Sent again with the same memory, it is stored once.",
+    "If-Match": "The ETag of the memory: it is changed only if it is still that version.",
+    "If-None-Match": "The ETag of the memory, if you have it: unchanged, it is not sent again.",
+}
+_TAG = {"pattern": r'^"[1-9][0-9]{0,8}(-[0-9a-f]{16})?"$'}
 
 
-def add(app: FastAPI, server: Server) -> None:
+def add(app: FastAPI, service: Service) -> None:
     """Give every verb its route."""
+    router = APIRouter(prefix=ROOT, route_class=VerbRoute)
     for verb in SERVED:
-        reader = Reader(verb)
+        parts = Parts(verb)
         path = verb.path
         for plain, with_slashes in _WITH_SLASHES.items():
             path = path.replace(plain, with_slashes)
-        app.add_api_route(
-            ROOT + path,
-            _endpoint(server, reader),
+        router.add_api_route(
+            path,
+            _endpoint(service, parts),
             methods=[verb.method],
-            response_model=None,
-            response_class=Response,
-            **describing.of_verb(reader),
+            response_model=codec.annotation(verb.answer),
+            **openapi.of_verb(verb, has_body=parts.has_body),
+        )
+    app.include_router(router)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Where the fields of a verb's request stand in a request of HTTP."""
+
+    verb: Verb
+
+    @cached_property
+    def in_path(self) -> tuple[str, ...]:
+        """The fields that the path names."""
+        return tuple(_IN_PATH.findall(self.verb.path))
+
+    @cached_property
+    def elsewhere(self) -> dict[str, FieldInfo]:
+        """The fields that come in the body or the query."""
+        apart = {*self.in_path, *self.verb.headers.values()}
+        fields = self.verb.request.model_fields
+        return {name: info for name, info in fields.items() if name not in apart}
+
+    @property
+    def has_body(self) -> bool:
+        """Whether a request of this verb may have a body."""
+        return self.verb.method not in _NO_BODY and bool(self.elsewhere)
+
+    @cached_property
+    def model(self) -> type[r.Request]:
+        """The model of the body or the query."""
+        request = self.verb.request
+        if len(self.elsewhere) == len(request.model_fields):
+            return request
+        fields: dict[str, Any] = {n: (info.annotation, info) for n, info in self.elsewhere.items()}
+        name = f"{request.__name__.removesuffix('Request')}Body"
+        return create_model(name, __base__=r.Request, __doc__=request.__doc__, **fields)
+
+    def parameters(self) -> list[inspect.Parameter]:
+        """The parameters of an endpoint, as FastAPI reads them."""
+        hints = get_type_hints(self.verb.request, include_extras=True)
+        known = {name: Annotated[hints[name], Path()] for name in self.in_path}
+        for header, name in self.verb.headers.items():
+            hint = str | None if header == "If-Match" else hints[name]
+            known[name] = Annotated[hint, _header(header)]
+        if self.verb.answer is GetAnswer:
+            known[_IF_NONE_MATCH] = Annotated[str | None, _header("If-None-Match")]
+        if self.has_body:
+            shown = {"example": {"value": self.verb.example}} if self.verb.example else None
+            read = PlainValidator(partial(_read, self.model), json_schema_input_type=self.model)
+            known["rest"] = Annotated[self.model, read, Body(openapi_examples=shown)]
+        elif self.elsewhere:
+            known["rest"] = Annotated[self.model, Query()]
+        optional = {*self.verb.headers.values(), _IF_NONE_MATCH}
+        return [
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=hint,
+                default=None if name in optional else inspect.Parameter.empty,
+            )
+            for name, hint in {"http": Request, **known}.items()
+        ]
+
+    def check_query(self, request: Request) -> None:
+        """Refuse parameters of the query that mean nothing, or are given twice.
+
+        Raises:
+            InvalidRequest: there is one.
+        """
+        for name in request.query_params:
+            if self.has_body or name not in self.elsewhere:
+                raise InvalidRequest(
+                    f"{name!r} is no parameter of {self.verb.method} {self.verb.path}",
+                    hint="The description at /docs names what it takes, and where.",
+                )
+            given = len(request.query_params.getlist(name))
+            if given > 1 and get_origin(self.elsewhere[name].annotation) is not list:
+                raise InvalidRequest(f"{name!r} is given {given} times", hint="Give it once.")
+
+
+def _header(name: str) -> Any:  # noqa: ANN401  as FastAPI types it
+    extra = _TAG if name == "If-Match" else None
+    return Header(alias=name, description=_HEADER_TEXT[name], json_schema_extra=extra)
+
+
+def _read(model: type[r.Request], content: object) -> r.Request:
+    """The body of a request. As JSON, words of a vocabulary and times may be texts."""
+    if isinstance(content, model):
+        return content
+    try:
+        return model.model_validate_json(content, strict=True)  # type: ignore[arg-type]
+    except ValidationError as exc:
+        raise responses.invalid_fields(exc) from None
+
+
+class _VerbRequest(Request):
+    """A request whose body was read; FastAPI gets it as bytes, and the verb's model parses it."""
+
+    content = b""
+
+    async def body(self) -> bytes:
+        """The body; an empty one says nothing."""
+        return self.content or b"{}"
+
+    async def json(self) -> bytes:
+        """The body, to be parsed by the model."""
+        return await self.body()
+
+
+class VerbRoute(APIRoute):
+    """A route that reads a body within its limits and lets its sender in before anything else."""
+
+    def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
+        """What answers a request."""
+        answer = super().get_route_handler()
+        service: Service = self.endpoint.service
+        parts: Parts = self.endpoint.parts
+        settings = service.settings
+
+        async def handler(request: Request) -> Response:
+            request = _VerbRequest(request.scope, request.receive)
+            request.content = await body_of(
+                request, most=settings.request_bytes, seconds=settings.request_seconds
+            )
+            access = parts.verb.access
+            request.state.mind = await service.pool.run(partial(service.admit, request, access))
+            parts.check_query(request)
+            if request.content and parts.has_body:
+                check_media(request.headers, JSON, "Send JSON")
+            return await answer(request)
+
+        return handler
+
+
+def check_media(headers: Mapping[str, str], wanted: str, hint: str) -> None:
+    """Make sure that a body is declared to be of the kind that is wanted.
+
+    Raises:
+        WrongMediaType: it is not.
+    """
+    declared = headers.get("content-type", "").partition(";")[0].strip()
+    if declared.casefold() != wanted:
+        raise WrongMediaType(
+            f"the body is said to be {masked(declared)[:60] or 'of no kind'!r}, not {wanted}",
+            hint=f"{hint}, with `Content-Type: {wanted}`.",
         )
 
 
-def _endpoint(server: Server, reader: Reader) -> Callable[[Request], Awaitable[Response]]:
-    settings = server.settings
+def _endpoint(service: Service, parts: Parts) -> Callable[..., Awaitable[Response]]:
+    async def endpoint(http: Request, **values: Any) -> Response:  # noqa: ANN401  as FastAPI read them
+        return await service.pool.run(partial(_answer, service, parts, http, values))
 
-    async def endpoint(request: Request) -> Response:
-        body = await body_of(request, most=settings.request_bytes, seconds=settings.request_seconds)
-        return await server.pool.run(partial(_answer, server, reader, request, body))
-
+    endpoint.__signature__ = inspect.Signature(parts.parameters())  # type: ignore[attr-defined]
+    endpoint.service, endpoint.parts = service, parts  # type: ignore[attr-defined]
     return endpoint
 
 
-def _answer(server: Server, reader: Reader, request: Request, body: bytes) -> Response:
-    """Do what is asked, as whoever asks; on a thread."""
-    verb = reader.verb
-    app = server.as_caller(request, verb.access)
-    arrived = Arrived(
-        path=request.path_params, query=request.query_params, headers=request.headers, body=body
-    )
-    asked = reader(arrived, _from_headers(verb, request, app))
-    if verb.access is Access.WRITE and asked.writes > 1:  # getting in counted for one
-        server.door.count_writes(request.state.caller, asked.writes - 1)
-    answer = verb.run(app, asked)
-    server.metrics.looked_at(answer)
-    return _response(verb, answer, request)
+def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any]) -> Response:
+    """Have a verb answer its request; on a thread."""
+    verb, mind = parts.verb, http.state.mind
+    known_tag = values.pop(_IF_NONE_MATCH, None)
+    request = _request(parts, mind, values)
+    if verb.access is Access.WRITE and request.writes > 1:  # being let in counted for one
+        service.gate.count_writes(http.state.caller, request.writes - 1)
+    answer = verb.run(mind, request)
+    service.metrics.looked_at(answer)
+    return _response(verb, answer, known_tag)
 
 
-def _from_headers(verb: Verb, request: Request, app: Mind) -> dict[str, Any]:
-    """The fields of a request that its headers say."""
-    found: dict[str, Any] = {}
-    for header, name in verb.headers.items():
-        text = request.headers.get(header)
-        if text is None:
-            continue
-        if header == "If-Match":
-            found[name] = etags.expected_version(text, partial(_version, app, request))
-        else:
-            found[name] = text
-    return found
+def _request(parts: Parts, mind: Mind, values: dict[str, Any]) -> r.Request:
+    """The request of a verb from the parts that FastAPI read."""
+    rest = values.pop("rest", None)
+    fields = {name: getattr(rest, name) for name in rest.model_fields_set} if rest else {}
+    fields |= {name: value for name, value in values.items() if value is not None}
+    if "If-Match" in parts.verb.headers and "expected_version" in fields:
+        fields["expected_version"] = responses.expected_version(
+            fields["expected_version"], lambda: mind.get(values["id"]).version
+        )
+    return parts.verb.request.model_construct(**fields)
 
 
-def _version(app: Mind, request: Request) -> int:
-    """The present version of the memory that a path names."""
-    return app.get(request.path_params["id"]).version
-
-
-def _response(verb: Verb, answer: Answer, request: Request) -> Response:
-    content = answer.model_dump_json(by_alias=True).encode()
+def _response(verb: Verb, answer: object, known_tag: str | None) -> Response:
+    content = codec.to_json(answer, verb.answer)
     headers: dict[str, str] = {}
     status = verb.status
-    if isinstance(answer, WholeAnswer):
-        tag = etags.of_answer(answer.version, content)
+    if isinstance(answer, GetAnswer):
+        tag = responses.answer_tag(answer.memory.version, content)
         headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-        if etags.is_known(request.headers.get("If-None-Match"), tag):
+        if responses.is_known(known_tag, tag):
             return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
-    elif isinstance(answer, MemoryAnswer):
-        headers = {"ETag": etags.of_version(answer.version)}
-    elif isinstance(answer, StoreAnswer):
+    elif isinstance(answer, Memory):
+        headers = {"ETag": responses.version_tag(answer.version)}
+    elif isinstance(answer, Stored | AlreadyKnown):
         headers = {
-            "ETag": etags.of_version(answer.memory.version),
+            "ETag": responses.version_tag(answer.memory.version),
             "Location": f"{ROOT}/memories/{answer.memory.id}",
         }
-        if answer.outcome != "stored":
-            status = HTTPStatus.OK
-    return json_answer(content, status, headers)
+        status = HTTPStatus.OK if isinstance(answer, AlreadyKnown) else status
+    return responses.json_answer(content, status, headers)

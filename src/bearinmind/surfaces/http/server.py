@@ -1,85 +1,197 @@
-"""What the routes of a server have in common: the memory, the threads, the door and the counts."""
+"""The process that serves: it runs until it is told to stop, and finishes what it has begun.
+
+uvicorn reads a head of any length for as long as it takes. Our protocol bounds both: otherwise a
+few clients who never end theirs could take all memory or all connections.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+import contextlib
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Iterator
 from http import HTTPStatus
-from typing import Self
+from time import monotonic
+from types import FrameType
 
-from starlette.requests import Request
-from starlette.responses import Response
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import MindError, NotAuthenticated
-from bearinmind.surfaces.http import auth, problems
-from bearinmind.surfaces.http.auth import Door
-from bearinmind.surfaces.http.limits import Pool
-from bearinmind.surfaces.http.metrics import Metrics
-from bearinmind.types import Access
+from bearinmind.errors import HeadTooLong, InvalidSetting, MindError, UnreadableRequest
+from bearinmind.surfaces.http import auth, responses
+from bearinmind.surfaces.http.app import build
+
+LONGEST_HEAD = 65_536  # bytes of a request line and headers
+HEAD_SECONDS = 30.0  # for the first head of a connection
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_BACKLOG = 2_048
+_KEPT = 75  # seconds that a connection without requests is kept: longer than clients keep theirs
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """What the routes of a server have in common."""
+class BoundedProtocol(HttpToolsProtocol):
+    """Reads requests whose heads are neither too long nor too late."""
 
-    bearinmind: Mind
-    settings: Settings
-    door: Door
-    pool: Pool  #: for verbs
-    streams: Pool  #: for imports and exports, which take as long as they take
-    metrics: Metrics
+    _in_head = True
+    _head_bytes = 0
+    _late: asyncio.TimerHandle | None = None
 
-    @classmethod
-    def of(cls, bearinmind: Mind, settings: Settings) -> Self:
-        """The server of a memory."""
-        pool = Pool(
-            "bearinmind-verb",
-            threads=settings.server_threads,
-            queue=settings.server_queue,
-            seconds=settings.request_seconds,
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head."""
+        super().connection_made(transport)
+        self._late = self.loop.call_later(HEAD_SECONDS, transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no more."""
+        self._arrived()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, unless this head is too long by now."""
+        if self._in_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._in_head and self._head_bytes > LONGEST_HEAD and not self.transport.is_closing():
+            self._refuse(
+                HeadTooLong(f"the head of the request is longer than {LONGEST_HEAD:,} bytes")
+            )
+
+    def send_400_response(self, msg: str) -> None:
+        """Tell somebody that what they sent is not HTTP."""
+        self._refuse(UnreadableRequest(msg, hint="Send HTTP/1.1."))
+
+    def _refuse(self, error: MindError) -> None:
+        """Answer before anybody was asked, and end the connection."""
+        answer = responses.problem(error, secrets.token_hex(16), {"Connection": "close"})
+        status = HTTPStatus(answer.status_code)
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}".encode()]
+        lines += [name + b": " + value for name, value in answer.raw_headers]
+        self.transport.write(b"\r\n".join([*lines, b"", answer.body]))
+        self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        """What comes now is a body."""
+        self._in_head = False
+        self._arrived()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes now is another head."""
+        super().on_message_complete()
+        self._in_head, self._head_bytes = True, 0
+
+    def _arrived(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+
+class Server(uvicorn.Server):
+    """A server that was made but does not run yet.
+
+    It has its port from the start, so that others can be told where it will be.
+    """
+
+    def __init__(self, app: FastAPI, settings: Settings, *, idle_exit: float | None = None) -> None:
+        self.app = app
+        self._socket = _listening(settings)
+        self._idle_exit = idle_exit  # seconds without a request after which it ends by itself
+        self._asked = 0  # requests so far
+        self._idle_since = monotonic()
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=BoundedProtocol,
+                ws="none",
+                lifespan="on",
+                log_config=None,  # `logs.set_up` configures it
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # whoever sends them could be anybody
+                timeout_keep_alive=_KEPT,
+                timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+            )
         )
-        streams = Pool("bearinmind-stream", threads=settings.server_streams, queue=0, seconds=None)
-        return cls(
-            bearinmind=bearinmind,
-            settings=settings,
-            door=Door(bearinmind, settings),
-            pool=pool,
-            streams=streams,
-            metrics=Metrics(pool, streams, bearinmind.work_status),
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        host, port = self._socket.getsockname()[:2]
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    def serve_until_told(self) -> None:
+        """Serve; a first signal lets it finish what it has in hand, a second one does not."""
+        self.run([self._socket])
+
+    def stop(self) -> None:
+        """Have it stop, from another thread."""
+        self.should_exit = True
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look several times a second whether it is time to end."""
+        asked = self.server_state.total_requests
+        if asked != self._asked or self.server_state.tasks:
+            self._asked, self._idle_since = asked, monotonic()
+        idle = monotonic() - self._idle_since
+        return await super().on_tick(counter) or (
+            self._idle_exit is not None and idle > self._idle_exit
         )
 
-    def as_caller(self, request: Request, access: Access) -> Mind:
-        """The memory as whoever asks sees it. This asks the store: not for the loop.
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on a signal. Unlike uvicorn's own, it does not die of it afterwards."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
-        Raises:
-            AccessDenied: they may not.
-        """
-        caller = self.door.admit(
-            request.headers.get("Authorization"),
-            access,
-            address=request.client.host if request.client else None,
-        )
-        request.state.caller = caller
-        return self.bearinmind.for_user(caller.user, caller.key_id)
-
-    def told(self, request: Request, error: MindError) -> Response:
-        """The answer that tells an error."""
-        headers = {}
-        if isinstance(error, NotAuthenticated):
-            base = auth.base_url(self.settings, request.url.scheme, request.headers.get("Host"))
-            sent = "Authorization" in request.headers
-            headers = {"WWW-Authenticate": auth.challenge(base, sent=sent)}
-        return problems.answer(error, request.state.request_id, headers)
-
-    def close(self) -> None:
-        """Finish what was begun."""
-        self.streams.close()
-        self.pool.close()
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop; when that was asked for already, at once: what is acknowledged is safe."""
+        del frame
+        if self.should_exit:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self.should_exit = True
 
 
-def json_answer(
-    content: str | bytes, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None
-) -> Response:
-    """An answer in JSON."""
-    return Response(content, status_code=status, media_type="application/json", headers=headers)
+def prepare(mind: Mind, settings: Settings, *, idle_exit: float | None = None) -> Server:
+    """A server of a memory, ready to run.
+
+    Raises:
+        InvalidSetting: it must not, or it cannot listen there.
+    """
+    auth.check_start(mind, settings)
+    return Server(build(mind, settings), settings, idle_exit=idle_exit)
+
+
+def _listening(settings: Settings) -> socket.socket:
+    host, port = settings.server_host, settings.server_port
+    try:
+        family, kind, number, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listening = socket.socket(family, kind, number)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(_BACKLOG)
+        except OSError:
+            listening.close()
+            raise
+    except OSError as exc:
+        raise InvalidSetting(
+            f"server_host = {host!r}, server_port = {port}: cannot listen there: {exc.strerror}",
+            hint="Another server may have the port; `--port 0` takes any that is free.",
+        ) from exc
+    return listening

@@ -24,10 +24,9 @@ from bearinmind.accounts.gate import Caller
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidRecord, MindError
 from bearinmind.surfaces import lines, transfer
-from bearinmind.surfaces.http import describing, logs, problems
-from bearinmind.surfaces.http.asking import check_media
-from bearinmind.surfaces.http.routes import ROOT
-from bearinmind.surfaces.http.server import Server
+from bearinmind.surfaces.http import logs, openapi, responses
+from bearinmind.surfaces.http.auth import Service
+from bearinmind.surfaces.http.routes import ROOT, check_media
 from bearinmind.types import Access
 
 LINES = "application/x-ndjson"
@@ -37,42 +36,42 @@ _PARTS = 4  # that wait for a slow client
 _MOST_PROBLEMS = 1_000  # bad lines that are named
 
 
-def add(app: FastAPI, server: Server) -> None:
+def add(app: FastAPI, service: Service) -> None:
     """Give import and export their routes."""
     app.add_api_route(
         f"{ROOT}/import",
-        partial(_import, server),
+        partial(_import, service),
         methods=["POST"],
         response_model=None,
         response_class=StreamingResponse,
-        **describing.of_import(LINES),
+        **openapi.of_import(LINES),
     )
     app.add_api_route(
         f"{ROOT}/export",
-        partial(_export, server),
+        partial(_export, service),
         methods=["GET"],
         response_model=None,
         response_class=StreamingResponse,
-        **describing.of_export(LINES),
+        **openapi.of_export(LINES),
     )
 
 
 # ---- import ------------------------------------------------------------------------------------
 
 
-async def _import(server: Server, request: Request) -> Response:
+async def _import(service: Service, request: Request) -> Response:
     """Add memories and links from the lines of the body, and tell how far that is."""
-    app = await server.pool.run(partial(server.as_caller, request, Access.WRITE))
+    app = await service.pool.run(partial(service.admit, request, Access.WRITE))
     check_media(request.headers, LINES, "Send one JSON object a line")
-    arriving = _Arriving(request, server.settings.request_seconds)
+    arriving = _Arriving(request, service.settings.request_seconds)
     progress = _Progress()
     caller: Caller = request.state.caller
 
     def advance(records: int) -> None:
-        server.door.count_writes(caller, records)
+        service.gate.count_writes(caller, records)
         progress.advance(records)
 
-    done = server.streams.begin(partial(_take_in, app, arriving, advance))
+    done = service.streams.begin(partial(_take_in, app, arriving, advance))
     return _Flowing(_told(done, progress, request.state.request_id))
 
 
@@ -101,10 +100,10 @@ async def _told(
     try:
         yield _line({"summary": asdict(ended.result())})
     except MindError as exc:
-        yield _line({"problem": problems.problem_of(exc, request_id).model_dump()})
+        yield _line({"problem": responses.problem_of(exc, request_id).model_dump()})
     except Exception as exc:  # noqa: BLE001  the answer has begun, so this is how it can be told
         logs.failure(exc, request_id)
-        yield _line({"problem": problems.internal_problem(request_id).model_dump()})
+        yield _line({"problem": responses.internal_problem(request_id).model_dump()})
 
 
 def _line(data: object) -> bytes:
@@ -187,11 +186,11 @@ class _Arriving(io.RawIOBase):
 # ---- export ------------------------------------------------------------------------------------
 
 
-async def _export(server: Server, request: Request) -> Response:
+async def _export(service: Service, request: Request) -> Response:
     """Write every memory, version and link as lines."""
-    app = await server.pool.run(partial(server.as_caller, request, Access.READ))
+    app = await service.pool.run(partial(service.admit, request, Access.READ))
     leaving = _Leaving()
-    server.streams.begin(partial(_give_out, app, leaving))
+    service.streams.begin(partial(_give_out, app, leaving))
     return StreamingResponse(leaving.parts(), media_type=LINES)
 
 

@@ -1,4 +1,4 @@
-"""Resources: a memory by its id, and a brief with which a session can begin."""
+"""Resources and prompts: a memory, a brief for a session, what a person has an agent do."""
 
 from __future__ import annotations
 
@@ -7,24 +7,38 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
-from bearinmind.errors import MemoryNotFound
+from bearinmind.errors import InvalidRequest, MemoryNotFound
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.mcp.asking import Asking, Context, request
-from bearinmind.surfaces.verbs.learning import BriefAnswer
+from bearinmind.surfaces.mcp.tools import Ask, Context, request
 
 MEMORY = "bearinmind://memory/{id}"
 BRIEF = "bearinmind://brief"
 
 _MEMORY = re.compile(r"bearinmind://memory/([^/?#]+)")
 _TEXT = "text/plain"
+_REMEMBER = """\
+Store in the memory what will matter in later sessions: {what}
+
+- Recall first: what is known already is not stored again, and what has changed supersedes it.
+- One statement for each memory, which can be understood alone: with names and dates, not "he".
+- Choose the category, a few tags, and keywords that a later question may use.
+- What you read somewhere else has the trust external.
+- Say in the end what you stored."""
+_EVERYTHING = "whatever was learned in this conversation."
+_RECALL = """\
+This is remembered about {topic}:
+
+{memories}
+
+Use what helps. Say so if none of it does."""
 
 
 class Resources:
     """What a client may read."""
 
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
 
     async def list(
         self,
@@ -43,8 +57,8 @@ class Resources:
 
     async def templates(
         self,
-        context: Context,  # noqa: ARG002  likewise
-        params: types.PaginatedRequestParams | None,  # noqa: ARG002  likewise
+        context: Context,  # noqa: ARG002  as above
+        params: types.PaginatedRequestParams | None,  # noqa: ARG002  as above
     ) -> types.ListResourceTemplatesResult:
         """How the resource of a memory is named."""
         memory = types.ResourceTemplate(
@@ -67,9 +81,7 @@ class Resources:
         uri = str(params.uri)
         named = _MEMORY.fullmatch(uri)
         if named:
-            text = texts.of_answer(
-                await self._asking(context, *request("get", id=unquote(named[1])))
-            )
+            text = texts.of_answer(await self._ask(context, *request("get", id=unquote(named[1]))))
         elif uri == BRIEF:
             text = await self._brief(context)
         else:
@@ -81,11 +93,71 @@ class Resources:
         return types.ReadResourceResult(contents=[shown])
 
     async def _brief(self, context: Context) -> str:
-        counts = await self._asking(context, *request("stats"))
-        brief = await self._asking(context, *request("brief"))
-        if not isinstance(brief, BriefAnswer):
-            raise TypeError(type(brief).__name__)
-        parts = [texts.of_answer(counts)]
-        if brief.memories:
-            parts += ["Most important and newest:", texts.of_memories(brief.memories)]
-        return "\n\n".join(parts)
+        counts = await self._ask(context, *request("stats"))
+        brief = await self._ask(context, *request("brief"))
+        return "\n\n".join([texts.of_answer(counts), texts.of_answer(brief)])
+
+
+class Prompts:
+    """What a client may offer to its user."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    async def list(
+        self,
+        context: Context,  # noqa: ARG002  the same for everybody
+        params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
+    ) -> types.ListPromptsResult:
+        """Every prompt."""
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(
+                    name="remember",
+                    title="Remember",
+                    description="Have what was learned stored for later sessions.",
+                    arguments=[
+                        types.PromptArgument(
+                            name="what", description="What to remember; else all that was learned."
+                        )
+                    ],
+                ),
+                types.Prompt(
+                    name="recall",
+                    title="Recall",
+                    description="Bring what is remembered about something into the conversation.",
+                    arguments=[
+                        types.PromptArgument(
+                            name="topic", description="What it is about.", required=True
+                        )
+                    ],
+                ),
+            ]
+        )
+
+    async def get(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        """A prompt, filled in.
+
+        Raises:
+            MindError: there is no such prompt, or it cannot be filled in.
+        """
+        given = params.arguments or {}
+        if params.name == "remember":
+            return _message(_REMEMBER.format(what=given.get("what") or _EVERYTHING))
+        if params.name == "recall":
+            topic = given.get("topic")
+            if not topic:
+                raise InvalidRequest("topic: Field required", hint="Say what it is about.")
+            answer = await self._ask(context, *request("recall", query=topic))
+            return _message(_RECALL.format(topic=masked(topic), memories=texts.of_answer(answer)))
+        raise InvalidRequest(
+            f"there is no prompt {masked(params.name)[:64]!r}",
+            hint="There are remember and recall.",
+        )
+
+
+def _message(text: str) -> types.GetPromptResult:
+    message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+    return types.GetPromptResult(messages=[message])

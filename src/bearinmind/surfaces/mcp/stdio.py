@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from typing import TextIO
 
@@ -17,8 +17,10 @@ from mcp.server.stdio import stdio_server
 
 from bearinmind.surfaces.http import logs
 from bearinmind.surfaces.http.limits import Pool
-from bearinmind.surfaces.mcp.asking import Ask, ForOne
 from bearinmind.surfaces.mcp.server import build
+from bearinmind.surfaces.mcp.tools import Context
+from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.surfaces.verbs.table import Verb
 
 _THREADS = 8  # one client, which seldom asks more at once
 _QUEUE = 1_000  # calls that wait; a client that sends more is told to wait
@@ -26,8 +28,8 @@ _AHEAD = 64  # lines that are read before they are looked at
 _STANDARD_INPUT = 0
 
 
-def serve(ask: Ask, categories: Sequence[str] = ()) -> None:
-    """Answer one client until it closes the connection, or until a signal.
+def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()) -> None:
+    """Answer one client until it closes the connection, or until a signal; `ask` may block.
 
     Nothing but the protocol is written to standard output.
     """
@@ -37,7 +39,11 @@ def serve(ask: Ask, categories: Sequence[str] = ()) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     pool = Pool("bearinmind-verb", threads=_THREADS, queue=_QUEUE, seconds=None)
-    server = build(ForOne(pool, ask), categories)
+
+    async def ask_in_thread(_: Context, verb: Verb, request: Request) -> object:
+        return await pool.run(lambda: ask(verb, request))
+
+    server = build(ask_in_thread, categories)
     lines = Lines(_taken_input())
 
     async def answer() -> None:

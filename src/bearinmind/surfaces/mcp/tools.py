@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import re
 import time
+import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import mcp_types as types
+from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
+from bearinmind import codec
 from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
-from bearinmind.surfaces.mcp import schemas, texts
-from bearinmind.surfaces.mcp.asking import Asking, Context, read
-from bearinmind.surfaces.mcp.describing import TOOLS
-from bearinmind.surfaces.verbs.table import VERBS, Verb
+from bearinmind.surfaces.http.responses import invalid_fields
+from bearinmind.surfaces.mcp import texts
+from bearinmind.surfaces.verbs.requests import Request, StoreRequest
+from bearinmind.surfaces.verbs.table import BY_NAME, VERBS, Tool, Verb
 from bearinmind.types import Access
 
+Context = ServerRequestContext[Any, Any]
+Schema = dict[str, Any]
+
 BY_TOOL: Mapping[str, Verb] = {verb.tool: verb for verb in VERBS if verb.tool}
+#: What the list of tools may cost: it is in the context of every conversation.
+MOST_TOKENS = 2_500
+
+# Characters to a token: a little fewer than o200k makes of such JSON, so that the count is rather
+# too high. A test holds it against o200k itself.
+_CHARACTERS = 4.0
+_HINT = "The schema of the tool says what it takes; docs/reference/mcp.md has every field."
 
 # Claude Code shows its model only the names of tools until it looks for one. It would not look for
 # what it does not know it has: these two are always shown whole.
@@ -31,13 +46,24 @@ _EVERY = 0.5  # seconds between two words on how long a call takes
 _AGENT = re.compile(r"[\w.@/-][\w .@/-]{0,63}")  # a client's name that can be a memory's agent
 
 
+class Ask(Protocol):
+    """Has a verb answered for the sender of a request of the protocol."""
+
+    async def __call__(self, context: Context, verb: Verb, request: Request, /) -> object:
+        """The answer of a verb.
+
+        Raises:
+            MindError: it could not be done, or may not be.
+        """
+
+
 class Tools:
     """What a client may call."""
 
-    def __init__(self, asking: Asking, categories: Sequence[str] = ()) -> None:
-        """Have verbs answered so; a model is told the categories if they are known."""
-        self._asking = asking
-        self._told = all_described(categories)
+    def __init__(self, ask: Ask, categories: Sequence[str] = ()) -> None:
+        """Offer verbs as tools; a model is told the categories if they are known."""
+        self._ask = ask
+        self._described = all_described(categories)
 
     async def list(
         self,
@@ -45,7 +71,7 @@ class Tools:
         params: types.PaginatedRequestParams | None,  # noqa: ARG002  one page holds all
     ) -> types.ListToolsResult:
         """Every tool."""
-        return self._told
+        return self._described
 
     async def call(
         self, context: Context, params: types.CallToolRequestParams
@@ -64,12 +90,12 @@ class Tools:
         arguments = _with_agent(context, verb, params.arguments or {})
         try:
             async with _telling_progress(context, params.name):
-                answer = await self._asking(context, verb, read(verb, arguments))
+                answer = await self._ask(context, verb, read(verb, arguments))
         except MindError as exc:
             return failed(exc)
         return types.CallToolResult(
             content=[types.TextContent(text=texts.of_answer(answer))],
-            structured_content=TOOLS[verb.name].show(answer).data(),
+            structured_content=texts.structured(answer, verb.answer),
         )
 
 
@@ -80,26 +106,125 @@ def all_described(categories: Sequence[str] = ()) -> types.ListToolsResult:
 
 def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
     """A verb as a model is told of it."""
-    told = TOOLS[verb.name]
-    schema = schemas.of_request(verb.request, told.fields)
+    tool = _tool(verb)
+    schema = _request_schema(verb, tool.fields)
     if categories and "category" in schema["properties"]:
         schema["properties"]["category"]["enum"] = [*categories]
     return types.Tool(
-        name=verb.tool or "",
-        description=told.says,
+        name=tool.name,
+        description=tool.says,
         input_schema=schema,
-        output_schema=schemas.of_answer(told.answer),
+        output_schema=_answer_schema(verb),
         annotations=_annotations(verb),
         _meta=_ALWAYS if verb.name in _EVERY_TURN else None,
     )
 
 
+def wire_text(tools: types.ListToolsResult) -> str:
+    """The list of tools as it is sent."""
+    return tools.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def tokens(text: str) -> int:
+    """About how many tokens a text is, rather too many than too few."""
+    return math.ceil(len(text) / _CHARACTERS)
+
+
+# ---- requests ------------------------------------------------------------------------------------
+
+
+def read(verb: Verb, arguments: Mapping[str, Any]) -> Request:
+    """The request that arguments make; a number may come as text, as models write it.
+
+    Raises:
+        InvalidRequest: an argument is missing, unknown or of the wrong kind.
+    """
+    try:
+        return verb.request.model_validate(arguments)
+    except ValidationError as exc:
+        error = invalid_fields(exc)
+        error.hint = _HINT
+        raise error from None
+
+
+def sent_once(request: Request) -> Request:
+    """A request that may be sent to a server more than once, and is still done once."""
+    if isinstance(request, StoreRequest) and request.idempotency_key is None:
+        return request.model_copy(update={"idempotency_key": uuid.uuid4().hex})
+    return request
+
+
+def request(name: str, **fields: Any) -> tuple[Verb, Request]:  # noqa: ANN401  by the verb's own model
+    """A verb by its name, and a request for it."""
+    verb = BY_NAME[name]
+    return verb, verb.request.model_validate(fields)
+
+
+# ---- schemas: what helps a model to fill them in, and no more ------------------------------------
+
+
+def _tool(verb: Verb) -> Tool:
+    if verb.tool_text is None:
+        raise ValueError(f"{verb.name} is no tool")
+    return verb.tool_text
+
+
+def _request_schema(verb: Verb, fields: Mapping[str, str]) -> Schema:
+    """The schema of these fields of a request, each with a word on it."""
+    whole = verb.request.model_json_schema()
+    properties: Schema = {}
+    for name, text in fields.items():
+        properties[name] = _simple(whole["properties"][name], whole)
+        if text:
+            properties[name]["description"] = text
+    required = [name for name in whole.get("required", ()) if name in fields]
+    described: Schema = {"type": "object", "properties": properties}
+    return described | ({"required": required} if required else {})
+
+
+def _answer_schema(verb: Verb) -> Schema:
+    """The fields of an answer: nobody fills them in, so their names and kinds will do.
+
+    Nothing in it is required: an error has none of it, and clients hold errors to it too.
+    """
+    whole = codec.schema(verb.answer)
+    shapes = whole.get("oneOf") or [whole]
+    fields = {name: each for shape in shapes for name, each in _resolved(shape, whole).items()}
+    kinds = {name: _simple(each, whole).get("type") for name, each in fields.items()}
+    properties = {name: {"type": kind} for name, kind in kinds.items() if kind}
+    return {"type": "object", "properties": properties}
+
+
+def _resolved(shape: Schema, whole: Schema) -> Schema:
+    """The fields of a shape, which may be a reference."""
+    if "$ref" in shape:
+        shape = whole["$defs"][shape["$ref"].rpartition("/")[2]]
+    return dict(shape["properties"])
+
+
+def _simple(part: Mapping[str, Any], whole: Schema) -> Schema:
+    """A part of a schema without references, limits, defaults and titles."""
+    if "$ref" in part:
+        return _simple(whole["$defs"][part["$ref"].rpartition("/")[2]], whole)
+    for choice in ("anyOf", "allOf"):
+        if choice in part:  # something or null: what is null is left out
+            [known] = [each for each in part[choice] if each.get("type") != "null"]
+            return _simple(known, whole)
+    simple: Schema = {key: part[key] for key in ("type", "enum") if key in part}
+    if "items" in part:
+        simple["items"] = _simple(part["items"], whole)
+    return simple
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
 def failed(error: MindError) -> types.CallToolResult:
     """That a tool could not do what it was asked."""
-    said = {"code": error.code, "message": masked(error.message), "hint": error.hint}
+    data = {"code": error.code, "message": masked(error.message), "hint": error.hint}
     return types.CallToolResult(
         content=[types.TextContent(text=texts.of_error(error))],
-        structured_content={"error": said},
+        structured_content={"error": data},
         is_error=True,
     )
 
@@ -108,10 +233,10 @@ def _annotations(verb: Verb) -> types.ToolAnnotations:
     """What a client may tell its user of a tool; only what is not the default of the protocol."""
     if verb.access is Access.READ:
         return types.ToolAnnotations(read_only_hint=True)
-    told = TOOLS[verb.name]
+    tool = _tool(verb)
     return types.ToolAnnotations(
-        destructive_hint=None if told.destructive else False,
-        idempotent_hint=True if told.idempotent else None,
+        destructive_hint=None if tool.destructive else False,
+        idempotent_hint=True if tool.idempotent else None,
     )
 
 

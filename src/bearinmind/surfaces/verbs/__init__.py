@@ -1,1 +1,1 @@
-"""The verbs as they travel: what is asked, what is answered, and one table of all of them."""
+"""The verbs as they travel: requests, answers, functions, and one table of all of them."""

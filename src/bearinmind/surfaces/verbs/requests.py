@@ -1,66 +1,87 @@
-"""What can be asked, as it arrives from outside. The application verbs check what it says."""
+"""The requests of all verbs. These models check their form; the methods of `Mind` their meaning."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from bearinmind.app.curation import MOST_PROPOSALS, PROPOSALS
+from bearinmind.learn.turns import Role
+from bearinmind.proposals import ProposalState
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
     KEYWORDS_LIMIT,
     PROVENANCE_LIMIT,
     TAG_LIMIT,
     TAGS_LIMIT,
+    check_moment,
 )
-from bearinmind.surfaces.records import Moment
-from bearinmind.types import LinkKind, Right, SortBy, State, Trust
-
-# Limits that are checked here keep nonsense out. Those in `_told` are the application's: it checks
-# them itself, says what is wrong in its own words, and knows what it makes of spaces and dashes.
+from bearinmind.surfaces import times
+from bearinmind.types import Access, LinkKind, Right, SortBy, State, Trust
 
 
-def _told(**limits: Any) -> dict[str, Any]:  # noqa: ANN401  whatever a JSON schema can say
+def _moment(value: object) -> object:
+    """A moment in UTC, from ISO 8601; without a zone it is UTC."""
+    if isinstance(value, str):
+        return times.parse(value, "the time")
+    return check_moment(value, "the time") if isinstance(value, datetime) else value
+
+
+def _whole(value: object) -> object:
+    """A whole number as such: to JSON, 3.0 and 3 are the same."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+# Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
+# `Mind` checks them itself, and knows what it makes of spaces and dashes.
+
+
+def _described(**limits: Any) -> dict[str, Any]:  # noqa: ANN401  whatever a JSON schema can say
     return limits
 
 
 _PLAIN = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no control characters but line ends and tabs
 _SOME = rf"^{_PLAIN}*[^\s\x00-\x1f\x7f]{_PLAIN}*$"
 _NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
-_TAG = _told(
+_TAG = _described(
     minLength=1,
     maxLength=TAG_LIMIT,
     pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$",
 )
-_ID = _told(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
-_USER = _told(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
+_ID = _described(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
+_USER = _described(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")
 
 Text = Annotated[str, Field(max_length=100_000)]
 Content = Annotated[
-    str, Field(max_length=100_000, json_schema_extra=_told(minLength=1, pattern=_SOME))
+    str, Field(max_length=100_000, json_schema_extra=_described(minLength=1, pattern=_SOME))
 ]
 Word = Annotated[str, Field(max_length=1_000)]
 Words = Annotated[list[Word], Field(max_length=1_000)]
-Category = Annotated[str, Field(max_length=1_000, json_schema_extra=_told(minLength=1))]
+Category = Annotated[str, Field(max_length=1_000, json_schema_extra=_described(minLength=1))]
 Tag = Annotated[str, Field(max_length=1_000, json_schema_extra=_TAG)]
-Tags = Annotated[list[Tag], Field(max_length=1_000, json_schema_extra=_told(maxItems=TAGS_LIMIT))]
+Tags = Annotated[
+    list[Tag], Field(max_length=1_000, json_schema_extra=_described(maxItems=TAGS_LIMIT))
+]
 Keyword = Annotated[
     str,
     Field(
-        max_length=1_000, json_schema_extra=_told(maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$")
+        max_length=1_000,
+        json_schema_extra=_described(maxLength=KEYWORD_LIMIT, pattern=f"^{_PLAIN}*$"),
     ),
 ]
 Keywords = Annotated[
-    list[Keyword], Field(max_length=1_000, json_schema_extra=_told(maxItems=KEYWORDS_LIMIT))
+    list[Keyword], Field(max_length=1_000, json_schema_extra=_described(maxItems=KEYWORDS_LIMIT))
 ]
 Origin = Annotated[
     str,
     Field(
         max_length=1_000,
-        json_schema_extra=_told(maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$"),
+        json_schema_extra=_described(maxLength=PROVENANCE_LIMIT, pattern=f"^{_PLAIN}*$"),
     ),
 ]
-Importance = Annotated[float, Field(json_schema_extra=_told(minimum=0, maximum=1))]
+Importance = Annotated[float, Field(json_schema_extra=_described(minimum=0, maximum=1))]
 Id = Annotated[
     str,
     Field(
@@ -80,27 +101,31 @@ Owner = Annotated[
         json_schema_extra=_USER,
     ),
 ]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-Version = Annotated[int, Field(ge=1, le=2**31 - 1)]
+Moment = Annotated[datetime, BeforeValidator(_moment)]
+Whole = Annotated[int, BeforeValidator(_whole)]
+Count = Annotated[Whole, Field(ge=1, le=1_000)]
+Bytes = Annotated[Whole, Field(ge=1)]
+Version = Annotated[Whole, Field(ge=1, le=2**31 - 1)]
+KeyId = Annotated[str, Field(min_length=1, max_length=100, description="The id of a key.")]
 
 
 class Request(BaseModel):
-    """Anything that is asked."""
+    """The request of a verb."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @property
     def writes(self) -> int:
-        """For how many writes of a key it counts, if it writes."""
+        """How many writes of a key it counts for, if its verb writes."""
         return 1
 
     def given(self, *leave_out: str) -> dict[str, Any]:
-        """What was said, by field; what was not takes the application's own default."""
+        """The fields that were given; the others take the default of `Mind`."""
         return self.model_dump(exclude_unset=True, exclude_none=True, exclude={*leave_out})
 
 
 class Nothing(Request):
-    """Nothing is said."""
+    """A request without fields."""
 
 
 class StoreRequest(Request):
@@ -123,7 +148,7 @@ class StoreRequest(Request):
     supersedes: Annotated[list[Id], Field(max_length=100)] = []
     wait: bool = False
     idempotency_key: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
-        None, description="Any text of your own: whoever sends it again stores nothing again."
+        None, description="Any text of your own: sent again with it, nothing is stored again."
     )
 
 
@@ -156,7 +181,7 @@ class QueryRequest(FilterRequest):
     limit: Count | None = None
     pool: Count | None = None
     sort_by: SortBy | None = None
-    budget_bytes: Annotated[int, Field(ge=1)] | None = None
+    budget_bytes: Bytes | None = None
 
 
 class RecallRequest(QueryRequest):
@@ -217,8 +242,8 @@ class TimelineRequest(ListedRequest):
     """What was remembered around a memory or a moment."""
 
     around: Word = Field(description="The id of a memory, or a moment in ISO 8601.")
-    before: Annotated[int, Field(ge=0, le=1_000)] = 5
-    after: Annotated[int, Field(ge=0, le=1_000)] = 5
+    before: Annotated[Whole, Field(ge=0, le=1_000)] = 5
+    after: Annotated[Whole, Field(ge=0, le=1_000)] = 5
 
 
 class SecretRequest(OneRequest):
@@ -250,3 +275,92 @@ class ShareTagRequest(UnshareTagRequest):
     """A tag, and with whom to share all memories that have it or will have it."""
 
     right: Right = Right.READ
+
+
+# ---- learning and curation -----------------------------------------------------------------------
+
+
+class MessageRequest(Request):
+    """A message of a turn; only those of users and assistants are learned from."""
+
+    role: Role
+    text: Text
+
+
+class LearnRequest(Request):
+    """The messages of a turn, oldest first, and where they were said."""
+
+    messages: Annotated[list[MessageRequest], Field(max_length=500)]
+    agent: Origin | None = None
+    session: Origin | None = None
+    project: Origin | None = None
+    dry_run: bool = Field(False, description="Keep nothing: only say what would be learned.")
+
+
+class BriefRequest(Request):
+    """What a session begins for."""
+
+    project: Origin | None = None
+    session: Origin | None = None
+    query: Text | None = None
+    limit: Count = 10
+    budget_bytes: Annotated[Whole, Field(ge=1, le=1_000_000)] = 4_000
+
+
+class ProposalsRequest(Request):
+    """Which proposals, and how many at most."""
+
+    states: Annotated[list[ProposalState], Field(min_length=1, max_length=10)] = Field(
+        default_factory=lambda: [ProposalState.OPEN]
+    )
+    limit: Annotated[Whole, Field(ge=1, le=MOST_PROPOSALS)] = PROPOSALS
+
+
+class ProposalRequest(Request):
+    """One proposal."""
+
+    id: Id
+
+
+# ---- users and keys ------------------------------------------------------------------------------
+
+
+class UserRequest(Request):
+    """A user."""
+
+    name: User
+
+
+class KeysRequest(Request):
+    """Whose keys are listed."""
+
+    user: User | None = None
+
+
+class CreateKeyRequest(Request):
+    """The terms of a new key."""
+
+    user: User
+    access: Access = Access.WRITE
+    label: Annotated[str, Field(max_length=100)] = ""
+    expires_at: Moment | None = None
+    per_minute: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    per_day: Annotated[Whole, Field(ge=1, le=1_000_000_000)] | None = None
+
+
+class KeyRequest(Request):
+    """A key."""
+
+    id: KeyId
+
+
+class RenewKeyRequest(KeyRequest):
+    """A key, and for how long it stays good beside the new one."""
+
+    overlap_hours: Annotated[float, Field(ge=0, le=720)] = 24.0
+
+
+class AuditRequest(Request):
+    """How much of the audit is shown."""
+
+    limit: Count = 100

@@ -1,0 +1,135 @@
+"""From the row of a verb to the HTTP call that asks for it, and from the answer to its noun."""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from pydantic import ValidationError
+
+from bearinmind import codec
+from bearinmind.errors import InvalidJson, InvalidRequest
+from bearinmind.server_calls import API, JSON, Call, Server, Settled, Steps, trying
+from bearinmind.surfaces.verbs.requests import Request, StoreRequest
+from bearinmind.surfaces.verbs.table import BY_NAME, Verb
+from bearinmind.types import Access
+
+_FIELD = re.compile(r"\{(\w+)\}")  # of the request, named in a path
+_IN_THE_QUERY = ("GET", "DELETE")  # these have no body
+_REPEATABLE = ("GET", "PUT", "DELETE")  # so are questions too long for a GET
+#: How the values of headers are written. With any of them a call may be repeated: the server
+#: knows a store by its key, and does not change a version that is not the expected one.
+_HEADERS: Mapping[str, Callable[[object], str]] = {
+    "Idempotency-Key": str,
+    "If-Match": lambda version: f'"{version}"',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests:
+    """Asks a server for verbs."""
+
+    server: Server
+    clock: Callable[[], float]  #: seconds, from any beginning
+    new_key: Callable[[], str] = lambda: uuid.uuid4().hex  #: names a store that is to be done once
+
+    def ask(self, verb: Verb, request: Request) -> Steps[Any]:
+        """The answer of a server to the request of a verb, as the row of the verb has it."""
+        if isinstance(request, StoreRequest) and request.idempotency_key is None:
+            request = request.model_copy(update={"idempotency_key": self.new_key()})
+        settled = yield from self.settle(verb, request)
+        return self.read(settled, verb)
+
+    def answer(self, name: str, /, **fields: object) -> Steps[Any]:
+        """The answer to a verb with these fields; those that are None are left out."""
+        verb = BY_NAME[name]
+        return self.ask(verb, request_of(verb, fields))
+
+    def settle(self, verb: Verb, request: Request) -> Steps[Settled]:
+        """How a request of a verb ended."""
+        return trying(call_of(verb, request), self.server, self.clock)
+
+    def read(self, settled: Settled, verb: Verb) -> Any:  # noqa: ANN401  the noun of the verb
+        """The noun in the answer of a server.
+
+        Raises:
+            InvalidAnswer: there is none.
+            MindError: the error in which the call ended.
+        """
+        if settled.error is not None:
+            raise settled.error
+        try:
+            return codec.from_json(verb.answer, settled.content)
+        except InvalidJson as exc:
+            problem = f"answered something else than it should: {exc.message}"
+            raise self.server.unreadable(problem) from None
+
+
+def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request
+    """The request of a verb; fields that are None are left out.
+
+    Raises:
+        InvalidRequest: a field cannot have its value, which is never quoted: it may be secret.
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return verb.request.model_validate(given)
+    except ValidationError as exc:
+        flaws = exc.errors(include_url=False, include_context=False, include_input=False)
+        texts = [f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in flaws]
+        raise InvalidRequest("; ".join(texts)) from None
+
+
+def call_of(verb: Verb, request: Request) -> Call:
+    """The call that asks this of a server.
+
+    Raises:
+        InvalidRequest: it holds a number that cannot be sent.
+    """
+    fields = request.model_dump(mode="json", exclude_unset=True, exclude_none=True)
+    path = _FIELD.sub(lambda named: _encoded(str(fields.pop(named[1]))), verb.path)
+    headers = {
+        header: _HEADERS[header](fields.pop(field))
+        for header, field in verb.headers.items()
+        if field in fields
+    }
+    in_query = verb.method in _IN_THE_QUERY
+    body = _json(fields) if fields and not in_query else None
+    return Call(
+        method=verb.method,
+        path=API + path,
+        query=_query(fields) if in_query else (),
+        body=body,
+        headers=headers if body is None else headers | JSON,
+        repeatable=verb.access is Access.READ or verb.method in _REPEATABLE or bool(headers),
+    )
+
+
+def _encoded(text: str) -> str:
+    """A part of a path; dots alone would lead to another place."""
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")
+
+
+def _query(fields: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """The fields of a query; a list is its name with each of its values."""
+    return tuple(
+        (name, json.dumps(each) if isinstance(each, bool) else str(each))
+        for name, value in fields.items()
+        for each in (value if isinstance(value, list) else [value])
+    )
+
+
+def _json(fields: Mapping[str, object]) -> bytes:
+    try:
+        return json.dumps(fields, allow_nan=False).encode()
+    except ValueError:
+        numbers = [name for name, value in fields.items() if isinstance(value, float)]
+        raise InvalidRequest(
+            f"{' or '.join(numbers)} is no finite number, and cannot be sent",
+            hint="Give a finite number.",
+        ) from None

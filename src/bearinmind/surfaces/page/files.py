@@ -1,0 +1,92 @@
+"""The files of the page and of /docs, read once; no request ever looks a file up on the disk."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
+from importlib import resources
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+
+from bearinmind.surfaces.http import responses
+
+_INDEX: Final = "index.html"
+_GZIP: Final = "gz"
+_KINDS: Final = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+#: Nothing but these files runs, and nobody but this server is asked. Trusted types make the browser
+#: refuse any text as markup, so that a memory stays text even if a later change forgets it.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
+)
+#: Swagger UI draws its arrows and locks from addresses that hold the picture, and makes markup of
+#: the texts in our own description, which it cleans first. Scripts still come from this server.
+_DOCS_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+#: The headers in which a page differs from other answers.
+_HEADERS: Final = {
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-cache",  # asked about each time, so that a new version is seen at once
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """A file that is served."""
+
+    address: str
+    content: bytes
+    kind: str
+    policy: str
+    packed: bool  #: whether the content is compressed by gzip
+
+    async def answer(self, request: Request) -> Response:
+        """The file, or that the browser has it as it is."""
+        tag = f'"{hashlib.sha256(self.content).hexdigest()[:16]}"'
+        headers = {**_HEADERS, "Content-Security-Policy": self.policy, "ETag": tag}
+        if responses.is_known(request.headers.get("If-None-Match"), tag):
+            return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)
+        content = self.content
+        if self.packed:
+            headers["Vary"] = "Accept-Encoding"
+            if "gzip" in request.headers.get("Accept-Encoding", ""):
+                headers["Content-Encoding"] = "gzip"
+            else:
+                content = gzip.decompress(content)
+        return Response(content, media_type=self.kind, headers=headers)
+
+
+def mount(app: FastAPI) -> None:
+    """Serve the page at `/` and Swagger UI at `/docs`; neither needs a key: they hold nothing."""
+    for file in (
+        *_files("static", "/", "/page", _POLICY),
+        *_files("docs", "/docs", "/docs", _DOCS_POLICY),
+    ):
+        # A file is no verb: it has no place in the description of the API.
+        app.add_route(file.address, file.answer, methods=["GET"], include_in_schema=False)
+
+
+def _files(folder: str, index: str, root: str, policy: str) -> Iterator[_File]:
+    """The files of a folder beside this module; licences travel with it and are not served."""
+    for each in sorted((resources.files(__package__) / folder).iterdir(), key=lambda x: x.name):
+        name = each.name.removesuffix(f".{_GZIP}")
+        if kind := _KINDS.get(name.rpartition(".")[2]):
+            yield _File(
+                address=index if name == _INDEX else f"{root}/{name}",
+                content=each.read_bytes(),
+                kind=kind,
+                policy=policy,
+                packed=name != each.name,
+            )

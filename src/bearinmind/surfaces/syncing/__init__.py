@@ -1,1 +1,0 @@
-"""How replicas and servers talk to each other, and when."""

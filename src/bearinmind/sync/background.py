@@ -1,0 +1,146 @@
+"""Syncing in the background: on a thread, every so often, by one process at a time.
+
+Every process that keeps a store open has such a thread. Before each round it takes a lock beside
+the store, which is free again the moment its holder dies; a process that does not get the lock
+leaves the round to the other.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import random
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from bearinmind.errors import MindError, StoreReadOnly
+from bearinmind.sync.model import SyncReport
+
+_LONGEST_PAUSE = 900.0  # seconds between two attempts, however long a server has been away
+_LONGEST_STOP = 5.0  # seconds that closing waits for a round; one that is cut off is repeated
+_JITTER = 0.1  # up to this share is added, lest many replicas come at once
+_log = logging.getLogger(__name__)
+
+Memories = TypeVar("Memories")
+
+
+class Lock(Protocol):
+    """A lock on a file beside a store."""
+
+    path: Path
+
+    def take(self) -> bool:
+        """Take it, unless another process has it."""
+
+    def leave(self) -> None:
+        """Let another process take it."""
+
+
+class SyncLoop(Generic[Memories]):
+    """Syncs memories every so many seconds, as long as they are open and have a server."""
+
+    def __init__(
+        self,
+        memories: Memories,
+        *,
+        every: float,
+        lock: Lock,
+        is_synced: Callable[[Memories], bool],
+        sync: Callable[[Memories], SyncReport],
+    ) -> None:
+        """Begin at once.
+
+        Args:
+            memories: these; when nobody else uses them any more, the loop ends.
+            every: seconds between two rounds.
+            lock: its holder may sync.
+            is_synced: whether the memories have a server.
+            sync: one round.
+        """
+        # The thread must not keep alive what nobody else uses any more.
+        self._memories = weakref.ref(memories)
+        self._every = every
+        self._lock = lock
+        self._is_synced = is_synced
+        self._sync = sync
+        # A finalizer may run anywhere, also where an event's lock is held: a queue has none.
+        self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._stopping = False
+        self._failures = 0
+        self._thread = threading.Thread(target=self._run, name="bearinmind-sync", daemon=True)
+        self._thread.start()
+        weakref.finalize(memories, self._stop)
+
+    def close(self) -> None:
+        """Stop it, and wait a little until it has."""
+        self._stop()
+        self._thread.join(_LONGEST_STOP)
+
+    def _stop(self) -> None:
+        self._stopping = True
+        self._wakeups.put(None)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._try()
+            try:
+                self._wakeups.get(timeout=self._pause())
+            except queue.Empty:
+                continue
+
+    def _try(self) -> None:
+        """Sync, if there is a server and no other process does; what fails is tried again."""
+        memories = self._memories()
+        if memories is None:
+            self._stopping = True
+            return
+        try:
+            if self._is_synced(memories):
+                self._round(memories)
+        except MindError as exc:
+            self._failed(exc.message)
+        except Exception as exc:  # noqa: BLE001  such as a store that was closed under a long round
+            self._failed(type(exc).__name__)
+
+    def _round(self, memories: Memories) -> None:
+        with held(self._lock) as taken:
+            if not taken:
+                return
+            report = self._sync(memories)
+        if report.error is None:
+            self._failures = 0
+        else:
+            self._failed(report.error.message)
+
+    def _failed(self, why: str) -> None:
+        self._failures += 1
+        if not self._stopping:
+            _log.warning("not synced: %s", why, extra={"action": "sync_postponed"})
+
+    def _pause(self) -> float:
+        """Seconds until the next round; they double with every failure."""
+        pause = min(self._every * 2.0 ** min(self._failures, 16), _LONGEST_PAUSE)
+        pause = max(pause, self._every)
+        return pause * (1.0 + _JITTER * random.random())  # noqa: S311  no secret depends on it
+
+
+@contextmanager
+def held(lock: Lock) -> Iterator[bool]:
+    """Have a lock, if nobody else has it.
+
+    Raises:
+        StoreReadOnly: its file cannot be made.
+    """
+    try:
+        taken = lock.take()
+    except OSError as exc:
+        raise StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
+    try:
+        yield taken
+    finally:
+        if taken:
+            lock.leave()

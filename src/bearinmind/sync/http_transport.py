@@ -1,0 +1,191 @@
+"""A server that a replica reaches over HTTP."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from typing import Self
+
+import httpx
+
+from bearinmind import codec, server_calls
+from bearinmind.changes import Refused, Verdict
+from bearinmind.errors import InvalidChange, InvalidInput, InvalidUser, NotFound
+from bearinmind.server_calls import API, JSON, Call, Server
+from bearinmind.sync import wire
+from bearinmind.sync.model import Operation, Pulled, SharedMemories, SharedPage
+from bearinmind.types import MemoryId, UserId
+
+_CHANGES = API + wire.CHANGES_PATH
+_SHARED = API + wire.SHARED_PATH
+_RETRIES = 2  # the next round comes soon
+_PUSH_BYTES = 500_000  # of one request: half of what a server takes by default
+_PUSH_COUNT = 200  # operations of one request
+
+
+class HttpSyncServer:
+    """Satisfies `bearinmind.sync.model.Server`, as the user whose key it has.
+
+    Nothing is sent before the server has said that this is the user whose memories are synced.
+    """
+
+    def __init__(self, url: str, key: str | None, owner: UserId, *, timeout: float) -> None:
+        """Nothing is sent before the first call.
+
+        Raises:
+            InvalidSetting: the address or the key cannot be used.
+        """
+        self._owner = owner
+        self._known = False  # whether the server has said that this is the owner
+        self._server = Server.at(url, key, timeout=timeout, retries=_RETRIES, patience=2 * timeout)
+        self._http = httpx.Client(**self._server.http_options())
+
+    def __repr__(self) -> str:
+        return f"HttpSyncServer({self.url!r})"
+
+    @property
+    def url(self) -> str:
+        """Where it is, without anything secret."""
+        return self._server.where
+
+    def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
+        """The changes behind a number, up to the first one that this release cannot read.
+
+        Raises:
+            InvalidChange: the answer cannot be taken; the hint says whether to upgrade.
+            InvalidUser: the key is somebody else's.
+            MindError: the server does not answer, or refuses.
+        """
+        query = {"epoch": epoch, "after": str(after), "limit": str(limit)}
+        if space is not None:
+            query["space"] = space
+        answer = wire.read_page(self._get(_CHANGES, query), self._owner)
+        self._check(answer.user)
+        return answer.page
+
+    def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
+        """Ask for changes; an operation that cannot be sent is refused, the others go on.
+
+        Raises:
+            FeedRestarted: the epoch is not the server's.
+            InvalidUser: the key is somebody else's.
+            MindError: the server does not answer, or refuses.
+        """
+        if not self._known:
+            self.pull(epoch, after=0, limit=1)
+        verdicts: list[Verdict] = []
+        for batch in _batches([codec.to_json(each) for each in operations]):
+            verdicts += self._push(epoch, batch)
+        return verdicts
+
+    def shared(self, mark: str, after: str) -> SharedPage | None:
+        """A page of what others share behind a place; None from a server that does not list it.
+
+        Raises:
+            InvalidChange: the answer cannot be taken.
+            InvalidUser: the key is somebody else's.
+            MindError: the server does not answer, or refuses.
+        """
+        try:
+            content = self._get(_SHARED, {"mark": mark, "after": after})
+        except NotFound:
+            return None
+        answer = wire.read_shared_page(content)
+        self._check(answer.user)
+        return answer.page
+
+    def shared_memories(
+        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
+    ) -> SharedMemories:
+        """Those of these memories that the user can see.
+
+        Raises:
+            InvalidChange: the answer cannot be taken.
+            InvalidUser: the key is somebody else's.
+            MindError: the server does not answer, or refuses.
+        """
+        request = {"wire": wire.VERSION, "owner": owner, "memories": [*ids], "space": space}
+        answer = wire.read_shared_memories(self._post(_SHARED, json.dumps(request).encode()))
+        self._check(answer.user)
+        return answer.found
+
+    def check_writing(self, epoch: str) -> None:
+        """Make sure that the key may write, by a push of nothing.
+
+        Raises:
+            NotAllowed: it may not.
+        """
+        self._push(epoch, [])
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check(self, user: str) -> None:
+        if user != self._owner:
+            raise InvalidUser(
+                f"the server at {self.url} knows the key as that of {user!r}, and these are the "
+                f"memories of {str(self._owner)!r}",
+                hint=wire.OTHER_USER.replace("NAME", user),
+            )
+        self._known = True
+
+    def _push(self, epoch: str, batch: Sequence[bytes]) -> list[Verdict]:
+        """Send these; when the server cannot read them, the halves, down to the one at fault."""
+        head = f'{{"wire":{wire.VERSION},"epoch":{json.dumps(epoch)},"operations":['.encode()
+        try:
+            content = self._post(_CHANGES, head + b",".join(batch) + b"]}")
+        except InvalidInput as exc:
+            if not batch:
+                raise
+            if len(batch) == 1:
+                return [Refused(exc)]
+            half = len(batch) // 2
+            return self._push(epoch, batch[:half]) + self._push(epoch, batch[half:])
+        verdicts = wire.read_verdicts(content)
+        if len(verdicts) != len(batch):
+            raise InvalidChange(
+                f"the server answered {len(batch)} operations with {len(verdicts)} verdicts"
+            )
+        return [*verdicts]
+
+    def _get(self, path: str, query: dict[str, str]) -> bytes:
+        fields = {"wire": str(wire.VERSION), **query}
+        return self._content(
+            Call(method="GET", path=path, query=tuple(fields.items()), repeatable=True)
+        )
+
+    def _post(self, path: str, body: bytes) -> bytes:
+        # A push that was done already is stale when it is sent again: nothing happens twice.
+        return self._content(
+            Call(method="POST", path=path, body=body, headers=JSON, repeatable=True)
+        )
+
+    def _content(self, call: Call) -> bytes:
+        """What the server answers to a call."""
+        steps = server_calls.trying(call, self._server, time.monotonic)
+        settled = server_calls.run(steps, self._http, self._server)
+        if settled.error is not None:
+            raise settled.error
+        return settled.content
+
+
+def _batches(operations: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
+    """As many operations at once as a server takes."""
+    batch: list[bytes] = []
+    size = 0
+    for each in operations:
+        if batch and (size + len(each) > _PUSH_BYTES or len(batch) == _PUSH_COUNT):
+            yield batch
+            batch, size = [], 0
+        batch.append(each)
+        size += len(each)
+    if batch:
+        yield batch

@@ -1,0 +1,222 @@
+"""Takes the changes of a server into a replica."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from bearinmind.changes import (
+    ConflictKind,
+    LinkState,
+    Refused,
+    Stale,
+    Subject,
+    SubjectKind,
+    SyncConflict,
+    Taken,
+    link_subject,
+)
+from bearinmind.errors import (
+    DuplicateLink,
+    InvalidChange,
+    StoreBusy,
+    SupersedeCycle,
+    VaultFailure,
+)
+from bearinmind.protocols import History, Received, Store, SubjectState
+from bearinmind.sync.model import Arrived, Sealing, SyncReport
+from bearinmind.sync.reconcile import Reconciliation
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope
+
+TRIES = 5  # against writers of this store that are faster: each try is over in milliseconds
+_SUPERSEDES = LinkKind.SUPERSEDES
+
+
+@dataclass(slots=True, kw_only=True)
+class Pull:
+    """Takes changes of a server, each merged with what was changed here."""
+
+    store: Store
+    scope: Scope
+    sealing: Sealing
+    clock: Callable[[], datetime]
+    report: SyncReport
+    #: Links that are impossible beside another one; perhaps that one ends later in the feed.
+    deferred: list[Arrived] = field(default_factory=list)
+
+    def take(self, changes: Sequence[Arrived]) -> None:
+        """Take changes, in order; what is known already changes nothing.
+
+        Raises:
+            StoreBusy: others change the same things here all the time.
+            MindError: one of them cannot be kept.
+        """
+        left = self._unknown(changes)
+        for _ in range(TRIES):
+            left = self._take(left)
+            if not left:
+                break
+        else:
+            raise StoreBusy(f"{len(left)} changed things are being changed here all the time")
+        self._join_twins(changes)
+
+    def _unknown(self, changes: Sequence[Arrived]) -> list[Arrived]:
+        known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
+        return [change for change in changes if change.number > known.get(change.subject, 0)]
+
+    def _take(self, changes: Sequence[Arrived]) -> list[Arrived]:
+        """Take changes; which were not taken because a writer was faster."""
+        subjects = [change.subject for change in changes]
+        # Numbers before states: a change between them makes the number stale, and is seen.
+        numbers = self.store.numbers(self.scope, subjects)
+        states = self.store.states(self.scope, subjects)
+        received: list[Received] = []
+        for change in changes:
+            number = numbers.get(change.subject, 0)
+            each = self._received(change, states[change.subject], number)
+            received += [] if each is None else [each]
+        verdicts = self.store.receive(self.scope, received) if received else []
+        by_subject = {change.subject: change for change in changes}
+        overtaken: list[Arrived] = []
+        for each, verdict in zip(received, verdicts, strict=True):
+            change = by_subject[each.subject]
+            match verdict:
+                case Taken():
+                    self._count(each)
+                case Stale():
+                    overtaken.append(change)
+                case Refused(SupersedeCycle()):
+                    self.deferred.append(change)
+                case Refused(error):
+                    raise error
+        return overtaken
+
+    def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
+        """What is to be kept; None when the merge needs a key that is not here."""
+        reconcile = Reconciliation(self.sealing, self.clock())
+        try:
+            state, settled, conflict = reconcile(
+                change.subject, local, change.state, pending=number > 0
+            )
+        except VaultFailure as error:
+            self.report.waiting += 1
+            reason = f"it cannot be merged with what the server has: {error.message}"
+            self.store.refuse(self.scope, change.subject, number, reason)
+            return None
+        if isinstance(state, History):
+            state = self._under_present_key(state)
+        return Received(change.subject, state, number, settled, change.number, conflict)
+
+    def _under_present_key(self, history: History) -> History:
+        """The history; what was sealed under a key that was rotated away here is sealed anew.
+
+        Raises:
+            VaultKeyMissing: that key is not here any more.
+        """
+        retired = self.store.retired_keys() if history.sealed else frozenset()
+        if retired.isdisjoint(record.key_id for record in history.sealed):
+            return history
+        vault = self.sealing.vault
+        sealed = [
+            vault.seal(x.owner, x.id, x.version, vault.open(x)) if x.key_id in retired else x
+            for x in history.sealed
+        ]
+        return replace(history, sealed=tuple(sealed))
+
+    def _count(self, received: Received) -> None:
+        self.report.pulled += 1
+        self.report.merged += not received.settled
+        self.report.conflicts += received.conflict is not None
+
+    # ---- links that are impossible beside each other -------------------------------------------
+
+    def finish(self) -> None:
+        """Take the links that were impossible, once everything else was taken.
+
+        A link of this replica that still makes one impossible is dropped: the server was first.
+        """
+        deferred, self.deferred = self.deferred, []
+        for change in deferred:
+            while self._drop_one_in_the_way(change):
+                pass
+            self.take([change])
+
+    def _drop_one_in_the_way(self, change: Arrived) -> bool:
+        """Drop a link of this replica that makes a link of the server impossible."""
+        source, _, target = change.subject.parts
+        way = self._way_down(MemoryId(target), MemoryId(source))
+        subjects = [link_subject(link.source, link.kind, link.target) for link in way]
+        pending = self.store.numbers(self.scope, subjects)
+        for subject in subjects:
+            if subject in pending:
+                why = f"{source} supersedes {target} on the server"
+                return drop_link(
+                    self.store, self.scope, subject, pending[subject], why, self.clock()
+                )
+        return False
+
+    def _way_down(self, top: MemoryId, bottom: MemoryId) -> list[Link]:
+        """The supersedes links that lead from one memory to another, if any do."""
+        ways: dict[MemoryId, list[Link]] = {top: []}
+        edge = [top]
+        while edge and bottom not in ways:
+            below = [
+                link
+                for link in self.store.links(self.scope, edge)
+                if link.kind is _SUPERSEDES and link.source in edge and link.target not in ways
+            ]
+            for link in below:
+                ways.setdefault(link.target, [*ways[link.source], link])
+            edge = [*dict.fromkeys(link.target for link in below)]
+        return ways.get(bottom, [])
+
+    # ---- memories that say the same ------------------------------------------------------------
+
+    def _join_twins(self, changes: Sequence[Arrived]) -> None:
+        """Of two memories that say the same, made on two machines, the older one is served.
+
+        Every replica comes to the same link. What a sensitive memory says is compared by nobody.
+        """
+        ids = [
+            MemoryId(change.subject.parts[0])
+            for change in changes
+            if change.subject.kind is SubjectKind.MEMORY
+        ]
+        superseded = {link.target for link in self.store.superseding(self.scope, ids)}
+        for memory in self.store.get_many(self.scope, ids).values():
+            if memory.deleted_at is None and memory.id not in superseded:
+                twin = self.store.said_by(self.scope, memory)
+                if twin is not None:
+                    self._join(*sorted((memory, twin), key=_when_made))
+
+    def _join(self, older: Memory, younger: Memory) -> None:
+        link = Link(
+            source=older.id,
+            target=younger.id,
+            kind=_SUPERSEDES,
+            created_at=max(self.clock(), younger.created_at),
+        )
+        with suppress(DuplicateLink, SupersedeCycle):
+            self.store.add_link(self.scope, link)
+            self.report.joined += 1
+
+
+def drop_link(
+    store: Store, scope: Scope, subject: Subject, number: int, why: str, now: datetime
+) -> bool:
+    """Drop a link that was made here and cannot be; False when it changed meanwhile."""
+    state = store.states(scope, [subject])[subject]
+    if not isinstance(state, LinkState):
+        raise InvalidChange(f"{subject} is not a link")
+    ended = LinkState(tuple(link for link in state.links if link.removed_at is not None))
+    conflict = SyncConflict(0, ConflictKind.LINKED, subject, "", "", why, now)
+    known = store.peer_numbers(scope, [subject])
+    settled = not ended.links and subject not in known  # the server does not know the link
+    received = Received(subject, ended, number, settled=settled, conflict=conflict)
+    return isinstance(store.receive(scope, [received])[0], Taken)
+
+
+def _when_made(memory: Memory) -> tuple[datetime, MemoryId]:
+    return memory.created_at, memory.id

@@ -1,0 +1,301 @@
+"""What replicas and servers send each other: the nouns of `sync.model` as JSON, by the codec.
+
+Both sides must keep the same, byte for byte. So every field is sent and none is left to a default,
+and a field that is not known here is refused rather than dropped. Every message has the version of
+this format.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from bearinmind import codec, ids
+from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict
+from bearinmind.errors import InvalidChange, InvalidJson
+from bearinmind.protocols import History, Received, SubjectState
+from bearinmind.receipts import flaw_of
+from bearinmind.sync.model import Arrived, Operation, Pulled, SharedMemories, SharedPage
+from bearinmind.types import Memory, MemoryId, UserId
+
+VERSION = 1  # of the format
+CHANGES_PATH = "/sync/changes"
+SHARED_PATH = "/sync/shared"
+MOST_OPERATIONS = 1_000  # of one request
+
+_LARGEST_NUMBER = 2**53 - 1  # every reader of JSON can hold it
+_LARGEST_VERSION = 2**31 - 1  # every store can hold it
+_LONGEST_MARK = 200  # characters of the mark of a purged version
+_USER = re.compile(r"[A-Za-z0-9._@-]{1,64}")  # as `bearinmind.remember.admit` has it
+_UPGRADE = (
+    "The other side has another release: upgrade the older one. Nothing is lost: what was not sent "
+    "yet is kept."
+)
+#: What to do about two users that are not the same: secrets are sealed for one name.
+OTHER_USER = (
+    "Memories are synced between users of the same name. Move yours to that name, then connect "
+    "as it: `bearinmind export - | bearinmind --user NAME import -`."
+)
+
+Message = TypeVar("Message")
+
+
+class PullAnswer(NamedTuple):
+    """A page of changes."""
+
+    wire: int  #: the version of the format
+    user: UserId  #: whose changes these are: the user of the key
+    page: Pulled
+
+
+class PushAnswer(NamedTuple):
+    """What became of the operations, in the same order."""
+
+    wire: int
+    user: UserId
+    verdicts: tuple[Verdict, ...]
+
+
+class SharedAnswer(NamedTuple):
+    """A page of what others share, by owner and then id."""
+
+    wire: int
+    user: UserId  #: with whom it is shared
+    page: SharedPage
+
+
+class SharedMemoriesAnswer(NamedTuple):
+    """Those of the requested memories that the user can see; long ones are fewer."""
+
+    wire: int
+    user: UserId
+    found: SharedMemories
+
+
+# ---- reading -----------------------------------------------------------------------------------
+
+
+def read_page(content: bytes, owner: UserId) -> PullAnswer:
+    """A page of an owner's changes, up to the first one that this release cannot read.
+
+    Raises:
+        InvalidChange: the answer cannot be read, not even its first change, or contradicts itself.
+    """
+    message = _message(content)
+    page = message.get("page")
+    sent = page.get("changes") if isinstance(page, dict) else None
+    if not isinstance(page, dict) or not isinstance(sent, list):
+        return _exact(PullAnswer, message)  # which says what is wrong
+    changes = [*_readable(sent)]
+    answer = _exact(PullAnswer, {**message, "page": {**page, "changes": []}})
+    whole = answer.page._replace(changes=tuple(changes))
+    if len(changes) < len(sent):
+        whole = whole._replace(cursor=changes[-1].number, more=True)
+    for change in changes:
+        check(change.subject, change.state, owner)
+    _check_numbers(whole.cursor, *(change.number for change in changes))
+    for vector in whole.vectors:
+        _check_id(vector.memory)
+        vector.vector()
+    return answer._replace(page=whole)
+
+
+def _readable(sent: Sequence[object]) -> Iterator[Arrived]:
+    """The changes before the first one that cannot be read.
+
+    Raises:
+        InvalidChange: that is the very first.
+    """
+    for place, each in enumerate(sent):
+        try:
+            yield _exact(Arrived, each)
+        except InvalidChange as exc:
+            if place == 0:
+                raise InvalidChange(f"changes.0: {exc.message}", hint=exc.hint) from exc
+            return
+
+
+def read_shared_page(content: bytes) -> SharedAnswer:
+    """A page of what others share.
+
+    Raises:
+        InvalidChange: it cannot be read, or contradicts itself.
+    """
+    answer = _exact(SharedAnswer, _message(content))
+    for seen in answer.page.seen:
+        _check_user(seen.owner)
+        _check_id(seen.id)
+        _check_version(seen.id, seen.version)
+    return answer
+
+
+def read_shared_memories(content: bytes) -> SharedMemoriesAnswer:
+    """Memories of another owner.
+
+    Raises:
+        InvalidChange: they cannot be read, or contradict themselves.
+    """
+    answer = _exact(SharedMemoriesAnswer, _message(content))
+    for memory in answer.found.memories:
+        _check_id(memory.id)
+        _check_memory(memory)
+    for vector in answer.found.vectors:
+        _check_id(vector.memory)
+        vector.vector()
+    return answer
+
+
+def read_verdicts(content: bytes) -> tuple[Verdict, ...]:
+    """What became of operations.
+
+    Raises:
+        InvalidChange: it cannot be read.
+    """
+    verdicts = _exact(PushAnswer, _message(content)).verdicts
+    _check_numbers(*(each.number for each in verdicts if not isinstance(each, Refused)))
+    return verdicts
+
+
+def read_operations(sent: Sequence[object], owner: UserId) -> list[Operation]:
+    """The operations of a replica.
+
+    Raises:
+        InvalidChange: one cannot be read, or contradicts itself.
+    """
+    operations = [_exact(Operation, each) for each in sent]
+    for operation in operations:
+        check(operation.subject, operation.state, owner)
+    _check_numbers(*(operation.base for operation in operations))
+    return operations
+
+
+def check_ids(texts: Sequence[str]) -> None:
+    """Make sure that these are ids of memories.
+
+    Raises:
+        InvalidChange: one is none.
+    """
+    for text in texts:
+        _check_id(text)
+
+
+def check_version(version: object) -> None:
+    """Make sure that a message has the version of this format.
+
+    Raises:
+        InvalidChange: it has not.
+    """
+    if version != VERSION:
+        raise InvalidChange(
+            f"the message has version {version!r} of the sync format, and {VERSION} is known here",
+            hint=_UPGRADE,
+        )
+
+
+def _message(content: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidChange(f"the answer is not JSON: {exc}") from None
+    if not isinstance(message, dict):
+        raise InvalidChange("the answer is not a JSON object")
+    check_version(message.get("wire"))
+    return message
+
+
+def _exact(type_: type[Message], sent: object) -> Message:
+    """What was sent, if every field of it is known here and none is missing."""
+    try:
+        noun = codec.from_data(type_, sent)
+    except (InvalidJson, OverflowError) as exc:
+        reason = exc.message if isinstance(exc, InvalidJson) else f"a time is out of range: {exc}"
+        raise InvalidChange(reason, hint=_UPGRADE) from exc
+    if place := _difference(sent, codec.to_data(noun, type_)):
+        raise InvalidChange(
+            f"{place} is missing, or not known here, in what should be {type_.__name__}",
+            hint=_UPGRADE,
+        )
+    return noun
+
+
+def _difference(sent: object, kept: object, place: str = "") -> str | None:
+    """Where what was sent has other fields than what is kept of it."""
+    if isinstance(sent, Mapping) and isinstance(kept, Mapping):
+        for name in sorted(sent.keys() ^ kept.keys()):
+            return f"{place}{name}"
+        pairs = [(f"{place}{name}.", value, kept[name]) for name, value in sent.items()]
+    elif isinstance(sent, list) and isinstance(kept, list):
+        items = enumerate(zip(sent, kept, strict=False))
+        pairs = [(f"{place}{number}.", *pair) for number, pair in items]
+    else:
+        return None
+    differences = (_difference(one, other, at) for at, one, other in pairs)
+    return next(filter(None, differences), None)
+
+
+# ---- checks ------------------------------------------------------------------------------------
+
+
+def check(subject: Subject, state: SubjectState, owner: UserId) -> None:
+    """Make sure that a state can be that of its subject, among the memories of an owner.
+
+    Raises:
+        InvalidChange: it cannot.
+    """
+    if flaw := flaw_of(owner, Received(subject, state, 0)):
+        is_sealed = isinstance(state, History) and any(x.owner != owner for x in state.sealed)
+        raise InvalidChange(flaw.message, hint=OTHER_USER if is_sealed else "")
+    for id_ in _ids_in(subject):
+        _check_id(id_)
+    if isinstance(state, History):
+        for memory in state.versions:
+            _check_owner(subject, memory.owner, owner)
+            _check_memory(memory)
+    elif isinstance(state, ShareState) and state.share is not None:
+        _check_owner(subject, state.share.owner, owner)
+    elif any(len(mark) > _LONGEST_MARK for mark in getattr(state, "digests", ())):
+        raise InvalidChange(f"the {subject.label} has a mark of more than {_LONGEST_MARK} letters")
+
+
+def _ids_in(subject: Subject) -> Sequence[str]:
+    """The parts of a name that are ids of memories."""
+    parts = subject.parts
+    if subject.kind is SubjectKind.MEMORY:
+        return parts
+    if subject.kind is SubjectKind.LINK:
+        return parts[0], parts[2]
+    return parts[2:] if subject.kind is SubjectKind.SHARE and parts[1] == "memory" else ()
+
+
+def _check_id(id_: str) -> None:
+    if not ids.is_id(id_):
+        raise InvalidChange(f"{id_!r} is not the id of a memory")
+
+
+def _check_user(name: str) -> None:
+    if not _USER.fullmatch(name):
+        raise InvalidChange(f"{name[:_LONGEST_MARK]!r} cannot be the name of a user")
+
+
+def _check_owner(subject: Subject, named: UserId, owner: UserId) -> None:
+    if named != owner:
+        raise InvalidChange(f"the {subject.label} belongs to {named!r}, not to {owner!r}")
+
+
+def _check_memory(memory: Memory) -> None:
+    _check_version(memory.id, memory.version)
+    if not 0 <= memory.importance <= 1:
+        raise InvalidChange(f"the importance of memory {memory.id} is {memory.importance}")
+
+
+def _check_version(id_: MemoryId, version: int) -> None:
+    if not 1 <= version <= _LARGEST_VERSION:
+        raise InvalidChange(f"memory {id_} cannot have the version {version}")
+
+
+def _check_numbers(*numbers: int) -> None:
+    for number in numbers:
+        if not 0 <= number <= _LARGEST_NUMBER:
+            raise InvalidChange(f"{number} cannot be the number of a change")
