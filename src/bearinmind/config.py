@@ -18,21 +18,22 @@ import platformdirs
 from pydantic import ValidationError, model_validator
 
 from bearinmind import errors
-from bearinmind.settings.background import BackgroundSettings
-from bearinmind.settings.curation import CurationSettings
-from bearinmind.settings.group import must_name
-from bearinmind.settings.learning import LearningSettings
-from bearinmind.settings.memories import MemorySettings
-from bearinmind.settings.models import (
+from bearinmind.settings import (
     PROVIDER_VARIABLES,
+    BackgroundSettings,
     ChatSettings,
+    ClientSettings,
+    CurationSettings,
     EmbeddingSettings,
+    LearningSettings,
+    MemorySettings,
+    RecallSettings,
     RerankerSettings,
+    ServerSettings,
+    SyncSettings,
+    VaultSettings,
+    must_name,
 )
-from bearinmind.settings.recall import RecallSettings
-from bearinmind.settings.server import ClientSettings, ServerSettings
-from bearinmind.settings.syncing import SyncSettings
-from bearinmind.settings.vault import VaultSettings
 from bearinmind.store_name import StoreFile, fingerprint
 
 PREFIX = "BEARINMIND_"

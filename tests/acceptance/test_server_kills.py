@@ -95,7 +95,7 @@ def _work_on(memory: Mind, ended: threading.Event) -> None:
     """Do the background work, and stand what happens to it."""
     while not ended.is_set():
         try:
-            memory.wait_for_work(timeout=0.5)
+            memory.work.wait(timeout=0.5)
         except StoreFailure:
             time.sleep(0.05)
 
@@ -213,7 +213,7 @@ def _assert_nothing_lost(memories: list[Mind], told: Told) -> None:
 def _finish_the_work(url: str) -> None:
     """What was claimed when the server died comes back, and all of it is done."""
     with _memory(url, "ana", clock=lambda: _now() + timedelta(minutes=10)) as memory:
-        status = memory.wait_for_work()
+        status = memory.work.wait()
         assert (status.waiting, status.dead) == (0, 0)
         assert status.active is not None
         [[kept]] = Pool(url).alone("SELECT count(*) FROM memories")

@@ -163,7 +163,7 @@ class SideBySide(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def unlink_one_that_holds(self, data: st.DataObject) -> None:
-        holding = [x for x in self.memories[1].all_links() if x.removed_at is None]
+        holding = [x for x in self.memories[1].transfer.links() if x.removed_at is None]
         if holding:
             chosen = data.draw(st.sampled_from(holding))
             self.both(lambda memory: memory.unlink(chosen.source, chosen.kind, chosen.target))
@@ -220,7 +220,7 @@ class SideBySide(RuleBasedStateMachine):
     @invariant()
     def everything_is_the_same(self) -> None:
         self.both(lambda memory: memory.stats())
-        self.both(lambda memory: [*memory.all_links()])
+        self.both(lambda memory: [*memory.transfer.links()])
         self.both(lambda memory: memory.recall("walrus seal otter parse 3.11", limit=50).hits)
         for state in State:
             self.both(lambda memory, state=state: memory.list(states=[state], limit=99))  # type: ignore[misc]

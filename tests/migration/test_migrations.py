@@ -192,7 +192,7 @@ def test_a_file_of_the_first_release_loses_nothing(from_the_first_release: Path)
         walrus, seals, plan, choir = kept
         assert (walrus.tags, walrus.keywords, walrus.version) == (("arctic",), ("music",), 2)
         assert (seals.importance, plan.deleted_at is None) == (0.9, False)
-        assert [(link.source, link.kind, link.target) for link in memory.all_links()] == [
+        assert [(link.source, link.kind, link.target) for link in memory.transfer.links()] == [
             (seals.id, "see-also", walrus.id),
             (choir.id, "supersedes", seals.id),
         ]

@@ -15,8 +15,8 @@ from bearinmind.bench.own import build, grades, judge
 from bearinmind.bench.own.folder import Folder
 from bearinmind.bench.own.grades import Texts
 from bearinmind.bench.own.records import USER, About, Made
-from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.types import Memory, UserId
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -136,7 +136,7 @@ def test_sensitive_memories_leave_no_trace(
         sensitive=True,
         keywords=("login",),
     )
-    memory._store.put(memory.scope, secret)
+    memory._parts.store.put(memory.scope, secret)
 
     about = make_set(memory, folder)
 

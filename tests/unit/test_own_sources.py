@@ -14,7 +14,7 @@ from bearinmind.bench.own.grades import fingerprint
 from bearinmind.bench.own.holdings import Holdings
 from bearinmind.bench.own.records import Written
 from bearinmind.bench.own.sources import Draw, Question, Source, Yielded
-from bearinmind.capture import CapturedQuery
+from bearinmind.recall.query_log import CapturedQuery
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
 
 Make = Callable[..., Memory]
@@ -222,8 +222,8 @@ def test_of_memories_that_say_the_same_one_is_read(memory: Mind, make: Make) -> 
     first = memory.store("Twice told.").memory
     day = first.created_at
     twin = make("Twice  told.", id="zzzz00000000", owner=UserId("local"), created_at=day)
-    history = memory.admit([twin])
-    memory.add_histories([history], siblings={first.id, twin.id})
+    history = memory.transfer.admit([twin])
+    memory.transfer.add([history], siblings={first.id, twin.id})
     assert len(memory.list()) == 2
 
     assert len(holdings.read(memory).live) == 1
@@ -233,7 +233,7 @@ def test_sensitive_memories_are_never_read(memory: Mind, make: Make) -> None:
     plain = memory.store("Plain talk.").memory
     content = "The password is swordfish."
     secret = make(content, id="zzzz00000000", owner=UserId("local"), sensitive=True)
-    assert isinstance(memory._store.put(memory.scope, secret), Stored)
+    assert isinstance(memory._parts.store.put(memory.scope, secret), Stored)
     memory.link(plain.id, "see-also", secret.id)
     memory.link(secret.id, "see-also", plain.id)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bearinmind import config
 from bearinmind.app import Mind
+from bearinmind.app.requests import QueryFields
 from bearinmind.bench import audit
 from bearinmind.bench.corpus import StoredCorpus
 from bearinmind.bench.embedding import EmbeddersOfRun
@@ -20,7 +21,6 @@ from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidSetting, ModelFailure
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
-from bearinmind.requests import QueryFields
 from bearinmind.trace import Answer as RecallAnswer
 
 #: Which legs go on from what those of a recall found.
@@ -51,7 +51,9 @@ class _Otherwise(Mind):
         self, store: Store, settings: Settings, embedders: Embedders, following: FollowingOf
     ) -> None:
         super().__init__(store, settings, embedders=embedders)
-        self._recall = replace(self._recall, following=following(self._recall))
+        recall = self._parts.recall
+        recall = replace(recall, following=following(recall))
+        self._parts = replace(self._parts, recall=recall)
 
 
 class Product:
@@ -85,10 +87,10 @@ class Product:
             ModelFailure: some of them were not.
         """
         memory = self._open(ONLY_USER)
-        embedder = memory.embedder()
+        embedder = memory.work.embedder()
         if embedder is not None:
             self.models = (f"{embedder.space.model} {embedder.space.revision}",)
-        status = memory.wait_for_work()
+        status = memory.work.wait()
         failed = [count for count in status.queue if count.jobs]
         if failed:
             raise ModelFailure(

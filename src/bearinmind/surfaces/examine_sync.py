@@ -16,9 +16,9 @@ _LONG = timedelta(days=1)  # a machine may be offline; for so long, somebody sho
 
 def sync(app: Mind) -> Iterator[Check]:
     """Whether what is changed here gets to the server, and back; nothing where there is none."""
-    if app.peer() is None:
+    if app.sync.peer() is None:
         return
-    status = app.sync_status()
+    status = app.sync.status()
     has_key = keys.key_of(app.settings) is not None
     detail = "; ".join(_told(status, app.settings.sync_seconds, has_key=has_key))
     if status.refused:

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from bearinmind import AsyncClient, Client, Mind, connect, errors
+from bearinmind import AsyncClient, Client, connect, errors
 from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from client_answers import ID, KEY, MEMORIES, WHOLE
 from faulty_server import FaultyServer, says
+from mind_verbs import method_of
 
 
 def test_the_key_is_in_no_repr_no_log_and_no_error(
@@ -83,7 +84,7 @@ ONLY_THERE: dict[str, set[str]] = {}
 @pytest.mark.parametrize("verb", [verb.name for verb in EVERY_VERB])
 @pytest.mark.parametrize("kind", [Client, AsyncClient])
 def test_every_verb_takes_the_arguments_of_a_memory_in_this_process(kind: Any, verb: str) -> None:
-    here = inspect.signature(getattr(Mind, verb)).parameters
+    here = inspect.signature(method_of(verb)).parameters
     there = inspect.signature(getattr(kind, verb)).parameters
 
     assert {*here} - {*there} == ONLY_HERE.get(verb, set())

@@ -16,8 +16,8 @@ from bearinmind.bench.own.folder import Folder
 from bearinmind.bench.own.holdings import Holdings
 from bearinmind.bench.own.records import About, Made, Written
 from bearinmind.bench.own.sources import Draw, Question, Source, Yielded
-from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.types import Memory, MemoryId
 
 SPLITS = ("dev", "test")

@@ -45,7 +45,7 @@ def read(app: Mind) -> Holdings:
     # Where two say the same, a corpus keeps one of them.
     live = tuple({analysis.fingerprint(m.content): m for m in reversed(plain)}.values())[::-1]
     ids = {memory.id for memory in live}
-    links = [link for link in app.all_links() if link.removed_at is None]
+    links = [link for link in app.transfer.links() if link.removed_at is None]
     return Holdings(
         live=live,
         links=tuple(

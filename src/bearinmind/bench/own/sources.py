@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from bearinmind.bench.own import wording
 from bearinmind.bench.own.holdings import Holdings
-from bearinmind.capture import CapturedQuery
+from bearinmind.recall.query_log import CapturedQuery
 from bearinmind.types import Memory, MemoryId
 
 MOST_KEYWORDS = 4  # of one question: nobody asks with twenty

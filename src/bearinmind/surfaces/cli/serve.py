@@ -55,7 +55,7 @@ def serve(
     said = options.given({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as app:
         settings = app.settings
-        made = app.first_key() if first_key or demo else None
+        made = app.accounts.first_key() if first_key or demo else None
         server = serving.prepare(app, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if as_json:

@@ -85,7 +85,7 @@ def connect(
     key = _key(run, url, key_file)
     with run.open() as memories:
         peer = connecting.connect(memories, url, key, insecure=insecure)
-        status = memories.sync_status()
+        status = memories.sync.status()
     run.reply(
         {"peer": lazy.machine_sync.peer(peer), "pending": status.waits},
         lambda: lazy.render_sync.connected(peer, status.waits),
@@ -100,7 +100,7 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
-        found = memories.sync_status()
+        found = memories.sync.status()
     has_key = keys.key_of(run.settings) is not None
     every = run.settings.sync_seconds
     run.reply(
@@ -117,7 +117,7 @@ def conflicts(
     """Show where two machines changed the same thing differently; both versions are kept."""
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
-        found = memories.conflicts(limit)
+        found = memories.sync.conflicts(limit)
     run.reply(
         {"conflicts": [lazy.machine_sync.conflict(each) for each in found]},
         lambda: lazy.render_sync.conflicts(found),
@@ -140,7 +140,7 @@ def resolve(
     """Take a conflict off the list."""
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
-        memories.resolve_conflict(number, keep.value)
+        memories.sync.resolve(number, keep.value)
     run.see_to_work()
     run.reply(
         {"resolved": number, "keep": keep},
@@ -156,7 +156,7 @@ def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
-        left = memories.sync_status().waits
+        left = memories.sync.status().waits
         peer = connecting.disconnect(memories)
     run.reply(
         {"peer": lazy.machine_sync.peer(peer), "pending": left},
@@ -173,9 +173,9 @@ def renumber(ctx: typer.Context, as_json: options.Json = False) -> None:
     """
     run = Session.of(ctx, as_json=as_json)
     with _synced(run) as memories:
-        names = sorted({run.settings.user, *(user.name for user in memories.users())})
+        names = sorted({run.settings.user, *(user.name for user in memories.accounts.users())})
         for name in names:
-            memories.for_user(name).number_anew()
+            memories.for_user(name).sync.renumber()
     run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
 
 
@@ -253,9 +253,9 @@ def _round(run: Session, memories: Mind, *, quiet: bool = False) -> SyncReport:
 
     with connecting.server_of(memories) as server, _turn(run):
         if quiet:
-            return memories.sync_with(server)
+            return memories.sync.run(server)
         with lazy.progress.counting("syncing", unit="changes") as advance:
-            return memories.sync_with(server, advance)
+            return memories.sync.run(server, advance)
 
 
 @contextmanager

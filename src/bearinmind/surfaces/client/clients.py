@@ -11,9 +11,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 import httpx
 from pydantic import SecretStr
 
+from bearinmind.app.requests import ListFields
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
-from bearinmind.requests import ListFields
 from bearinmind.surfaces.client import transport
 from bearinmind.surfaces.client.calling import Pause, Paused, Reply, Send, Steps
 from bearinmind.surfaces.client.server import Server

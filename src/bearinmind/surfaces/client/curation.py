@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bearinmind import ids
-from bearinmind.app.curation import PROPOSALS
+from bearinmind.app.requests import PROPOSALS
 from bearinmind.errors import InvalidInput
 from bearinmind.proposals import Proposal, ProposalState
 from bearinmind.surfaces.client.calling import Steps

@@ -11,12 +11,11 @@ from datetime import datetime
 from typing import Any, NamedTuple, Unpack
 
 from bearinmind import errors, ids
-from bearinmind.app.browsing import Place
+from bearinmind.app.requests import DraftFields, ListFields, Place, QueryFields
 from bearinmind.protocols import Statistics
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.parse import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
-from bearinmind.requests import DraftFields, ListFields, QueryFields
 from bearinmind.surfaces import cursors
 from bearinmind.surfaces.client import nouns, recalled
 from bearinmind.surfaces.client.asking import BY_NAME, request

@@ -31,7 +31,7 @@ class Door:
 
     def __init__(self, bearinmind: Mind, settings: Settings) -> None:
         self._bearinmind = bearinmind
-        self._gate = bearinmind.gate()
+        self._gate = bearinmind.accounts.gate()
         self._may_be_open = settings.auth == "off" or (
             settings.auth == "auto" and is_loopback(settings.server_host)
         )
@@ -41,7 +41,7 @@ class Door:
     @property
     def is_open(self) -> bool:
         """Whether no key is wanted; it never opens again."""
-        if self._may_be_open and not self._always and self._bearinmind.users():
+        if self._may_be_open and not self._always and self._bearinmind.accounts.users():
             self._may_be_open = False
         return self._may_be_open
 
@@ -98,7 +98,7 @@ def check_start(bearinmind: Mind, settings: Settings) -> None:
             hint="Set `auth` to auto or on, or listen on 127.0.0.1 alone.",
         )
     wants_keys = settings.auth == "on" or not local
-    if wants_keys and not bearinmind.keys():
+    if wants_keys and not bearinmind.accounts.keys():
         raise InvalidSetting(
             f"server_host = {settings.server_host!r} and auth = {settings.auth!r}: "
             "a key is wanted, and there is none yet",

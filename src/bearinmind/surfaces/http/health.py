@@ -84,7 +84,7 @@ async def _readyz(server: Server) -> Response:
 
 
 def _looked(server: Server) -> Ready:
-    status = server.bearinmind.work_status()
+    status = server.bearinmind.work.status()
     degraded = []
     if status.meaning_off:
         degraded.append("recall goes without meaning: the store cannot keep vectors")

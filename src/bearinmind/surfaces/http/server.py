@@ -46,7 +46,7 @@ class Server:
             door=Door(bearinmind, settings),
             pool=pool,
             streams=streams,
-            metrics=Metrics(pool, streams, bearinmind.work_status),
+            metrics=Metrics(pool, streams, bearinmind.work.status),
         )
 
     def as_caller(self, request: Request, access: Access) -> Mind:

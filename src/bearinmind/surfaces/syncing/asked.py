@@ -26,24 +26,24 @@ SHARED_PATH = "/sync/shared"
 
 
 def _pull(app: Mind, asked: PullRequest) -> PullAnswer:
-    found = app.sync_server().pull(asked.epoch, asked.after, asked.limit, asked.space)
+    found = app.sync.server().pull(asked.epoch, asked.after, asked.limit, asked.space)
     return telling.page(found, app.scope.user)
 
 
 def _push(app: Mind, asked: PushRequest) -> PushAnswer:
     user = app.scope.user
     operations = [reading.operation(each, user) for each in asked.operations]
-    return telling.verdicts(app.sync_server().push(asked.epoch, operations), user)
+    return telling.verdicts(app.sync.server().push(asked.epoch, operations), user)
 
 
 def _shared(app: Mind, asked: SharedRequest) -> SharedAnswer:
-    found = app.sync_server().shared(asked.mark, asked.after, asked.limit)
+    found = app.sync.server().shared(asked.mark, asked.after, asked.limit)
     return telling.shared(found, app.scope.user)
 
 
 def _shared_memories(app: Mind, asked: SharedMemoriesRequest) -> SharedMemoriesAnswer:
     owner, ids = reading.shared_with_ids(asked)
-    found = app.sync_server().shared_memories(owner, ids, asked.space)
+    found = app.sync.server().shared_memories(owner, ids, asked.space)
     return telling.shared_memories(found, owner, app.scope.user)
 
 

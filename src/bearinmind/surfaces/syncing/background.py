@@ -68,7 +68,7 @@ class Keeping:
             self._stopping = True
             return
         try:
-            if app.peer() is not None:
+            if app.sync.peer() is not None:
                 self._round(app)
         except MindError as exc:
             self._failed(exc.message)
@@ -83,7 +83,7 @@ class Keeping:
             from bearinmind.surfaces.syncing.connecting import server_of  # noqa: PLC0415
 
             with server_of(app) as server:
-                report = app.sync_with(server)
+                report = app.sync.run(server)
         if report.error is None:
             self._failures = 0
         else:

@@ -29,7 +29,7 @@ def connect(app: Mind, url: str, key: SecretStr | None, *, insecure: bool = Fals
     settings = app.settings
     with HttpSyncServer(url, key, app.scope.user, timeout=settings.sync_timeout) as server:
         server.check_writing(server.pull("", 0, _ASKED).epoch)
-        peer = app.connect_peer(server.url, app.scope.user)
+        peer = app.sync.connect(server.url, app.scope.user)
     if key is not None and key != settings.sync_key:
         keys.keep(settings, key)
     return peer
@@ -41,7 +41,7 @@ def disconnect(app: Mind) -> Peer:
     Raises:
         PeerNotFound: they are not synced.
     """
-    peer = app.disconnect_peer()
+    peer = app.sync.disconnect()
     keys.forget(app.settings)
     return peer
 
@@ -52,7 +52,7 @@ def server_of(app: Mind) -> HttpSyncServer:
     Raises:
         PeerNotFound: there is none.
     """
-    peer = app.peer()
+    peer = app.sync.peer()
     if peer is None:
         raise PeerNotFound
     key, timeout = keys.key_of(app.settings), app.settings.sync_timeout

@@ -129,47 +129,47 @@ class AuditAnswer(Answer):
 
 def add_user(app: Mind, asked: UserRequest) -> UserAnswer:
     """Make somebody known."""
-    return _user(app.add_user(asked.name))
+    return _user(app.accounts.add_user(asked.name))
 
 
 def users(app: Mind, asked: Nothing) -> UsersAnswer:  # noqa: ARG001  nothing is asked
     """Everybody."""
-    return UsersAnswer(users=[_user(each) for each in app.users()])
+    return UsersAnswer(users=[_user(each) for each in app.accounts.users()])
 
 
 def disable_user(app: Mind, asked: UserRequest) -> UserAnswer:
     """Let a user in no more."""
-    return _user(app.disable_user(asked.name))
+    return _user(app.accounts.disable_user(asked.name))
 
 
 def enable_user(app: Mind, asked: UserRequest) -> UserAnswer:
     """Let a user in again."""
-    return _user(app.enable_user(asked.name))
+    return _user(app.accounts.enable_user(asked.name))
 
 
 def create_key(app: Mind, asked: CreateKeyRequest) -> NewKeyAnswer:
     """A new key."""
-    return _new_key(app.create_key(asked.user, **asked.given("user")))
+    return _new_key(app.accounts.create_key(asked.user, **asked.given("user")))
 
 
 def keys(app: Mind, asked: KeysRequest) -> KeysAnswer:
     """Keys."""
-    return KeysAnswer(keys=[_key(each) for each in app.keys(asked.user)])
+    return KeysAnswer(keys=[_key(each) for each in app.accounts.keys(asked.user)])
 
 
 def renew_key(app: Mind, asked: RenewKeyRequest) -> NewKeyAnswer:
     """A new key in place of an old one."""
-    return _new_key(app.renew_key(asked.id, overlap=timedelta(hours=asked.overlap_hours)))
+    return _new_key(app.accounts.renew_key(asked.id, overlap=timedelta(hours=asked.overlap_hours)))
 
 
 def revoke_key(app: Mind, asked: KeyRequest) -> KeyAnswer:
     """Take a key for none."""
-    return _key(app.revoke_key(asked.id))
+    return _key(app.accounts.revoke_key(asked.id))
 
 
 def audit_log(app: Mind, asked: AuditRequest) -> AuditAnswer:
     """What everybody did."""
-    found = app.audit_log(asked.limit, everybody=True)
+    found = app.accounts.audit(asked.limit, everybody=True)
     return AuditAnswer(entries=[_entry(each) for each in found])
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bearinmind.app import Mind
-from bearinmind.app.curation import MOST_PROPOSALS, PROPOSALS
+from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.surfaces.records import Moment
 from bearinmind.surfaces.verbs.answers import Answer
@@ -55,27 +55,27 @@ class ProposalsAnswer(Answer):
 
 def proposals(app: Mind, asked: ProposalsRequest) -> ProposalsAnswer:
     """The proposals in some states."""
-    return ProposalsAnswer(proposals=[*map(_told, app.proposals(**asked.given()))])
+    return ProposalsAnswer(proposals=[*map(_told, app.curation.proposals(**asked.given()))])
 
 
 def proposal(app: Mind, asked: ProposalRequest) -> ProposalAnswer:
     """One of them."""
-    return _told(app.proposal(asked.id))
+    return _told(app.curation.proposal(asked.id))
 
 
 def apply_proposal(app: Mind, asked: ProposalRequest) -> ProposalAnswer:
     """Do what it says."""
-    return _told(app.apply_proposal(asked.id))
+    return _told(app.curation.apply(asked.id))
 
 
 def dismiss_proposal(app: Mind, asked: ProposalRequest) -> ProposalAnswer:
     """Decide against it."""
-    return _told(app.dismiss_proposal(asked.id))
+    return _told(app.curation.dismiss(asked.id))
 
 
 def undo_proposal(app: Mind, asked: ProposalRequest) -> ProposalAnswer:
     """Take back what it did."""
-    return _told(app.undo_proposal(asked.id))
+    return _told(app.curation.undo(asked.id))
 
 
 def _told(value: Proposal) -> ProposalAnswer:

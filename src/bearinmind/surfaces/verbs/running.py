@@ -124,7 +124,7 @@ def stats(app: Mind, asked: r.Nothing) -> a.CountAnswer:  # noqa: ARG001  nothin
 
 def secret_get(app: Mind, asked: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
-    content = app.secret_get(asked.id, version=asked.version)
+    content = app.secrets.reveal(asked.id, version=asked.version)
     return a.SecretAnswer(id=app.get(asked.id).id, content=content)
 
 
