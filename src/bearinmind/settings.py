@@ -1,4 +1,4 @@
-"""Every setting, with its type, its limits, its default and its description, in groups."""
+"""Every setting with its type, its limits, its default and its description."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 import platformdirs
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -29,7 +30,7 @@ from bearinmind.types import Trust
 
 #: Every leg that a recall can have.
 LEGS = ("lexical", "dense", "graph")
-#: Where each provider's key is usually kept.
+#: The usual variables for the key of each provider.
 PROVIDER_VARIABLES = {
     "openai": ("OPENAI_API_KEY",),
     "voyage": ("VOYAGE_API_KEY",),
@@ -42,40 +43,46 @@ _AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-class SettingsGroup(BaseModel):
-    """Settings about one thing."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-
 def must_name(setting: str, given: Iterable[str], known: Iterable[str], thing: str) -> None:
-    """Make sure that a table names nothing but what there is.
+    """Check the names in a table.
 
     Raises:
-        ValueError: it does.
+        ValueError: a name is unknown.
     """
     allowed = [*known]
-    if unknown := sorted({*given} - {*allowed}):
-        named = ", ".join(unknown)
-        raise ValueError(f"{setting} names {named}, not {thing} ({', '.join(allowed)})")
+    if unknown := ", ".join(sorted({*given} - {*allowed})):
+        raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
 
 
 def _default_store() -> StoreName:
-    return StoreFile(
-        Path(platformdirs.user_data_dir("bearinmind", appauthor=False)) / "memories.db"
-    )
+    return StoreFile(_data_folder() / "memories.db")
 
 
-class MemorySettings(SettingsGroup):
-    """Where the memories are, and what one may be."""
+def _default_key_file() -> Path:
+    return _data_folder() / "vault.keys"
+
+
+def _data_folder() -> Path:
+    return Path(platformdirs.user_data_dir("bearinmind", appauthor=False))
+
+
+class SettingFields(BaseModel):
+    """Everything that can be configured. The order is that of the reference."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    # ---- the store, and what a memory may be
 
     store: StoreName = Field(
         default_factory=_default_store,
-        description="Where the memories are: a file, a Postgres server, or `postgres`, which is "
-        "one that Bear in Mind looks after; a password is never shown.",
+        description="Where the memories are: a file, a Postgres server, or `postgres` for a server "
+        "that Bear in Mind runs itself; a password is never shown.",
     )
     user: str = Field(
-        default="local", min_length=1, max_length=128, description="Whose memories are meant."
+        default="local",
+        min_length=1,
+        max_length=128,
+        description="The user whose memories these are.",
     )
     content_limit: int = Field(
         default=1_400, ge=1, le=1_000_000, description="Most characters of a memory."
@@ -89,44 +96,30 @@ class MemorySettings(SettingsGroup):
         default=60.0, ge=0, le=3_600, description="Seconds to wait for other writers of the store."
     )
     store_connections: int = Field(
-        default=16, ge=1, le=1_000, description="Most connections of a process to a server."
+        default=16,
+        ge=1,
+        le=1_000,
+        description="Most connections of a process to a Postgres server.",
     )
     replica: StoreServer | None = Field(
-        default=None, description="A standby of the server, which answers recalls in its place."
+        default=None,
+        description="A standby server that answers recalls in its place.",
     )
     replica_staleness: float = Field(
         default=5.0, ge=0, le=3_600, description="Most seconds that the replica may be behind."
     )
 
-    @field_validator("store", mode="plain")
-    @classmethod
-    def _store_is_named(cls, given: object) -> StoreName:
-        return store_name(given)
-
-    @field_validator("replica", mode="plain")
-    @classmethod
-    def _replica_is_a_server(cls, given: object) -> StoreServer | None:
-        if given is None or isinstance(given, StoreServer):
-            return given
-        return StoreServer.at(str(given))
-
-    @field_serializer("store", "replica")
-    def _without_password(self, name: StoreName | None) -> str | None:
-        return None if name is None else str(name)
-
-
-class RecallSettings(SettingsGroup):
-    """How memories are found and ranked."""
+    # ---- recall
 
     limit: int = Field(default=10, ge=1, le=1_000, description="Most memories of one recall.")
     pool: int = Field(
-        default=50, ge=1, le=10_000, description="How deep each leg of a recall looks."
+        default=50, ge=1, le=10_000, description="How many candidates each leg of a recall finds."
     )
     budget_bytes: int | None = Field(
-        default=None, ge=0, description="Most bytes of memories that one recall gives back."
+        default=None, ge=0, description="Most bytes of memories in one answer."
     )
     fusion: Literal["calibrated", "convex", "rrf"] = Field(
-        default="calibrated", description="How the rankings of the legs become one."
+        default="calibrated", description="How the rankings of the legs are combined."
     )
     rrf_k: int = Field(
         default=60, ge=1, le=10_000, description="What `rrf` fusion adds to every rank."
@@ -156,115 +149,90 @@ class RecallSettings(SettingsGroup):
     )
     trust_factors: dict[Trust, _AboveZero] = Field(
         default_factory=dict,
-        description="By trust class: what a score is multiplied with.",
+        description="By trust class: the factor of a score.",
     )
     least_confidence: float = Field(
-        default=0.0, ge=0, le=1, description="Recall gives back nothing less certain than this."
+        default=0.0,
+        ge=0,
+        le=1,
+        description="Recall leaves out what is less certain than this.",
     )
     near_duplicates: float = Field(
         default=0.0,
         ge=0,
         le=1,
-        description="Share of common words from which one memory speaks for two; 0: only the same.",
+        description="Share of common words from which two memories count as one; 0: only equal.",
     )
     capture_queries: bool = Field(
         default=False,
-        description="Keep what is asked in a private file beside the store, to measure recall on.",
+        description="Keep queries in a private file beside the store, to measure recall with them.",
     )
 
-    @model_validator(mode="after")
-    def _weights_are_of_known_things(self) -> Self:
-        must_name("leg_weights", self.leg_weights, LEGS, "a leg")
-        for setting, given, weights, thing in (
-            ("lexical", self.lexical, LexicalWeights, "a lexical weight"),
-            ("graph", self.graph, Spread, "a weight of the graph leg"),
-        ):
-            must_name(setting, given, (field.name for field in fields(weights)), thing)
-        return self
+    # ---- embedder
 
-
-class EmbeddingSettings(SettingsGroup):
-    """What turns texts into vectors."""
-
-    embedder: str = Field(
+    embedder: Annotated[str, AfterValidator(embed.checked)] = Field(
         default="local", description="What turns texts into vectors; none: recall by words alone."
     )
     embedded_text: str = Field(
         default=embedded_text.DEFAULT,
-        description="What is embedded of a memory: its content, and what is said before it.",
+        description="What is embedded of a memory: its content, and what is put before it.",
     )
     embedder_url: str | None = Field(
-        default=None, description="Where the embedder is, when it is not its provider's own server."
+        default=None, description="Address of the embedder, unless it is its provider's own server."
     )
     embedder_key: SecretStr | None = Field(
-        default=None, description="The key for the embedder, if it wants one; never shown."
+        default=None, description="The key for the embedder, if it needs one; never shown."
     )
     embedder_dimensions: int | None = Field(
-        default=None, ge=1, le=65_536, description="Length of vectors, where a model has several."
+        default=None,
+        ge=1,
+        le=65_536,
+        description="Length of vectors, for models that offer several.",
     )
     embedder_timeout: float = Field(
         default=10.0,
         ge=0.1,
         le=600,
-        description="Seconds for a query's embedding by HTTP; many memories get six times as long.",
+        description="Most seconds to embed a query by HTTP; a batch gets six times as long.",
     )
     embedder_per_minute: float | None = Field(
-        default=None, gt=0, le=1_000_000, description="Most requests a minute to it by HTTP."
+        default=None,
+        gt=0,
+        le=1_000_000,
+        description="Most requests a minute to it by HTTP.",
     )
     provider_keys: dict[str, SecretStr] = Field(
         default_factory=dict,
-        description="By provider: its key, also taken from OPENAI_API_KEY and its like; "
+        description="By provider: its key, also read from OPENAI_API_KEY and similar variables; "
         "never shown.",
     )
 
-    @field_validator("embedded_text")
-    @classmethod
-    def _recipe_is_known(cls, recipe: str) -> str:
-        embedded_text.parts(recipe)
-        return recipe
+    # ---- reranker
 
-    @field_validator("embedder")
-    @classmethod
-    def _embedder_has_a_known_form(cls, text: str) -> str:
-        return embed.checked(text)
-
-    @field_validator("provider_keys")
-    @classmethod
-    def _providers_are_known(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
-        must_name("provider_keys", keys, PROVIDER_VARIABLES, "a provider")
-        return keys
-
-
-class RerankerSettings(SettingsGroup):
-    """What reads the best memories again."""
-
-    reranker: str = Field(
-        default="none", description="What reads the best memories again and reorders them."
+    reranker: Annotated[str, AfterValidator(rerank.checked)] = Field(
+        default="none",
+        description="What reads the best memories again and reorders them.",
     )
     reranker_url: str | None = Field(
-        default=None, description="Where the reranker is, when it is not its provider's own server."
+        default=None, description="Address of the reranker, unless it is its provider's own server."
     )
     reranker_key: SecretStr | None = Field(
-        default=None, description="The key for the reranker, if it wants one; never shown."
+        default=None, description="The key for the reranker, if it needs one; never shown."
     )
     rerank_depth: int = Field(
         default=20, ge=2, le=100, description="How many of the best memories are reranked."
     )
     rerank_seconds: float = Field(
-        default=1.0, ge=0.01, le=600, description="How long the reranker is waited for."
+        default=1.0,
+        ge=0.01,
+        le=600,
+        description="Most seconds that a recall waits for the reranker.",
     )
     rerank_weight: float = Field(
-        default=1.0, ge=0, le=1, description="How much the reranker counts; 1: its order alone."
+        default=1.0, ge=0, le=1, description="How much the reranker counts; 1: only its order."
     )
 
-    @field_validator("reranker")
-    @classmethod
-    def _reranker_has_a_known_form(cls, text: str) -> str:
-        return rerank.checked(text)
-
-
-class ChatSettings(SettingsGroup):
-    """The chat model, and what it may cost."""
+    # ---- chat model, and what it may cost
 
     llm_url: str | None = Field(
         default=None, description="An OpenAI-compatible server, such as http://localhost:11434/v1."
@@ -275,7 +243,7 @@ class ChatSettings(SettingsGroup):
         "when `extractor` is llm.",
     )
     llm_dialect: Literal["openai", "anthropic", "ollama"] = Field(
-        default="openai", description="How the server is spoken to when `extractor` is llm."
+        default="openai", description="The protocol of that server when `extractor` is llm."
     )
     llm_daily_tokens: int = Field(
         default=100_000,
@@ -287,52 +255,44 @@ class ChatSettings(SettingsGroup):
         default=None, description="Another model there, which grades answers for `bench own`."
     )
     llm_key: SecretStr | None = Field(
-        default=None, description="The key for that server, if it wants one; never shown."
+        default=None, description="The key for that server, if it needs one; never shown."
     )
 
-
-class BackgroundSettings(SettingsGroup):
-    """What becomes of memories after they were stored."""
+    # ---- background work
 
     extractor: Literal["rules", "spacy", "llm", "none"] = Field(
         default="rules",
-        description="What reads memories for the concept graph; none: it is not built further.",
+        description="What extracts concepts from memories for the graph; none: nothing does.",
     )
     worker: Literal["auto", "off"] = Field(
         default="auto",
-        description="Whether what is stored is embedded, and read for the graph, in the "
-        "background at once.",
+        description="Whether memories are embedded, and put into the graph, in the background "
+        "as soon as they are stored.",
     )
     worker_idle_seconds: float = Field(
         default=60.0,
         ge=0,
         le=86_400,
-        description="How long the background worker of the command line stays without work.",
+        description="Seconds that the worker of the command line stays without work.",
     )
 
-
-def _default_key_file() -> Path:
-    return Path(platformdirs.user_data_dir("bearinmind", appauthor=False)) / "vault.keys"
-
-
-class VaultSettings(SettingsGroup):
-    """What is encrypted, and under which key."""
+    # ---- secrets and their key
 
     detect_secrets: bool = Field(
         default=True,
-        description="Look for secrets in what is stored, and encrypt the memories that hold one.",
+        description="Look for secrets in new memories, and encrypt the memories that hold one.",
     )
     vault_key: SecretStr | None = Field(
         default=None,
-        description="The key of sensitive memories, 32 bytes in base64, old ones behind it; "
+        description="The key of sensitive memories, 32 bytes in base64, followed by older keys; "
         "never shown.",
     )
     vault_key_file: Path = Field(
         default_factory=_default_key_file,
-        description="The file that holds the key otherwise; made when it is first needed.",
+        description="The file with the key, unless another setting gives it; made at first use.",
     )
     vault_key_command: str | None = Field(
-        default=None, description="A command that prints the key; no shell reads it."
+        default=None, description="A command that prints the key; it runs without a shell."
     )
     vault_url: str | None = Field(
         default=None,
@@ -342,61 +302,55 @@ class VaultSettings(SettingsGroup):
         default=None, description="The token for that Vault; never shown."
     )
 
-
-class SyncSettings(SettingsGroup):
-    """How a replica keeps up with its server."""
+    # ---- sync of a replica with its server
 
     sync_key: SecretStr | None = Field(
         default=None,
-        description="The bearer key for the server that memories are synced with, in place of "
-        "the one that `sync connect` kept; never shown.",
+        description="The key for the server that memories are synced with, in place of the one "
+        "that `sync connect` stored; never shown.",
     )
     sync_seconds: float = Field(
         default=30.0,
         ge=0,
         le=86_400,
-        description="How often to sync in the background; 0: only by `bearinmind sync`.",
+        description="Seconds between syncs in the background; 0: only by `bearinmind sync`.",
     )
     sync_timeout: float = Field(
         default=30.0,
         ge=0.1,
         le=3_600,
-        description="Seconds that an answer of that server may take.",
+        description="Most seconds that an answer of that server may take.",
     )
 
-
-class CurationSettings(SettingsGroup):
-    """What curation may do, and when."""
+    # ---- curation
 
     curate: Literal["off", "inbox"] = Field(
         default="off",
-        description="Whether whoever works in the background also looks at what is new for what "
-        "could be tidied up; it goes into the inbox.",
+        description="Whether new memories are reviewed in the background; inbox: what could be "
+        "tidied up is proposed there.",
     )
     curate_hours: float = Field(
-        default=24.0, ge=0.1, le=8_760, description="How often `curate` looks in the background."
+        default=24.0, ge=0.1, le=8_760, description="Hours between two reviews in the background."
     )
     curate_cosine: float = Field(
         default=0.95,
         ge=0.5,
         le=1,
-        description="How near in meaning two memories must be for `curate` to hold them together.",
+        description="Similarity in meaning from which `curate` compares two memories.",
     )
     curate_temporary_days: int = Field(
         default=30,
         ge=1,
         le=36_500,
-        description="After how many days `curate` asks about what says that it is temporary.",
+        description="After how many days `curate` asks about a memory that calls itself temporary.",
     )
 
-
-class LearningSettings(SettingsGroup):
-    """What is learned from a turn, and what a chat model may cost that reads it."""
+    # ---- learning from turns, and what a chat model may cost for it
 
     learn: Literal["off", "inbox", "rules", "model"] = Field(
         default="inbox",
-        description="What becomes of what a turn teaches: off: nothing; inbox: it is proposed; "
-        "rules: what is sure is stored; model: likewise, and a chat model reads the turn as well.",
+        description="What is learned from a turn: off: nothing; inbox: all of it is proposed; "
+        "rules: what is sure is stored; model: as rules, and a chat model reads the turn too.",
     )
     learn_url: str | None = Field(
         default=None,
@@ -406,7 +360,7 @@ class LearningSettings(SettingsGroup):
         default=None, description="The model there, if not `llm_model`."
     )
     learn_dialect: Literal["openai", "anthropic", "ollama"] = Field(
-        default="openai", description="How the server of `learn_url` is spoken to."
+        default="openai", description="The protocol of the server of `learn_url`."
     )
     learn_key: SecretStr | None = Field(
         default=None, description="The key for the server of `learn_url`; never shown."
@@ -418,76 +372,124 @@ class LearningSettings(SettingsGroup):
         description="Most tokens a day that reading turns may cost when `learn` is model.",
     )
 
-
-class ServerSettings(SettingsGroup):
-    """What `bearinmind serve` can be told."""
+    # ---- server
 
     server_host: str = Field(
         default="127.0.0.1",
         min_length=1,
         max_length=255,
-        description="The address that the server listens on; beyond this machine it wants keys.",
+        description="The address that the server listens on; a public one needs keys.",
     )
     server_port: int = Field(
-        default=8_377, ge=0, le=65_535, description="Its port; 0 takes any that is free."
+        default=8_377, ge=0, le=65_535, description="The port of the server; 0: any free one."
     )
     server_url: str | None = Field(
         default=None,
-        description="Where others reach the server, when that is not where it listens.",
+        description="The public address of the server, unless it is where it listens.",
     )
     server_hosts: tuple[_Name, ...] = Field(
         default=(),
-        description="Further names under which the server may be asked for; `*` is any.",
+        description="Further host names under which the server answers; `*`: any.",
     )
     auth: Literal["auto", "on", "off"] = Field(
         default="auto",
-        description="Whether the server wants a key; auto: unless it listens on this machine "
-        "alone and its store has no users.",
+        description="Whether the server requires a key; auto: unless it listens on this machine "
+        "only and its store has no users.",
     )
     oauth_issuers: tuple[_Name, ...] = Field(
         default=(),
-        description="Addresses of authorization servers that hand out keys of this server.",
+        description="Addresses of authorization servers that issue keys of this server.",
     )
     key_per_minute: int | None = Field(
-        default=None, ge=1, description="Most requests a minute of a key that says nothing else."
+        default=None,
+        ge=1,
+        description="Most requests a minute of a key without its own limit.",
     )
     key_failures_per_minute: int = Field(
-        default=30, ge=1, description="Most keys that are none, a minute and from one address."
+        default=30, ge=1, description="Most requests a minute with an invalid key from one address."
     )
     request_bytes: int = Field(
         default=1_000_000,
         ge=1_000,
         le=1_000_000_000,
-        description="Most bytes of a request, imports excepted.",
+        description="Most bytes of a request, except for imports.",
     )
     request_seconds: float = Field(
         default=30.0,
         ge=0.01,
         le=3_600,
-        description="How long the server waits for a request and for its answer.",
+        description="Most seconds until a request has arrived, and until it is answered.",
     )
     server_threads: int = Field(
-        default=8, ge=1, le=1_000, description="How many requests the server works on at once."
+        default=8, ge=1, le=1_000, description="How many requests the server handles at once."
     )
     server_queue: int = Field(
         default=256,
         ge=0,
         le=100_000,
-        description="How many more may wait; others are asked to come back later.",
+        description="How many more may wait; further ones are told to retry later.",
     )
     server_streams: int = Field(
-        default=4, ge=1, le=1_000, description="How many imports and exports go on at once."
+        default=4, ge=1, le=1_000, description="How many imports and exports run at once."
     )
     shutdown_seconds: float = Field(
         default=30.0,
         ge=0,
         le=3_600,
-        description="How long a server that is told to stop waits for connections to end.",
+        description="Most seconds that a stopping server waits for its connections to end.",
     )
     telemetry: bool = Field(
         default=False,
-        description="Send traces of requests to where the OTEL_ variables say.",
+        description="Send traces of requests to the collector that the OTEL_ variables name.",
     )
+
+    # ---- client of a server
+
+    server: str | None = Field(
+        default=None,
+        description="Address of a server, for `bearinmind.connect()` and `bearinmind mcp`.",
+    )
+    server_key: SecretStr | None = Field(
+        default=None, description="The key for that server; never shown."
+    )
+
+    @field_validator("store", mode="plain")
+    @classmethod
+    def _store_is_named(cls, given: object) -> StoreName:
+        return store_name(given)
+
+    @field_validator("replica", mode="plain")
+    @classmethod
+    def _replica_is_a_server(cls, given: object) -> StoreServer | None:
+        if given is None or isinstance(given, StoreServer):
+            return given
+        return StoreServer.at(str(given))
+
+    @field_serializer("store", "replica")
+    def _without_password(self, name: StoreName | None) -> str | None:
+        return None if name is None else str(name)
+
+    @model_validator(mode="after")
+    def _weights_are_of_known_things(self) -> Self:
+        must_name("leg_weights", self.leg_weights, LEGS, "a leg")
+        for setting, given, weights, thing in (
+            ("lexical", self.lexical, LexicalWeights, "a lexical weight"),
+            ("graph", self.graph, Spread, "a weight of the graph leg"),
+        ):
+            must_name(setting, given, (field.name for field in fields(weights)), thing)
+        return self
+
+    @field_validator("embedded_text")
+    @classmethod
+    def _recipe_is_known(cls, recipe: str) -> str:
+        embedded_text.parts(recipe)
+        return recipe
+
+    @field_validator("provider_keys")
+    @classmethod
+    def _providers_are_known(cls, keys: dict[str, SecretStr]) -> dict[str, SecretStr]:
+        must_name("provider_keys", keys, PROVIDER_VARIABLES, "a provider")
+        return keys
 
     @field_validator("server_url")
     @classmethod
@@ -495,15 +497,3 @@ class ServerSettings(SettingsGroup):
         if url is not None:
             address_of(url, "server")
         return url
-
-
-class ClientSettings(SettingsGroup):
-    """Which server is asked."""
-
-    server: str | None = Field(
-        default=None,
-        description="Address of a server, for `bearinmind.connect()` and `bearinmind mcp`.",
-    )
-    server_key: SecretStr | None = Field(
-        default=None, description="The bearer key for that server; never shown."
-    )
