@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from bearinmind.accounts.keys import Bearer, NewKey
 from bearinmind.accounts.terms import OVERLAP, Terms, check_overlap, make_key, renewed
-from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidKeyTerms, KeyNotFound, UserExists, UserNotFound
 from bearinmind.protocols import AuditEntry, Store, User
@@ -49,17 +48,6 @@ class Accounts:
     settings: Settings
     clock: Callable[[], datetime]
     key: str | None  #: the id of the key with which the user came, for the audit
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The accounts, as a user reaches them."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            settings=parts.settings,
-            clock=parts.clock,
-            key=parts.key,
-        )
 
     def add_user(self, name: str) -> User:
         """Add a user; nobody else sees their memories until they share them."""

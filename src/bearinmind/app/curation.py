@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from bearinmind import ids
 from bearinmind.app import requests, wiring
@@ -58,19 +58,6 @@ class Curation:
     remember: Remember
     background: Background
     turn_reader: ConfiguredReader
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The curation for a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            settings=parts.settings,
-            clock=parts.clock,
-            remember=parts.remember,
-            background=parts.background,
-            turn_reader=parts.turn_reader,
-        )
 
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 from bearinmind.app import requests
 from bearinmind.app.requests import FilterFields
-from bearinmind.app.wiring import Parts
 from bearinmind.concepts import Concept, ConceptName, Merge, name_of
 from bearinmind.config import Settings
+from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import (
     AlreadyMerged,
     ConceptNotFound,
@@ -21,7 +21,7 @@ from bearinmind.errors import (
     RelationNotFound,
 )
 from bearinmind.graph import cards, naming, walk
-from bearinmind.protocols import Embedder, GraphCounts, Store
+from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
@@ -66,18 +66,7 @@ class Graph:
     scope: Scope
     settings: Settings
     clock: Callable[[], datetime]
-    embedder: Callable[[], Embedder | None]
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The graph of a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            settings=parts.settings,
-            clock=parts.clock,
-            embedder=parts.embedders.configured,
-        )
+    embedders: Embedders
 
     # ---- reads -------------------------------------------------------------------------------
 
@@ -254,7 +243,7 @@ class Graph:
         """
         from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  seldom needed
 
-        embedder = self.embedder() if near else None
+        embedder = self.embedders.configured() if near else None
         concepts = self.store.hubs(self.scope, check_number("limit", limit, MOST_REVIEWED))
         return Canonicaliser(embedder).review(concepts, self.clock())
 

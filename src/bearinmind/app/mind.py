@@ -149,49 +149,49 @@ class Mind:
         """The concepts that the memories mention, and their relations."""
         from bearinmind.app.graph import Graph  # noqa: PLC0415  see above
 
-        return Graph.of(self._parts)
+        return self._parts.group(Graph)
 
     @property
     def sync(self) -> Sync:
         """The same memories on other machines."""
         from bearinmind.app.sync import Sync  # noqa: PLC0415  see above
 
-        return Sync.of(self._parts)
+        return self._parts.group(Sync)
 
     @property
     def transfer(self) -> Transfer:
         """The import and export of memories."""
         from bearinmind.app.sync import Transfer  # noqa: PLC0415  see above
 
-        return Transfer.of(self._parts)
+        return self._parts.group(Transfer)
 
     @property
     def curation(self) -> Curation:
         """Proposals to change memories, and the decisions about them."""
         from bearinmind.app.curation import Curation  # noqa: PLC0415  see above
 
-        return Curation.of(self._parts)
+        return self._parts.group(Curation)
 
     @property
     def accounts(self) -> Accounts:
         """Users, their keys, and the audit."""
         from bearinmind.app.accounts import Accounts  # noqa: PLC0415  see above
 
-        return Accounts.of(self._parts)
+        return self._parts.group(Accounts)
 
     @property
     def secrets(self) -> Secrets:
         """Sensitive memories, and the key that seals them."""
         from bearinmind.app.secrets import Secrets  # noqa: PLC0415  see above
 
-        return Secrets.of(self._parts)
+        return self._parts.group(Secrets)
 
     @property
     def work(self) -> Work:
         """Background work: embedding memories, and extracting concepts from them."""
         from bearinmind.app.work import Work  # noqa: PLC0415  see above
 
-        return Work.of(self._parts)
+        return self._parts.group(Work)
 
     # ---- write ---------------------------------------------------------------------------------
 
@@ -473,7 +473,7 @@ class Mind:
 
     @property
     def _shares(self) -> Shares:
-        return Shares.of(self._parts)
+        return self._parts.group(Shares)
 
     def _own(self, id: str) -> Memory:
         return history.find(self._parts.store, self.scope, id)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
 
-from bearinmind.app.wiring import Parts
 from bearinmind.changes import memory_subject
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.recall.parse import LARGEST_POOL, check_number
-from bearinmind.remember.reveal import ACTIONS, ROTATE, Reveal
+from bearinmind.remember.pipeline import Remember
+from bearinmind.remember.reveal import ACTIONS, ROTATE
 from bearinmind.sync.again import tell_again
 from bearinmind.types import Memory, Scope
 from bearinmind.vault.rotate import Rotated, rotate
@@ -28,25 +27,14 @@ class Secrets:
     scope: Scope
     clock: Callable[[], datetime]
     vault: SealingVault
-    reveal_content: Reveal
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The secrets of a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            clock=parts.clock,
-            vault=parts.vault,
-            reveal_content=parts.remember.reveal,
-        )
+    remember: Remember
 
     def reveal(self, id: str, *, version: int | None = None, agent: str | None = None) -> str:
         """What a sensitive memory says; the audit records who read it."""
         memory = history.find(self.store, self.scope, id)
         if version is not None:
             memory = history.version_of(self.store, self.scope, memory.id, version)
-        return self.reveal_content(self.scope, memory, agent=agent)
+        return self.remember.reveal(self.scope, memory, agent=agent)
 
     def list(self) -> Sequence[Memory]:
         """The sensitive memories, newest first, with placeholders for what they say."""
@@ -71,7 +59,7 @@ class Secrets:
         """Seal everything in the store under a new key; it resumes where it was interrupted."""
         now = self.clock()
         rotated = rotate(self.vault, self.store, now, drop_old=drop_old, advance=advance)
-        key = self.reveal_content.key
+        key = self.remember.reveal.key
         self.store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
         if self.store.peer(self.scope) is not None:  # the server has what the old key sealed
             tell_again(self.store, self.scope, (memory_subject(x.id) for x in self.list()))

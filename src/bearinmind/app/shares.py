@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Self
 
-from bearinmind.app.wiring import Parts
 from bearinmind.errors import InvalidShare, MemoryNotFound, ShareNotFound, UserNotFound
 from bearinmind.mirrors import owner_of
 from bearinmind.protocols import AuditEntry, Store
@@ -31,17 +29,6 @@ class Shares:
     clock: Callable[[], datetime]
     remember: Remember
     key: str | None  #: the id of the key with which the user came, for the audit
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The shares of a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            clock=parts.clock,
-            remember=parts.remember,
-            key=parts.key,
-        )
 
     def add(self, id: str, reader: str, right: Right | str) -> Share:
         """Share a memory with another user."""

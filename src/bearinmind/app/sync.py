@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, Self
+from typing import Literal
 
-from bearinmind.app.wiring import Parts
 from bearinmind.changes import Change, Peer, SubjectKind, SyncConflict, digest
 from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
 from bearinmind.protocols import History, Sealed, Store
@@ -45,17 +44,6 @@ class Sync:
     clock: Callable[[], datetime]
     remember: Remember
     background: Background
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The sync of a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            clock=parts.clock,
-            remember=parts.remember,
-            background=parts.background,
-        )
 
     # ---- a replica -----------------------------------------------------------------------------
 
@@ -272,16 +260,6 @@ class Transfer:
     scope: Scope
     remember: Remember
     background: Background
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The import and export of a user."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            remember=parts.remember,
-            background=parts.background,
-        )
 
     def admit(
         self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, made_id: bool = False

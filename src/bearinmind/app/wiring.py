@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict, Unpack
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -46,9 +46,14 @@ from bearinmind.work.background import Background
 from bearinmind.work.loop import Handler
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from bearinmind.app.mind import Mind
     from bearinmind.curate.background import CurationThread
     from bearinmind.curate.chat_judge import ChatJudge
+
+
+Group = TypeVar("Group", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +69,7 @@ class Parts:
     embedders: Embedders
     active_space: ActiveSpace
     socket_places: Sequence[Path]  #: where a background worker lends its embedder
-    extractor: ConfiguredExtractor
+    extractors: ConfiguredExtractor
     background: Background
     vault: SealingVault
     remember: Remember
@@ -72,6 +77,10 @@ class Parts:
     reranker: OwnedReranker | None
     executor: Executor
     recall: Recall
+
+    def group(self, kind: type[Group]) -> Group:
+        """A group of verbs, which names the parts that it needs as its fields."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
 
     def for_user(self, user: UserId, key: str | None) -> Parts:
         """The parts for another user, whose queries are not captured."""
@@ -89,7 +98,7 @@ class Parts:
         self.background.close()
         self.executor.shutdown()
         self.embedders.close()
-        self.extractor.close()
+        self.extractors.close()
         self.turn_reader.close()
         if self.reranker:
             self.reranker.close()
@@ -138,7 +147,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         embedders=embedders,
         active_space=active,
         socket_places=places,
-        extractor=extractor,
+        extractors=extractor,
         background=Background(store, handlers, clock, automatic=options.get("background", False)),
         vault=vault,
         remember=Remember(

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from bearinmind.app.wiring import Parts
 from bearinmind.embed.embedders import ActiveSpace, Embedders
 from bearinmind.errors import InvalidSetting
 from bearinmind.graph.configured import ConfiguredExtractor
@@ -36,20 +35,6 @@ class Work:
     extractors: ConfiguredExtractor
     active_space: ActiveSpace  #: the vector space that answers queries
     socket_places: Sequence[Path]  #: where a background worker lends its embedder
-
-    @classmethod
-    def of(cls, parts: Parts) -> Self:
-        """The work of the whole store, as a user reaches it."""
-        return cls(
-            store=parts.store,
-            scope=parts.scope,
-            clock=parts.clock,
-            background=parts.background,
-            embedders=parts.embedders,
-            extractors=parts.extractor,
-            active_space=parts.active_space,
-            socket_places=parts.socket_places,
-        )
 
     def worker(self, *kinds: str) -> Worker:
         """A worker for the whole store, for some kinds of work or for all.
