@@ -248,7 +248,7 @@ def test_whoever_asks_while_the_server_is_down_is_answered_when_it_is_back(
 def test_an_acknowledgement_waits_for_the_disk_of_the_server(server: EmbeddedServer) -> None:
     """A kill cannot show a loss of power; that nothing turns off what guards against it can be."""
     with _memory(server.ensure(), "eve") as memory:
-        pool = memory._store._pool  # type: ignore[attr-defined]
+        pool = memory._parts.store._pool  # type: ignore[attr-defined]
         for setting in ("fsync", "synchronous_commit", "full_page_writes"):
             assert pool.alone(f"SHOW {setting}") == [("on",)]
             with pool.connections.connection() as connection:
