@@ -66,7 +66,7 @@ def _fill(path: Path, size: int, count: int) -> list[str]:
         for content in memories:
             app.store(content)
         print(f"embedding {size:,} memories")
-        app.wait_for_work()
+        app.work.wait()
     return [writer.question(memory) for memory in memories[:: max(1, size // count)]][:count]
 
 
@@ -74,7 +74,7 @@ def _fill(path: Path, size: int, count: int) -> list[str]:
 def _worker(store: Path) -> Iterator[None]:
     """A worker that stays and has its model loaded."""
     with Mind.build(Settings(store=store)) as app:
-        places, active = app.socket_places, app.work_status().active
+        places, active = app.work.socket_places, app.work.status().active
     if active is None:
         raise RuntimeError("nothing is embedded")
     process = subprocess.Popen([*COMMAND, str(store), "work", "--watch"], stderr=subprocess.DEVNULL)

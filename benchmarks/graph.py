@@ -191,9 +191,9 @@ def _read(data: EvaluationSet, stored: StoredCorpus, settings: Mapping[str, Any]
         MissingExtra: the extractor is not installed.
     """
     memory = _opened(stored, ONLY_USER, {**settings, "embedder": "none"})
-    memory.extractor()  # says at once when it cannot be made
+    memory.work.extractor()  # says at once when it cannot be made
     began = perf_counter()
-    status = memory.wait_for_work()
+    status = memory.work.wait()
     seconds = perf_counter() - began
     failed = [count for count in status.queue if count.jobs]
     if failed:
@@ -207,7 +207,7 @@ def _opened(stored: StoredCorpus, user: str, settings: Mapping[str, Any]) -> Min
 
 def _holds(data: EvaluationSet, stored: StoredCorpus) -> dict[str, int]:
     """Concepts, mentions and relations, of all users together."""
-    held = [_opened(stored, user, {"embedder": "none"}).graph_counts() for user in data.users]
+    held = [_opened(stored, user, {"embedder": "none"}).graph.counts() for user in data.users]
     return {
         "concepts": sum(each.concepts for each in held),
         "mentions": sum(each.mentions for each in held),
@@ -219,7 +219,7 @@ def _import(stored: StoredCorpus, path: Path) -> dict[str, int]:
     """Take in the triples that came with a set, by the product's own import."""
     memory = _opened(stored, ONLY_USER, {"embedder": "none"})
     own = {name: id_ for id_, name in stored.names.items()}
-    taken = memory.graph_import(_lines(path), same_as=own)
+    taken = memory.graph.import_lines(_lines(path), same_as=own)
     if taken.bad:
         print(f"{taken.bad} lines of {path.name} were left out: {taken.problems[0].message}")
     return {"relations": taken.relations, "mentions": taken.mentions}

@@ -101,9 +101,9 @@ def _filled(folder: Path, texts: Sequence[str]) -> Path:
     with Mind.open(path, worker="off") as bearinmind:
         pattern = bearinmind.store(texts[0]).memory
         for begin in range(1, len(texts), BATCH):
-            bearinmind.add_histories(
+            bearinmind.transfer.add(
                 [
-                    bearinmind.admit([replace(pattern, id=new_id(), content=text)])
+                    bearinmind.transfer.admit([replace(pattern, id=new_id(), content=text)])
                     for text in texts[begin : begin + BATCH]
                 ]
             )
@@ -114,7 +114,7 @@ def _work(path: Path, **settings: str) -> float:
     """Seconds until all work of a store is done."""
     with Mind.open(path, worker="off", **settings) as bearinmind:
         began = perf_counter()
-        bearinmind.wait_for_work()
+        bearinmind.work.wait()
         return perf_counter() - began
 
 
@@ -144,7 +144,7 @@ def add(folder: Path, texts: Sequence[str]) -> Figures:
                 began = perf_counter()
                 bearinmind.store(text)
                 middle = perf_counter()
-                bearinmind.work()
+                bearinmind.work.run()
                 stored[size].append(middle - began)
                 read[size].append(perf_counter() - middle)
     cost = {}
@@ -210,7 +210,7 @@ def _ask(parts: Mapping[str, Callable[[str], Answer]], questions: Sequence[str])
 def _embed(path: Path) -> None:
     """Give every memory of a store a made-up vector, as a worker would."""
     with Mind.open(path, worker="off") as bearinmind:
-        store, embedder = bearinmind._store, bearinmind.embedder()
+        store, embedder = bearinmind._parts.store, bearinmind.work.embedder()
         if embedder is None:
             raise SystemExit("the shipped settings have no embedder")
         vectors = made_up_vectors(embedder, LARGE + ADDED)

@@ -73,7 +73,7 @@ def _fill(store: Path) -> list[str]:
         for content in memories:
             app.store(content)
         print(f"embedding {SIZE:,} memories")
-        app.wait_for_work()
+        app.work.wait()
     return [writer.question(memory) for memory in memories[:: SIZE // ROUNDS]][:ROUNDS]
 
 

@@ -78,7 +78,7 @@ def measure(path: Path, size: int) -> list[Times]:
         Mind.open(path, worker="off") as whole,
         Mind.open(path, worker="off", embedder="none") as words,
     ):
-        embedder = whole.embedder()
+        embedder = whole.work.embedder()
         if embedder is None:
             raise SystemExit("the shipped settings have no embedder")
         vectors = made_up_vectors(embedder, size)
@@ -129,15 +129,15 @@ def made_up_vectors(embedder: Embedder, size: int) -> Vectors:
 
 def _fill(bearinmind: Mind, memories: list[str], vectors: Vectors) -> None:
     """Keep the memories, and their vectors as a worker would."""
-    store, embedder = bearinmind._store, bearinmind.embedder()
+    store, embedder = bearinmind._parts.store, bearinmind.work.embedder()
     if embedder is None:
         raise SystemExit("the shipped settings have no embedder")
     store.use_space(embedder.space)
     pattern = bearinmind.store(memories[0]).memory
     for begin in range(1, len(memories), 1_000):
-        bearinmind.add_histories(
+        bearinmind.transfer.add(
             [
-                bearinmind.admit([replace(pattern, id=new_id(), content=content)])
+                bearinmind.transfer.admit([replace(pattern, id=new_id(), content=content)])
                 for content in memories[begin : begin + 1_000]
             ]
         )

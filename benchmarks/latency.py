@@ -105,9 +105,9 @@ def _ratios(bare: list[float], whole: list[float]) -> list[float]:
 def _fill(bearinmind: Mind, memories: list[str]) -> None:
     pattern = bearinmind.store(memories[0]).memory
     for begin in range(1, len(memories), 1_000):
-        bearinmind.add_histories(
+        bearinmind.transfer.add(
             [
-                bearinmind.admit([replace(pattern, id=new_id(), content=content)])
+                bearinmind.transfer.admit([replace(pattern, id=new_id(), content=content)])
                 for content in memories[begin : begin + 1_000]
             ]
         )

@@ -125,13 +125,13 @@ class _Memories:
             yield Asked(kind, "deleted", frozenset(), self._hits(user, query.text))
             for id_ in gone:
                 user.restore(id_)
-            user.wait_for_work()
+            user.work.wait()
 
     def _of(self, user: str) -> Mind:
         if user not in self._users:
             settings = settings_for(user, self._stored.bounds, {"embedder": self._embedder})
             opened = Mind(self._store, settings, embedders=self._embedders.of(settings))
-            opened.wait_for_work()
+            opened.work.wait()
             self._users[user] = opened
         return self._users[user]
 

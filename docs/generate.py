@@ -33,7 +33,7 @@ from bearinmind.embed.choose import FORMS as EMBEDDERS
 from bearinmind.embedded_text import PARTS
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.rerank.choose import FORMS as RERANKERS
-from bearinmind.settings.models import PROVIDER_VARIABLES
+from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.main import app
 from bearinmind.surfaces.failures import InternalError

@@ -50,8 +50,8 @@ class Serving:
         """The text of a key of a user, made when it is first asked for."""
         if terms or (user, access) not in self._keys:
             with suppress(UserExists):
-                self.bearinmind.add_user(user)
-            made = self.bearinmind.create_key(user, access=access, **terms).text
+                self.bearinmind.accounts.add_user(user)
+            made = self.bearinmind.accounts.create_key(user, access=access, **terms).text
             if terms:
                 return made
             self._keys[user, access] = made

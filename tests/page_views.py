@@ -55,8 +55,8 @@ def fill(ada: Mind, bob: Mind) -> dict[str, str]:
     alone = bob.store("Refunds of finance are bob's own business.").memory.id
     for text in ("From now on deploy from the main branch only.", "Always squash the commits."):
         ada.learn([Message(role=Role.USER, text=text)])
-    ada.apply_proposal(ada.proposals()[0].id)
-    ada.work()
+    ada.curation.apply(ada.curation.proposals()[0].id)
+    ada.work.run()
     return {"old": old, "new": new, "cause": cause, "shared": shared, "alone": alone}
 
 

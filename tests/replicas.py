@@ -42,7 +42,7 @@ class Machines:
     def replica(self, **fields: Any) -> Mind:
         """A memory that is synced with the server."""
         made = self.memory(**fields)
-        made.connect_peer("https://memory.example", "ada")
+        made.sync.connect("https://memory.example", "ada")
         return made
 
     def sync(self, *replicas: Mind) -> list[SyncReport]:
@@ -50,7 +50,7 @@ class Machines:
         reports: list[SyncReport] = []
         for replica in replicas:
             self.clock.advance(minutes=1)
-            reports.append(replica.sync_with(self.server.sync_server()))
+            reports.append(replica.sync.run(self.server.sync.server()))
             for error in (reports[-1].pull_error, reports[-1].push_error):
                 if error is not None:
                     raise error

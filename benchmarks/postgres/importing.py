@@ -49,7 +49,8 @@ def compare_import(url: str) -> dict[str, float]:
             texts = [writer.memory() for _ in range(BATCH)]
             began = perf_counter()
             admitted = [
-                bearinmind.admit([replace(pattern, id=new_id(), content=text)]) for text in texts
+                bearinmind.transfer.admit([replace(pattern, id=new_id(), content=text)])
+                for text in texts
             ]
             middle = perf_counter()
             store.put_many(bearinmind.scope, admitted)

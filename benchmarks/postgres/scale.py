@@ -48,7 +48,7 @@ def main() -> int:
         url = server.ensure()
         try:
             with Mind.open(Path(folder) / "unused.db", worker="off") as bearinmind:
-                real = bearinmind.embedder()
+                real = bearinmind.work.embedder()
                 if real is None:
                     raise SystemExit("the shipped settings have no embedder")
                 if wanted & {"growth", "throughput", "legs"}:

@@ -87,11 +87,11 @@ def fill_asked(store: PostgresStore, real: Embedder) -> None:
         tenant = open_tenant(store, asked_owner(number), real)
         first, *rest = islice(copies, EACH)
         pattern = tenant.store(first).memory
-        tenant.add_histories(
-            [tenant.admit([replace(pattern, id=new_id(), content=text)]) for text in rest]
+        tenant.transfer.add(
+            [tenant.transfer.admit([replace(pattern, id=new_id(), content=text)]) for text in rest]
         )
     _embed(store, real.space, vectors)
-    tenant.work()
+    tenant.work.run()
 
 
 def _embed(store: PostgresStore, space: Space, vectors: Vectors) -> None:

@@ -182,8 +182,8 @@ def _serve(place: str, clients: int, seconds: float) -> tuple[float, bool]:
 
 
 def _new_key(app: Mind, user: str, **terms: Any) -> str:  # noqa: ANN401  of a key
-    app.add_user(user)
-    return app.create_key(user, **terms).text
+    app.accounts.add_user(user)
+    return app.accounts.create_key(user, **terms).text
 
 
 def _together(

@@ -1,9 +1,8 @@
 """Bear in Mind: a persistent memory for AI agents that explains what it recalls."""
 
-import importlib
 from typing import TYPE_CHECKING
 
-from bearinmind.app import Mind, companions
+from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import MindError
 from bearinmind.trace import Answer, Trace, WhyNot
@@ -50,29 +49,9 @@ __all__ = [
 ]
 
 
-def _kept_in_step(app: Mind) -> companions.Companion | None:
-    """Syncing in the background; it is loaded for whoever opens a memory to stay."""
-    begun: companions.Companion | None = importlib.import_module(
-        "bearinmind.surfaces.sync"
-    ).keep_in_step(app)
-    return begun
-
-
-def _curated(app: Mind) -> companions.Companion | None:
-    """Curation in the background, for whoever turned it on."""
-    begun: companions.Companion | None = importlib.import_module("bearinmind.app.curating").begin(
-        app
-    )
-    return begun
-
-
-companions.add(_kept_in_step)
-companions.add(_curated)
-
-_OF_CLIENTS = ("AsyncClient", "Client", "connect")  # whoever talks to no server needs no httpx
-
-
 def __getattr__(name: str) -> object:
-    if name in _OF_CLIENTS:
-        return getattr(importlib.import_module("bearinmind.surfaces.client.clients"), name)
+    if name in ("AsyncClient", "Client", "connect"):  # httpx is loaded only for them
+        from bearinmind.surfaces.client import clients  # noqa: PLC0415
+
+        return getattr(clients, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

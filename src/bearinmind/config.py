@@ -18,25 +18,11 @@ import platformdirs
 from pydantic import ValidationError, model_validator
 
 from bearinmind import errors
-from bearinmind.settings.background import BackgroundSettings
-from bearinmind.settings.curation import CurationSettings
-from bearinmind.settings.group import must_name
-from bearinmind.settings.learning import LearningSettings
-from bearinmind.settings.memories import MemorySettings
-from bearinmind.settings.models import (
-    PROVIDER_VARIABLES,
-    ChatSettings,
-    EmbeddingSettings,
-    RerankerSettings,
-)
-from bearinmind.settings.recall import RecallSettings
-from bearinmind.settings.server import ClientSettings, ServerSettings
-from bearinmind.settings.syncing import SyncSettings
-from bearinmind.settings.vault import VaultSettings
+from bearinmind.settings import PROVIDER_VARIABLES, SettingFields, must_name
 from bearinmind.store_name import StoreFile, fingerprint
 
 PREFIX = "BEARINMIND_"
-# A comma that stands in no bracket and no quote.
+# A comma outside brackets and quotes.
 _COMMA = re.compile(r""",(?=(?:[^"'\[\]{}]|"[^"]*"|'[^']*'|\[[^\]]*\]|\{[^}]*\})*$)""")
 #: Names the configuration file itself, so it cannot be a setting inside it.
 FILE_VARIABLE = PREFIX + "CONFIG"
@@ -45,61 +31,47 @@ STORE_VARIABLE = PREFIX + "STORE"
 
 
 def default_file() -> Path:
-    """Where the configuration file is looked for when nothing else is said."""
+    """The usual place of the configuration file."""
     return Path(platformdirs.user_config_dir("bearinmind", appauthor=False)) / "config.toml"
 
 
 def cache_folder() -> Path:
-    """Where things go that can be made again."""
+    """The folder for files that can be made again."""
     return Path(platformdirs.user_cache_dir("bearinmind", appauthor=False))
 
 
 def state_folder() -> Path:
-    """Where things go that belong to this machine: who works on a store, and what was asked."""
+    """The folder for files that belong to this machine, such as the lock of a worker."""
     return Path(platformdirs.user_state_dir("bearinmind", appauthor=False))
 
 
 def agent_folder(variable: str, name: str) -> Path:
-    """Where an agent keeps its settings: the folder that its variable names, or one at home."""
+    """The folder of an agent's settings: the one that its variable names, or one at home."""
     named = os.environ.get(variable)
     return Path(named).absolute() if named else Path.home() / name
 
 
-class Settings(
-    # What stands last here is first in the reference: that is how the fields of classes are joined.
-    ClientSettings,
-    ServerSettings,
-    LearningSettings,
-    CurationSettings,
-    SyncSettings,
-    VaultSettings,
-    BackgroundSettings,
-    ChatSettings,
-    RerankerSettings,
-    EmbeddingSettings,
-    RecallSettings,
-    MemorySettings,
-):
+class Settings(SettingFields):
     """Everything that can be configured."""
 
     @property
     def beside(self) -> Path:
-        """Beside this lies what belongs to the store on this machine, under the same name.
+        """The path beside which this machine keeps its files about the store.
 
-        For a store that is no file, nothing is at the place itself.
+        For a store that is a file, it is that file. For any other, nothing lies at the path itself.
         """
         if isinstance(self.store, StoreFile):
             return self.store.path
         return state_folder() / "stores" / fingerprint(self.store)
 
     @model_validator(mode="after")
-    def _groups_go_together(self) -> Self:
+    def _settings_agree(self) -> Self:
         must_name("decay_days", self.decay_days, self.categories, "a category")
-        # The graph leg goes on from what the others found, and finds little by itself.
+        # The graph leg starts from the results of the others, and finds little by itself.
         legs = ["lexical", *(["dense"] if self.embedder != "none" else ())]
         if not any(self.leg_weights.get(leg, 1.0) for leg in legs):
-            named = " and ".join(legs)
-            raise ValueError(f"leg_weights turns every leg off that finds by itself ({named})")
+            names = " and ".join(legs)
+            raise ValueError(f"leg_weights turns every leg off that searches by itself ({names})")
         return self
 
 
@@ -119,8 +91,8 @@ class Configuration:
 
     settings: Settings
     origins: tuple[Origin, ...]
-    file: Path  #: where the configuration file was looked for
-    unknown: tuple[str, ...]  #: variables that look like settings and are none
+    file: Path  #: the configuration file, whether it exists or not
+    unknown: tuple[str, ...]  #: variables that look like settings and are not
 
     @classmethod
     def load(
@@ -148,8 +120,8 @@ class Configuration:
                 if name not in values:
                     values[name] = value
                     origin_of[name] = origin
-        if named := _provider_keys(environment):
-            values["provider_keys"] = {**named, **values.get("provider_keys", {})}
+        if keys := _provider_keys(environment):
+            values["provider_keys"] = {**keys, **values.get("provider_keys", {})}
             origin_of.setdefault("provider_keys", "environment")
         settings = checked(values, origin_of)
         return cls(
@@ -169,7 +141,7 @@ class Configuration:
 
 
 def checked(values: Mapping[str, Any], origin_of: Mapping[str, str] | None = None) -> Settings:
-    """Settings from these values and no other source; what is not given has its default.
+    """Settings from these values and no other source; the others have their defaults.
 
     Raises:
         InvalidSetting: a value is not allowed or a name is unknown.
@@ -182,36 +154,36 @@ def checked(values: Mapping[str, Any], origin_of: Mapping[str, str] | None = Non
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     """Settings from variables; a list is separated by commas, a table is written in TOML."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, info in Settings.model_fields.items():
         text = environment.get(PREFIX + name.upper())
         if text is None:
             continue
         if "tuple" in str(info.annotation):
-            found[name] = [part.strip() for part in text.split(",") if part.strip()]
+            values[name] = [part.strip() for part in text.split(",") if part.strip()]
         elif "dict" in str(info.annotation):
-            found[name] = _toml(f"value = {text}", PREFIX + name.upper())["value"]
+            values[name] = _toml(f"value = {text}", PREFIX + name.upper())["value"]
         else:
-            found[name] = text
-    return found
+            values[name] = text
+    return values
 
 
 def _provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
-    """Keys from the variables in which everybody keeps them."""
-    found = {
+    """Keys from the usual variables of the providers."""
+    keys = {
         provider: next(filter(None, map(environment.get, variables)), None)
         for provider, variables in PROVIDER_VARIABLES.items()
     }
-    return {provider: key for provider, key in found.items() if key}
+    return {provider: key for provider, key in keys.items() if key}
 
 
 def assignments(texts: Iterable[str]) -> dict[str, Any]:
     """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`.
 
     Raises:
-        InvalidSetting: a text is no assignment.
+        InvalidSetting: a text is not an assignment.
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
@@ -220,12 +192,12 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
             )
         table, dot, key = name.strip().partition(".")
         if dot:
-            entries = found.get(table)
-            found[table] = {**entries} if isinstance(entries, dict) else {}
-            found[table][key] = _value(value.strip())
+            entries = settings.get(table)
+            settings[table] = {**entries} if isinstance(entries, dict) else {}
+            settings[table][key] = _value(value.strip())
         else:
-            found[table] = _value(value.strip())
-    return found
+            settings[table] = _value(value.strip())
+    return settings
 
 
 def separated(text: str) -> list[str]:
@@ -270,19 +242,19 @@ def _toml(text: str, where: str) -> dict[str, Any]:
 
 def _invalid(exc: ValidationError, origin_of: Mapping[str, str]) -> errors.InvalidSetting:
     problem = exc.errors()[0]
-    told = problem["msg"].removeprefix("Value error, ")
+    message = problem["msg"].removeprefix("Value error, ")
     if not problem["loc"]:  # two settings that do not go together
-        return errors.InvalidSetting(told)
+        return errors.InvalidSetting(message)
     name = str(problem["loc"][0])
     origin = origin_of.get(name, "default")
     if problem["type"] == "extra_forbidden":
         return errors.InvalidSetting(f"there is no setting {name!r} (from {origin})")
     return errors.InvalidSetting(
-        f"{name} = {_shown(name, problem['input'])} (from {origin}) is not allowed: {told}"
+        f"{name} = {_shown(name, problem['input'])} (from {origin}) is not allowed: {message}"
     )
 
 
 def _shown(name: str, value: object) -> str:
-    """A value as an error quotes it; of a secret only that it is one."""
+    """A value as an error quotes it; a secret is not shown."""
     field = Settings.model_fields.get(name)
     return "(not shown)" if field and "SecretStr" in str(field.annotation) else repr(value)

@@ -215,7 +215,7 @@ with Mind.open() as memory:
         if not flag:
             memory.recall(asked, expanded=[asked])
             memory.why_not(asked, kept.id)
-    memory.wait_for_work(timeout=60)
+    memory.work.wait(timeout=60)
     memory.recall("library harbour password")
 """
 

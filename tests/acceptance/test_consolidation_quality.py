@@ -36,11 +36,11 @@ def test_a_store_of_all_planted_texts_is_consolidated_without_losing_one_of_them
         texts = {text for pair in pairs for text in (pair.one, pair.other)}
         for text in sorted(texts):
             memory.store(text)
-        for proposal in memory.curate(propose=True).proposals:
+        for proposal in memory.curation.review(propose=True).proposals:
             if proposal.kind is ProposalKind.SUPERSEDE:
                 kept, gone = (memory.get(id_).content for id_ in proposal.memories)
                 assert frozenset({kept, gone}) not in apart
-                memory.apply_proposal(proposal.id)
+                memory.curation.apply(proposal.id)
         live = {each.content: read(each.content) for each in memory.list(limit=1_000)}
         assert len(live) < len(texts)
         for hidden in map(read, texts - live.keys()):

@@ -103,7 +103,7 @@ def _agree(database: Cluster) -> bool:
 def _finish_the_work(url: str) -> int:
     """How many memories are embedded once everything is; claims that nobody keeps have run out."""
     with _memory(url, "work", clock=lambda: _now() + timedelta(minutes=10)) as memory:
-        status = memory.wait_for_work(timeout=60)
+        status = memory.work.wait(timeout=60)
         assert (status.waiting, status.dead) == (0, 0)
         assert status.active
         return status.active.embedded
@@ -116,7 +116,7 @@ def test_what_was_acknowledged_survives_the_death_of_the_leader() -> None:
             opened.enter_context(_memory(database.url(), user)) for user in ("ana", "ben", "work")
         )
         writers = {Writer(memory): memory for memory in (ana, ben)}
-        worker = working.worker()
+        worker = working.work.worker()
         with ExitStack() as running:
             running.enter_context(_running(worker.watch, worker.stop))
             for writer in writers:

@@ -39,7 +39,7 @@ def _remember(memory: Mind) -> None:
         memory.link(second.id, "see-also", first.id)
         [hit, *_] = memory.recall(f"where is the lamp l{number}x?").hits
         assert hit.memory.id == first.id
-    memory.work()
+    memory.work.run()
     assert len(memory.list(limit=99)) == 2 * ROUNDS
 
 

@@ -17,6 +17,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bearinmind import errors
+from bearinmind import settings as settings_module
 from bearinmind.app import wiring
 from bearinmind.config import Settings
 from bearinmind.embed import choose
@@ -29,7 +30,6 @@ from bearinmind.recall.lockout import locked_out
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.select import Selection
 from bearinmind.recall.standing import Standing
-from bearinmind.settings import recall as recall_settings
 from bearinmind.surfaces.cli import app
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
@@ -100,7 +100,7 @@ def two_legs(store: Store, _active: ActiveSpace, settings: Settings) -> tuple[Le
 @pytest.fixture
 def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product with two legs that never agree, and no graph that follows them."""
-    monkeypatch.setattr(recall_settings, "LEGS", ("lexical", "within"))
+    monkeypatch.setattr(settings_module, "LEGS", ("lexical", "within"))
     monkeypatch.setattr(wiring, "_legs", two_legs)
     monkeypatch.setattr(wiring, "_following", lambda *_: ())
 

@@ -70,8 +70,10 @@ def filled(place: str) -> Mind:
         ).memory.id
     for source, kind, target, days_ago in LINKS:
         made = clock() - timedelta(days=days_ago)
-        memory.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
-    assert memory.wait_for_work().waiting == 0
+        memory.transfer.add_link(
+            Link(source=ids[source], target=ids[target], kind=kind, created_at=made)
+        )
+    assert memory.work.wait().waiting == 0
     return memory
 
 
@@ -94,7 +96,7 @@ def imported(place: StoreName) -> Mind:
     stored = corpus.fill(open_store(place), TEAM, lambda _more: None)
     settings = {"embedder": "hash", "extractor": "none", "worker": "off"}
     memory = Mind(stored.store, settings_for(ONLY_USER, stored.bounds, settings))
-    assert memory.wait_for_work().waiting == 0
+    assert memory.work.wait().waiting == 0
     return memory
 
 
@@ -177,5 +179,5 @@ def test_why_not_says_the_same_in_a_file_and_on_a_server(pair: Pair) -> None:
 def test_both_hold_the_same_and_are_sound(pair: Pair) -> None:
     file, server = pair
     assert server.stats() == file.stats()
-    assert server.graph_counts() == file.graph_counts()
+    assert server.graph.counts() == file.graph.counts()
     assert not [finding for memory in pair for finding in memory.check() if not finding.good]

@@ -95,7 +95,7 @@ def _work_on(memory: Mind, ended: threading.Event) -> None:
     """Do the background work, and stand what happens to it."""
     while not ended.is_set():
         try:
-            memory.wait_for_work(timeout=0.5)
+            memory.work.wait(timeout=0.5)
         except StoreFailure:
             time.sleep(0.05)
 
@@ -213,7 +213,7 @@ def _assert_nothing_lost(memories: list[Mind], told: Told) -> None:
 def _finish_the_work(url: str) -> None:
     """What was claimed when the server died comes back, and all of it is done."""
     with _memory(url, "ana", clock=lambda: _now() + timedelta(minutes=10)) as memory:
-        status = memory.wait_for_work()
+        status = memory.work.wait()
         assert (status.waiting, status.dead) == (0, 0)
         assert status.active is not None
         [[kept]] = Pool(url).alone("SELECT count(*) FROM memories")
@@ -248,7 +248,7 @@ def test_whoever_asks_while_the_server_is_down_is_answered_when_it_is_back(
 def test_an_acknowledgement_waits_for_the_disk_of_the_server(server: EmbeddedServer) -> None:
     """A kill cannot show a loss of power; that nothing turns off what guards against it can be."""
     with _memory(server.ensure(), "eve") as memory:
-        pool = memory._store._pool  # type: ignore[attr-defined]
+        pool = memory._parts.store._pool  # type: ignore[attr-defined]
         for setting in ("fsync", "synchronous_commit", "full_page_writes"):
             assert pool.alone(f"SHOW {setting}") == [("on",)]
             with pool.connections.connection() as connection:

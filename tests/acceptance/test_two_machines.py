@@ -94,8 +94,8 @@ def _arrived(store: Path) -> int:
 
 def _key(store: Path) -> str:
     with Mind.build(Settings(store=StoreFile(store), embedder="none")) as server:
-        server.add_user("ada")
-        return server.create_key("ada").text
+        server.accounts.add_user("ada")
+        return server.accounts.create_key("ada").text
 
 
 def test_a_server_killed_in_the_middle_of_a_sync_loses_and_doubles_nothing(tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_server_killed_in_the_middle_of_a_sync_loses_and_doubles_nothing(tmp_p
     assert _arrived(store) == 2 * COUNT + 2
     for machine, other in ((laptop, desktop), (desktop, laptop)):
         with machine.open() as memories:
-            status = memories.sync_status()
+            status = memories.sync.status()
             [found] = memories.list(tags=[other.name])
-            said = memories.secret_get(found.id)
+            said = memories.secrets.reveal(found.id)
             live = memories.stats().live
         assert (status.waits, status.conflicts, live) == (0, 0, 2 * COUNT + 2)
         assert said == f"{COMBINATION} on the {other.name}"

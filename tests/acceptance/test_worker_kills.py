@@ -91,13 +91,15 @@ def _assert_embedded_once(
     memory: Mind, embedder: Embedder, contents: list[str], fresh: Callable[[str], Vector]
 ) -> None:
     """As many vectors as memories, and each memory has that of its own text."""
-    [known] = [x for x in memory.work_status().spaces if x.space == embedder.space]
+    [known] = [x for x in memory.work.status().spaces if x.space == embedder.space]
     assert (known.embedded, known.waiting, known.dead) == (len(contents), 0, 0)
     everything = Filter(scope=memory.scope, now=_later())
     ids = {kept.content: kept.id for kept in memory.list(limit=len(contents) + 1)}
     assert sorted(ids) == sorted(contents)
     for content in contents:
-        found = memory._store.nearest(everything, embedder.space, fresh(content), len(contents))
+        found = memory._parts.store.nearest(
+            everything, embedder.space, fresh(content), len(contents)
+        )
         assert dict(found.nearest)[ids[content]] > 0.999
 
 
@@ -117,8 +119,8 @@ def test_every_memory_is_embedded_once_per_space(place: str) -> None:
             assert all(finding.good for finding in memory.check()), memory.check()
 
     with _open(place, new, old) as memory:
-        memory.wait_for_work()
-        status = memory.work_status()
+        memory.work.wait()
+        status = memory.work.status()
         assert (status.waiting, status.dead) == (0, 0)
         assert status.active is not None
         assert status.active.space == new.space
@@ -137,7 +139,7 @@ def test_every_memory_is_embedded_once_by_the_real_model(place: str) -> None:
 
     model = LocalEmbedder.open("minilm")
     with _open(place, model) as memory:
-        memory.wait_for_work()
+        memory.work.wait()
         _assert_embedded_once(memory, model, contents, lambda text: model.embed_memories([text])[0])
 
 

@@ -77,7 +77,7 @@ def test_what_the_user_decided_waits_in_the_inbox_after_the_turn(
     claude.ask("We decided to use pnpm instead of npm in this repository.")
 
     claude.home.hooks.logged("Stop behind")
-    (proposal,) = server.bearinmind.proposals()
+    (proposal,) = server.bearinmind.curation.proposals()
     assert "pnpm" in str(proposal)
 
 

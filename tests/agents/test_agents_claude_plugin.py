@@ -62,7 +62,7 @@ def test_it_learns_from_a_turn(with_plugin: Claude, server: Serving) -> None:
     with_plugin.ask("We decided to use pnpm instead of npm in this repository.")
 
     with_plugin.home.hooks.logged("Stop behind")
-    (proposal,) = server.bearinmind.proposals()
+    (proposal,) = server.bearinmind.curation.proposals()
     assert "pnpm" in str(proposal)
 
 

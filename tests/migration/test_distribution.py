@@ -278,7 +278,7 @@ def test_a_store_goes_on_after_it(
         walrus = memory.store("walruses sing").memory
         spread()
         memory.update(walrus.id, content="walruses sing at dawn")
-        memory.wait_for_work()
+        memory.work.wait()
         assert [hit.memory.id for hit in memory.recall("walrus").hits] == [walrus.id]
     PostgresStore(url).close()
 
@@ -289,13 +289,13 @@ def test_jobs_that_a_coordinator_lost_are_queued_again(
     settings = Settings.model_validate({"embedder": "hash"})
     with Mind(PostgresStore(url), settings) as memory:
         memory.store("walruses sing")
-        memory.wait_for_work()
+        memory.work.wait()
         memory.store("seals clap")
         assert spread().queued == 0
         lost = ask(url, "WITH lost AS (DELETE FROM work RETURNING kind) SELECT kind FROM lost")
 
         assert spread().queued == len(lost) > 0
-        memory.wait_for_work()
+        memory.work.wait()
         assert spread().queued == 0
         assert memory.recall("seal").hits
         assert [each for each in memory.check() if not each.good] == []

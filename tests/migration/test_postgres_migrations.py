@@ -336,7 +336,7 @@ def test_a_role_that_may_only_change_rows_has_all_that_a_store_needs(
     with Mind(PostgresStore(as_role(url, role)), settings) as memory:
         walrus = memory.store("Wally the walrus sings", tags=["arctic"]).memory
         memory.update(walrus.id, content="Wally the walrus sings at dawn")
-        assert memory.wait_for_work().waiting == 0
+        assert memory.work.wait().waiting == 0
         assert [hit.memory.id for hit in memory.recall("who sings?").hits] == [walrus.id]
         memory.delete(walrus.id)
         memory.purge(memory.plan_purge([walrus.id]))

@@ -168,11 +168,11 @@ def test_what_is_to_be_embedded_waits_and_other_work_is_done(
     memory.store("Gannet draws the labels")
     memory.store("Puffin prints them")
 
-    status = memory.wait_for_work()
+    status = memory.work.wait()
 
     assert (status.to_embed, status.to_read, status.next_due) == (2, 0, None)
     assert status.meaning_off is not None
-    assert memory.graph_counts().concepts > 0
+    assert memory.graph.counts().concepts > 0
 
 
 def test_vectors_come_once_the_extension_has(
@@ -181,16 +181,16 @@ def test_vectors_come_once_the_extension_has(
     memory = open_memory()
     puffin = memory.store("Puffin prints them").memory
     memory.update(puffin.id, content="Puffin prints the labels")
-    memory.wait_for_work()
+    memory.work.wait()
     with psycopg.connect(postgres_url, autocommit=True) as superuser:
         superuser.execute("CREATE EXTENSION vector")
-    off = memory.work_status().meaning_off
+    off = memory.work.status().meaning_off
     assert off is not None
     assert "bearinmind db migrate" in off.hint
 
     open_memory()  # a later opening adds the column, and whoever is open already notices
 
-    assert memory.wait_for_work().to_embed == 0
+    assert memory.work.wait().to_embed == 0
     answer = memory.recall("who prints labels")
     assert {leg.leg: leg.error for leg in answer.trace.legs}["dense"] is None
     assert all(finding.good for finding in memory.check())

@@ -10,9 +10,9 @@ from functools import cached_property
 from random import Random
 
 from bearinmind import ids
-from bearinmind.app.admission import Admission
 from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
+from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.sensitive import Boundary
 from bearinmind.sync.model import SyncReport
 from bearinmind.sync.server import ServerSide

@@ -225,9 +225,11 @@ def test_whoever_runs_a_server_looks_after_users_and_keys(kind: str, server: Ser
     with client_of(kind, server.url, server.key("root", "admin")) as root:
         user = root.add_user("ada")
         made = root.create_key("ada", access="read", label="her laptop", per_minute=100)
-        assert made.key in in_hand.keys("ada")
-        assert [replace(key, hash=b"") for key in in_hand.keys("ada")] == list(root.keys("ada"))
-        assert list(root.users()) == list(in_hand.users())
+        assert made.key in in_hand.accounts.keys("ada")
+        assert [replace(key, hash=b"") for key in in_hand.accounts.keys("ada")] == list(
+            root.keys("ada")
+        )
+        assert list(root.users()) == list(in_hand.accounts.users())
         with client_of(kind, server.url, made.text) as ada:
             assert ada.stats().live == 0
             newer = root.renew_key(made.key.id, overlap=timedelta(0))
@@ -236,7 +238,7 @@ def test_whoever_runs_a_server_looks_after_users_and_keys(kind: str, server: Ser
                 ada.stats()
         assert root.disable_user("ada").disabled_at is not None
         assert root.enable_user("ada") == user
-        assert list(root.audit_log(5)) == list(in_hand.audit_log(5, everybody=True))
+        assert list(root.audit_log(5)) == list(in_hand.accounts.audit(5, everybody=True))
 
 
 # ---- the same errors ---------------------------------------------------------------------------
@@ -260,7 +262,7 @@ WRONG: list[Callable[[Any, str], object]] = [
     lambda m, id_: m.link(id_, "see-also", id_),
     lambda m, id_: m.unlink(id_, "causes", id_),
     lambda m, id_: m.link(id_, "hates", id_),
-    lambda m, id_: m.secret_get(id_),
+    lambda m, id_: (m.secrets.reveal if isinstance(m, Mind) else m.secret_get)(id_),
     lambda m, _: m.recall("x", states=["gone"]),
     lambda m, _: m.recall(
         "x",
@@ -277,7 +279,7 @@ WRONG: list[Callable[[Any, str], object]] = [
     lambda m, _: m.share_tag("boats", "bob/shares/carol"),
     lambda m, _: m.unshare_tag("boats", ".."),
     lambda m, _: m.share_tag("", "bob"),
-    lambda m, _: m.add_user("a/b"),
+    lambda m, _: (m.accounts if isinstance(m, Mind) else m).add_user("a/b"),
 ]
 
 

@@ -38,7 +38,7 @@ def test_what_was_learned_waits_is_applied_and_taken_back(server: Serving, ada: 
     [waiting] = ada.proposals()
 
     assert (waiting.id, waiting.state, waiting.origin) == (taken.id, "open", "learning")
-    assert waiting == server.bearinmind.for_user("ada").proposal(waiting.id)
+    assert waiting == server.bearinmind.for_user("ada").curation.proposal(waiting.id)
     assert contents(ada) == []
 
     assert ada.apply_proposal(waiting.id[:6]).state is ProposalState.APPLIED

@@ -33,7 +33,7 @@ def waiting(run: Run) -> int:
 def edges(path: Path) -> set[tuple[str, str, str]]:
     """Every mention in a store: the content of the memory, the role and the concept."""
     with Mind.open(path, worker="off") as memory:
-        found = [*memory._store.all_mentions(memory._filter({}))]
+        found = [*memory._parts.store.all_mentions(memory._filter({}))]
         return {(memory.get(m.id).content, str(m.role), str(m.concept)) for m in found}
 
 
@@ -227,7 +227,7 @@ def test_the_thread_of_a_program_reads(place: Path) -> None:
     with Mind.open(place, worker="auto", embedder="none") as memory:
         memory.store("my sluice is broken")
         memory.store("Sluice: a proxy")
-        wait_until(lambda: memory.graph_counts().mentions == 2)
+        wait_until(lambda: memory.graph.counts().mentions == 2)
 
     assert ("my sluice is broken", "name", "sluice") in edges(place)
 
@@ -343,4 +343,4 @@ def test_two_workers_at_once_leave_the_same_graph(
 
     assert edges(place) == undisturbed
     with Mind.open(place, worker="off") as memory:
-        assert memory.work_status().of_kind(EXTRACT).waiting == 0
+        assert memory.work.status().of_kind(EXTRACT).waiting == 0

@@ -134,8 +134,8 @@ def test_every_request_is_a_line_that_says_nothing_of_what_was_asked(
     place: Path, log: Path
 ) -> None:
     with Mind.open(place, embedder="none") as memory:
-        memory.add_user("ada")
-        key = memory.create_key("ada")
+        memory.accounts.add_user("ada")
+        key = memory.accounts.create_key("ada")
     with served(place, log) as server, httpx.Client(base_url=server.url) as client:
         client.headers["Authorization"] = f"Bearer {key.text}"
         client.headers["X-Request-Id"] = "the-one"

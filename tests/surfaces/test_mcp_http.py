@@ -131,7 +131,7 @@ def test_a_revoked_key_opens_nothing_not_even_its_open_session(server: Serving) 
     async def ask() -> None:
         async with over_http(server.url, key) as client:
             await answer(client, "memory_count")
-            server.bearinmind.revoke_key(key.split("_")[1])
+            server.bearinmind.accounts.revoke_key(key.split("_")[1])
             with pytest.raises(MCPError):
                 await client.call_tool("memory_count", {})
 
@@ -197,8 +197,8 @@ def test_what_is_too_long_is_refused_unread(path: Path) -> None:
 def test_neither_messages_nor_keys_are_in_the_log_of_the_server(path: Path, tmp_path: Path) -> None:
     canary = "canary-in-the-coal-mine"
     with Mind.open(path, embedder="none", worker="off") as memory:
-        memory.add_user("ana")
-        key = memory.create_key("ana", access="write").text
+        memory.accounts.add_user("ana")
+        key = memory.accounts.create_key("ana", access="write").text
 
     async def ask(url: str) -> None:
         async with over_http(url, key) as client:

@@ -337,11 +337,11 @@ def test_a_server_that_was_restored_numbers_its_changes_anew_for_every_user(
     laptop("sync", "connect", server.url, "--key-file", "-", stdin=server.key("ada"))
     laptop.stored("the walrus eats fish")
     laptop("sync")
-    before = server.bearinmind.for_user("ada").sync_server().pull("", 0, 1).epoch
+    before = server.bearinmind.for_user("ada").sync.server().pull("", 0, 1).epoch
     done = run("sync", "renumber", "--json", store=tmp_path / "served.db")
 
     assert (done.code, "ada" in done.json["users"]) == (0, True)
-    assert server.bearinmind.for_user("ada").sync_server().pull("", 0, 1).epoch != before
+    assert server.bearinmind.for_user("ada").sync.server().pull("", 0, 1).epoch != before
     assert laptop("sync").code == 0
     assert server.bearinmind.for_user("ada").stats().live == 1
 

@@ -49,7 +49,7 @@ def threads() -> list[str]:
 
 
 def embedded(memory: Mind) -> int:
-    active = memory.work_status().active
+    active = memory.work.status().active
     return active.embedded if active else 0
 
 
@@ -65,8 +65,8 @@ def test_what_is_stored_changed_restored_or_imported_is_embedded_soon(
     wait_until(lambda: embedded(memory) == 2)
     memory.delete(stored.id)
     memory.restore(stored.id)
-    memory.add_histories([memory.admit([_renamed(memory, stored.id)])])
-    wait_until(lambda: memory.work_status().waiting == 0)
+    memory.transfer.add([memory.transfer.admit([_renamed(memory, stored.id)])])
+    wait_until(lambda: memory.work.status().waiting == 0)
 
     assert threads() == ["bearinmind-worker"]
     assert embedded(memory) == 4
@@ -103,9 +103,9 @@ def test_closing_is_quick_and_leaves_the_rest_in_the_queue(
     memory.close()
 
     again = open_with(WordEmbedder(), background=False)
-    left = again.work_status().waiting
+    left = again.work.status().waiting
     assert left > 30
-    assert again.work().finished == left  # given back, not left behind as claimed
+    assert again.work.run().finished == left  # given back, not left behind as claimed
 
 
 def test_a_program_that_forgets_to_close_stops_the_thread_too(
@@ -119,7 +119,7 @@ def test_a_program_that_forgets_to_close_stops_the_thread_too(
     )
     memory.store("one")
     assert threads()
-    store = memory._store
+    store = memory._parts.store
     del memory
     gc.collect()
     wait_until(lambda: not threads())
@@ -144,7 +144,7 @@ def test_waiting_does_not_last_for_ever_when_the_embedder_is_away(
 
     memory = open_with(TroubledEmbedder(away), background=False)
     memory.store("something", wait=True)
-    status = memory.wait_for_work(timeout=5)
+    status = memory.work.wait(timeout=5)
 
     assert (status.waiting, status.dead) == (1, 0)
     assert status.last_error == "the server is away"
@@ -159,13 +159,13 @@ def test_what_was_given_up_is_told_and_can_be_tried_again(
         memory.store(text)
 
     told: list[int] = []
-    status = memory.wait_for_work(progress=told.append)
+    status = memory.work.wait(progress=told.append)
 
     assert (status.waiting, status.dead, status.last_error) == (0, 1, "the text is refused")
     assert sum(told) == 6  # each was to be embedded, and to be read
     embedder.trouble = lambda _: None
-    assert memory.retry_dead() == 1
-    assert memory.wait_for_work().dead == 0
+    assert memory.work.retry_dead() == 1
+    assert memory.work.wait().dead == 0
     assert embedded(memory) == 3
 
 
@@ -174,11 +174,11 @@ def test_what_was_given_up_is_told_and_can_be_tried_again(
 
 def test_without_embeddings_there_is_no_active_space(open_with: Callable[..., Mind]) -> None:
     memory = open_with(WordEmbedder(), background=False)
-    current = memory.active_space.current()
+    current = memory.work.active_space.current()
 
     assert isinstance(current, Unavailable)
     assert current.expected
-    off = open_with(None, background=False, embedder="none").active_space.current()
+    off = open_with(None, background=False, embedder="none").work.active_space.current()
     assert isinstance(off, Unavailable)
     assert "turned off" in off.reason
 
@@ -188,7 +188,7 @@ def test_an_active_space_whose_embedder_is_gone_says_so(
 ) -> None:
     open_with(WordEmbedder("old"), background=False).store("one", wait=True)
 
-    current = open_with(WordEmbedder("new"), background=False).active_space.current()
+    current = open_with(WordEmbedder("new"), background=False).work.active_space.current()
 
     assert isinstance(current, Unavailable)
     assert not current.expected
@@ -204,7 +204,7 @@ def test_the_old_space_answers_until_the_new_one_is_filled(
     before = open_with(old, background=False)
     for n in range(60):
         before.store(f"memory number n{n}")
-    before.wait_for_work()
+    before.work.wait()
     gate = threading.Semaphore(0)
     new = TroubledEmbedder(lambda _: gate.acquire(timeout=60), "new")
     memory = open_with(new, old)
@@ -214,19 +214,19 @@ def test_the_old_space_answers_until_the_new_one_is_filled(
         if n:  # until then nothing can be embedded anew
             gate.release()
         memory.store(f"meanwhile m{n}")
-        current = memory.active_space.current()
+        current = memory.work.active_space.current()
         assert isinstance(current, Current)
         query = current.embedder.embed_query("memory number n7")
-        found = memory._store.nearest(memory._filter({}), current.space, query, 1)
+        found = memory._parts.store.nearest(memory._filter({}), current.space, query, 1)
         assert [memory.get(x.id).content for x in found.nearest] == ["memory number n7"]
         assert n or current.space == old.space
     for _ in range(500):
         gate.release()
-    memory.wait_for_work()
+    memory.work.wait()
 
-    assert memory.work_status().active is not None
-    assert memory.active_space.current()[0] == new.space
-    states = {x.space.model: x.state for x in memory.work_status().spaces}
+    assert memory.work.status().active is not None
+    assert memory.work.active_space.current()[0] == new.space
+    states = {x.space.model: x.state for x in memory.work.status().spaces}
     assert states == {"new": SpaceState.ACTIVE, "old": SpaceState.RETIRED}
     assert embedded(memory) == 101
-    assert memory.drop_retired() > 60
+    assert memory.work.drop_retired() > 60

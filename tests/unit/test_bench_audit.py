@@ -99,7 +99,7 @@ def test_a_memory_that_the_graph_led_to_has_a_way_that_ends_at_it(open_memory: O
     memory = open_memory(embedder="none")
     stored = memory.store("The labels are drawn by Gannet.").memory
     led = memory.store("Gannet is looked after by Ilse Navrat.").memory
-    memory.work()
+    memory.work.run()
     answer = memory.recall("labels")
     assert [hit.memory.id for hit in answer.hits] == [stored.id, led.id]
     assert [*faults(answer, memory.settings)] == []
@@ -138,7 +138,7 @@ def test_real_answers_keep_every_promise(
     old = memory.store("the old walrus").memory
     memory.store("a seal took its place", supersedes=[old.id])
     if embedded:
-        memory.work()
+        memory.work.run()
     for fields in ({}, {"focus": ["zoo"]}, {"limit": 2}):
         answer = memory.recall("walrus", **fields)
         assert answer.hits

@@ -36,39 +36,39 @@ def _opened(url: str | None, **fields: object) -> Mind:
     )
     for text in PAIR:
         memory.store(text)
-    memory.wait_for_work()
+    memory.work.wait()
     return memory
 
 
 def test_a_model_is_asked_only_when_told_and_what_it_says_is_shown(server: ChatServer) -> None:
     server.always = says('So: {"decision": "noop", "memory": 1}')
     with _opened(server.url) as memory:
-        assert len(memory.curate().proposals) == 1
+        assert len(memory.curation.review().proposals) == 1
         assert server.seen == []
-        [found] = memory.curate(ask=True, propose=True).proposals
+        [found] = memory.curation.review(ask=True, propose=True).proposals
         assert (found.kind, found.evidence["model"]) == (ProposalKind.REVIEW, "noop")
         assert len(server.seen) == 1
-        memory.curate(ask=True)
+        memory.curation.review(ask=True)
         assert len(server.seen) == 1  # what is in the inbox is not asked about again
 
 
 def test_what_a_model_takes_for_two_facts_is_not_proposed(server: ChatServer) -> None:
     server.always = says('{"decision": "add", "memory": 0}')
     with _opened(server.url) as memory:
-        assert memory.curate(ask=True).proposals == ()
+        assert memory.curation.review(ask=True).proposals == ()
 
 
 def test_without_tokens_or_an_answer_everything_is_shown_and_said(server: ChatServer) -> None:
     with _opened(server.url, llm_daily_tokens=10) as memory:
-        look = memory.curate(ask=True)
+        look = memory.curation.review(ask=True)
         assert len(look.proposals) == 1
         assert "tokens" in look.trouble
         assert server.seen == []
 
 
 def test_a_question_without_a_model_is_refused() -> None:
-    with _opened(None) as memory, pytest.raises(InvalidSetting, match="no model"):
-        memory.curate(ask=True)
+    with _opened(None) as memory, pytest.raises(InvalidSetting, match="no chat model"):
+        memory.curation.review(ask=True)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from bearinmind.app import Mind
-from bearinmind.app.curating import Curating, begin
+from bearinmind.app import Mind, wiring
 from bearinmind.config import Settings
 from bearinmind.proposals import ProposalKind
 from bearinmind.testing import TemporaryStore
@@ -27,23 +26,22 @@ def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> N
         for text in TEXTS:
             memory.store(text)
             grace.store(text)
-        memory.add_user("grace")
-        curating = Curating(memory, 0.01, looked.set)
+        memory.accounts.add_user("grace")
+        curating = wiring.curation_thread(memory, 0.01, looked.set)
         try:
             assert looked.wait(PATIENCE)
         finally:
             curating.close()
         for each in (memory, grace):
             assert len(each.list()) == 2
-            assert [found.kind for found in each.proposals()] == [ProposalKind.SUPERSEDE]
+            assert [found.kind for found in each.curation.proposals()] == [ProposalKind.SUPERSEDE]
 
 
 def test_it_is_off_unless_a_setting_turns_it_on() -> None:
-    with _opened() as memory:
-        assert begin(memory) is None
-    with _opened(curate="inbox") as memory:
-        curating = begin(memory)
-        assert curating is not None
+    with _opened(sync_seconds=0) as memory:
+        assert not wiring.companions_of(memory)
+    with _opened(sync_seconds=0, curate="inbox") as memory:
+        [curating] = wiring.companions_of(memory)
         curating.close()
 
 

@@ -51,7 +51,7 @@ class _Life:
         with _refusals():
             match name:
                 case "curate":
-                    self.memory.curate(propose=True)
+                    self.memory.curation.review(propose=True)
                 case "store":
                     self.memory.store(text)
                 case "apply" | "undo" | "dismiss":
@@ -61,9 +61,11 @@ class _Life:
 
     def _decide(self, name: str, number: int) -> None:
         applied = name == "undo"
-        found = self.memory.proposals([ProposalState.APPLIED if applied else ProposalState.OPEN])
+        found = self.memory.curation.proposals(
+            [ProposalState.APPLIED if applied else ProposalState.OPEN]
+        )
         if found:
-            getattr(self.memory, f"{name}_proposal")(found[number % len(found)].id)
+            getattr(self.memory.curation, name)(found[number % len(found)].id)
             self.touched.pop(found[number % len(found)].id, None)
 
     def _touch(self, name: str, number: int, text: str) -> None:
@@ -71,7 +73,7 @@ class _Life:
         chosen = every[number % len(every)]
         changes = {"content": f"{text} Seen {number} times."} if name == "update" else {}
         getattr(self.memory, name)(chosen.id, **changes)
-        for proposal in self.memory.proposals([ProposalState.APPLIED]):
+        for proposal in self.memory.curation.proposals([ProposalState.APPLIED]):
             self.touched[proposal.id].add(chosen.id)
 
     def _all(self) -> list[Memory]:
@@ -80,7 +82,7 @@ class _Life:
     def check(self, seed: int) -> None:
         """Each memory that curation hid is said by one that is live, unless a user changed it."""
         live = {memory.id: memory for memory in self.memory.list(limit=100)}
-        for proposal in self.memory.proposals([ProposalState.APPLIED]):
+        for proposal in self.memory.curation.proposals([ProposalState.APPLIED]):
             for _, kind, target in proposal.undo.get("links", []):
                 hidden = self.memory.get(target)
                 above = {step.id for step in self.memory.why(target).superseded_by}
@@ -113,7 +115,7 @@ def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact() -> No
             life = _Life(memory)
             for content in luck.choices(TEXTS, k=6):
                 memory.store(content, tags=["ops"] if luck.random() < 0.2 else [])
-            memory.curate(propose=True)
+            memory.curation.review(propose=True)
             for _ in range(10):
                 life.act(luck.choice(ACTS), luck.randrange(8), luck.choice(TEXTS))
                 life.check(seed)
@@ -122,16 +124,16 @@ def test_no_order_of_decisions_and_changes_hides_the_last_copy_of_a_fact() -> No
 def test_applying_everything_leaves_every_fact_and_undoing_it_leaves_every_memory() -> None:
     with _opened() as memory:
         before = {memory.store(text).memory.id: text for text in TEXTS}
-        memory.curate(propose=True)
-        for proposal in memory.proposals():
+        memory.curation.review(propose=True)
+        for proposal in memory.curation.proposals():
             if proposal.kind is not ProposalKind.REVIEW:
                 with _refusals():
-                    memory.apply_proposal(proposal.id)
+                    memory.curation.apply(proposal.id)
         live = memory.list(limit=100)
         assert len(live) < len(before)
         for text in TEXTS:
             assert any(compare(each.content, text).is_same for each in live)
-        for proposal in memory.proposals([ProposalState.APPLIED]):
-            memory.undo_proposal(proposal.id)
+        for proposal in memory.curation.proposals([ProposalState.APPLIED]):
+            memory.curation.undo(proposal.id)
         assert {each.id: each.content for each in memory.list(limit=100)} == before
-        assert all(link.removed_at for link in memory.all_links())
+        assert all(link.removed_at for link in memory.transfer.links())

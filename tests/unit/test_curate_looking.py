@@ -65,7 +65,7 @@ def test_a_contradiction_is_reviewed_with_the_newer_memory_first(
         "The port is 5432 for staging", created_at=noon - timedelta(days=1)
     ).memory.id
     by_words.store("The port is 5431 for staging", created_at=noon, project="shop")
-    [found] = by_words.curate().proposals
+    [found] = by_words.curation.review().proposals
     assert (found.kind, found.memories) == (ProposalKind.REVIEW, (new, old))
     assert found.evidence == {"differs_in": "number"}
 
@@ -185,7 +185,7 @@ def test_a_report_names_what_is_untidy(open_memory: Callable[..., Mind]) -> None
     memory.link(alone, LinkKind.SEE_ALSO, gone)
     memory.delete(gone)
     tidied = open_memory(embedder="none", categories=("facts", "projects"), content_limit=40)
-    report = tidied.hygiene()
+    report = tidied.curation.hygiene()
     assert _count(report) == {
         "category twins": 1,
         "oversize": 1,
@@ -203,11 +203,11 @@ def test_twins_of_categories_are_proposed_to_be_one_and_that_is_undone(
 ) -> None:
     id_ = open_memory(categories=("facts", "project")).store("sold", category="project").memory.id
     memory = open_memory(embedder="none", categories=("facts", "projects"))
-    [found] = memory.curate(propose=True).proposals
+    [found] = memory.curation.review(propose=True).proposals
     assert (found.kind, found.change) == (ProposalKind.UPDATE, {"category": "projects"})
-    memory.apply_proposal(found.id)
+    memory.curation.apply(found.id)
     assert memory.get(id_).category == "projects"
-    assert _count(memory.hygiene()).keys() == {"orphans", "empty-ish"}
+    assert _count(memory.curation.hygiene()).keys() == {"orphans", "empty-ish"}
 
 
 def test_spellings_of_a_category_are_folded(make: Make) -> None:

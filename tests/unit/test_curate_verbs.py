@@ -46,7 +46,7 @@ def pair(ada: Mind) -> tuple[MemoryId, MemoryId]:
 
 
 def _proposed(memory: Mind) -> Proposal:
-    [found] = memory.curate(propose=True).proposals
+    [found] = memory.curation.review(propose=True).proposals
     return found
 
 
@@ -60,21 +60,21 @@ def _live(memory: Mind) -> set[MemoryId]:
 def test_looking_changes_nothing_and_proposing_only_fills_the_inbox(
     ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
-    [found] = ada.curate().proposals
+    [found] = ada.curation.review().proposals
     assert (found.kind, found.memories) == (ProposalKind.SUPERSEDE, pair)
-    assert ada.proposals() == []
+    assert ada.curation.proposals() == []
     assert _proposed(ada).id == found.id
-    assert ada.curate(propose=True).proposals == ()
-    assert ada.curate().known == {found.id}
+    assert ada.curation.review(propose=True).proposals == ()
+    assert ada.curation.review().known == {found.id}
     assert _live(ada) == {*pair}
 
 
 def test_a_dismissed_proposal_is_not_made_again(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
-    ada.dismiss_proposal(_proposed(ada).id)
-    assert ada.curate(propose=True).proposals == ()
-    assert ada.proposals() == []
+    ada.curation.dismiss(_proposed(ada).id)
+    assert ada.curation.review(propose=True).proposals == ()
+    assert ada.curation.proposals() == []
     ada.update(pair[1], content="The staging DB listens on port 5433")
-    assert len(ada.curate(propose=True).proposals) == 1  # of another text
+    assert len(ada.curation.review(propose=True).proposals) == 1  # of another text
 
 
 def test_the_newest_is_kept_of_those_that_say_the_same(ada: Mind, clock: FixedClock) -> None:
@@ -88,9 +88,9 @@ def test_only_what_is_new_is_looked_at_when_so_asked(
     ada: Mind, pair: tuple[MemoryId, MemoryId], clock: FixedClock
 ) -> None:
     clock.advance(days=1)
-    assert ada.curate(since=clock.now).proposals == ()
+    assert ada.curation.review(since=clock.now).proposals == ()
     newer = ada.store("Note that the staging database listens on port 5433.").memory.id
-    [found] = ada.curate(since=clock.now).proposals
+    [found] = ada.curation.review(since=clock.now).proposals
     assert found.memories == (pair[0], newer)
 
 
@@ -99,9 +99,9 @@ def test_proposals_are_their_owners_alone(ada: Mind, pair: tuple[MemoryId, Memor
     grace.store("The staging database listens on port 5433.")
     found = _proposed(ada)
     assert {*found.memories} == {*pair}
-    assert grace.curate().proposals == ()
+    assert grace.curation.review().proposals == ()
     with pytest.raises(errors.ProposalNotFound):
-        grace.apply_proposal(found.id)
+        grace.curation.apply(found.id)
 
 
 def test_a_proposal_says_nothing_of_what_its_memories_say(
@@ -109,9 +109,9 @@ def test_a_proposal_says_nothing_of_what_its_memories_say(
 ) -> None:
     ada.store("The staging database listens on port 5999.")
     ada.store("Staging is down for now, until 2020-01-01.")
-    found = ada.curate(propose=True).proposals
-    ada.apply_proposal(next(x.id for x in found if x.kind is ProposalKind.SUPERSEDE))
-    kept = [dataclasses.asdict(each) for each in ada.proposals([*ProposalState])]
+    found = ada.curation.review(propose=True).proposals
+    ada.curation.apply(next(x.id for x in found if x.kind is ProposalKind.SUPERSEDE))
+    kept = [dataclasses.asdict(each) for each in ada.curation.proposals([*ProposalState])]
     written = json.dumps(kept, default=str).lower()
     assert not [word for word in ("5433", "5999", "staging", "down") if word in written]
 
@@ -124,8 +124,8 @@ def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Mind) -> N
         for text in ("Ada reviews the parser", "the parser is something that Ada reviews")
     ]
     other = anywhere.store("The staging database listens on port 1.").memory.id
-    anywhere.wait_for_work()
-    look = anywhere.curate(propose=True)
+    anywhere.work.wait()
+    look = anywhere.curation.review(propose=True)
     assert (look.by_meaning, look.memories) == (True, 5)
     found = {(each.kind, each.origin): each for each in look.proposals}
     merged = found[ProposalKind.SUPERSEDE, "consolidation"]
@@ -133,9 +133,9 @@ def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Mind) -> N
     assert merged.evidence["cosine"] >= 0.6
     assert {*found[ProposalKind.REVIEW, "consolidation"].memories} == {*passive}
     assert other in found[ProposalKind.REVIEW, "contradiction"].memories
-    anywhere.apply_proposal(merged.id)
+    anywhere.curation.apply(merged.id)
     assert len(_live(anywhere)) == 4
-    anywhere.undo_proposal(merged.id)
+    anywhere.curation.undo(merged.id)
     assert len(_live(anywhere)) == 5
 
 
@@ -145,7 +145,7 @@ def test_every_memory_is_looked_at_in_a_large_store(clock: FixedClock) -> None:
         for number in range(PAGE):
             memory.store(f"memory {number} says something about {number}")
         last = memory.store(SHORT).memory.id
-        [found] = memory.curate().proposals
+        [found] = memory.curation.review().proposals
         assert found.memories == (first, last)
 
 
@@ -167,7 +167,7 @@ def test_a_memory_that_somebody_would_miss_is_not_superseded(
 ) -> None:
     ada.store(LONG)
     ada.store(SHORT, **fields)  # type: ignore[arg-type]
-    assert ada.curate().proposals == ()
+    assert ada.curation.review().proposals == ()
 
 
 def test_a_shared_memory_is_not_superseded_by_one_that_its_reader_cannot_see(
@@ -175,11 +175,11 @@ def test_a_shared_memory_is_not_superseded_by_one_that_its_reader_cannot_see(
 ) -> None:
     found = _proposed(ada)
     ada.share(pair[1], "grace")
-    assert ada.curate().proposals == ()
+    assert ada.curation.review().proposals == ()
     with pytest.raises(errors.WouldLoseFact, match="others could not see it"):
-        ada.apply_proposal(found.id)
+        ada.curation.apply(found.id)
     ada.share(pair[0], "grace", "write")
-    ada.apply_proposal(found.id)
+    ada.curation.apply(found.id)
     grace = ada.for_user("grace")
     assert grace.get(pair[0]).content == LONG
 
@@ -191,39 +191,39 @@ def test_what_is_applied_is_served_in_place_of_the_other_and_undone_exactly(
     ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
     before = [*map(ada.get, pair)]
-    applied = ada.apply_proposal(_proposed(ada).id[:6])
+    applied = ada.curation.apply(_proposed(ada).id[:6])
     assert applied.state is ProposalState.APPLIED
     assert _live(ada) == {pair[0]}
     [hit] = ada.recall("staging port").hits
     assert (hit.memory.id, hit.replaces) == (pair[0], (pair[1],))
-    undone = ada.undo_proposal(applied.id)
+    undone = ada.curation.undo(applied.id)
     assert undone.state is ProposalState.UNDONE
     assert [*map(ada.get, pair)] == before
     assert _live(ada) == {*pair}
     assert ada.links(pair[0]) == []
-    assert ada.curate(propose=True).proposals == ()
-    assert dict(ada.proposal_counts()) == {ProposalState.UNDONE: 1}
+    assert ada.curation.review(propose=True).proposals == ()
+    assert dict(ada.curation.counts()) == {ProposalState.UNDONE: 1}
 
 
 def test_a_proposal_is_decided_on_once(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
     id_ = _proposed(ada).id
     with pytest.raises(errors.CannotUndo):
-        ada.undo_proposal(id_)
-    ada.apply_proposal(id_)
-    for verb in (ada.apply_proposal, ada.dismiss_proposal):
+        ada.curation.undo(id_)
+    ada.curation.apply(id_)
+    for verb in (ada.curation.apply, ada.curation.dismiss):
         with pytest.raises(errors.ProposalDecided, match="applied"):
             verb(id_)
-    ada.undo_proposal(id_)
+    ada.curation.undo(id_)
     with pytest.raises(errors.CannotUndo, match="undone"):
-        ada.undo_proposal(id_)
+        ada.curation.undo(id_)
 
 
 def test_what_was_changed_since_is_not_undone(ada: Mind, pair: tuple[MemoryId, MemoryId]) -> None:
-    applied = ada.apply_proposal(_proposed(ada).id)
+    applied = ada.curation.apply(_proposed(ada).id)
     ada.update(pair[0], importance=0.9)
     with pytest.raises(errors.CannotUndo, match=f"memory {pair[0]} has version 2"):
-        ada.undo_proposal(applied.id)
-    assert ada.proposal(applied.id).state is ProposalState.APPLIED
+        ada.curation.undo(applied.id)
+    assert ada.curation.proposal(applied.id).state is ProposalState.APPLIED
     assert _live(ada) == {pair[0]}
 
 
@@ -238,8 +238,8 @@ def test_what_would_lose_a_fact_by_now_is_refused(
         port = "The staging database listens on port 5432."
         ada.update(pair[0] if change == "update" else pair[1], content=port)
     with pytest.raises(errors.WouldLoseFact):
-        ada.apply_proposal(found.id)
-    assert ada.proposal(found.id).state is ProposalState.OPEN
+        ada.curation.apply(found.id)
+    assert ada.curation.proposal(found.id).state is ProposalState.OPEN
     assert pair[1] in _live(ada)
 
 
@@ -256,25 +256,25 @@ def test_what_stands_for_another_memory_cannot_go_to_one_that_does_not_say_it(
             memories=(ada.get(keeper), ada.get(other)),
             reason="they say the same",
         )
-        made = proposal(find, ada._clock())
-        ada._store.propose(ada.scope, [made])
+        made = proposal(find, ada._parts.clock())
+        ada._parts.store.propose(ada.scope, [made])
         if keeper == middle:
-            ada.apply_proposal(made.id)
+            ada.curation.apply(made.id)
         else:
             with pytest.raises(errors.WouldLoseFact, match=f"stands for {first} as well"):
-                ada.apply_proposal(made.id)
+                ada.curation.apply(made.id)
 
 
 def test_when_what_is_kept_says_something_else_later_the_other_can_come_back(
     ada: Mind, pair: tuple[MemoryId, MemoryId]
 ) -> None:
-    ada.apply_proposal(_proposed(ada).id)
+    ada.curation.apply(_proposed(ada).id)
     ada.update(pair[0], content="The staging database listens on port 6000.")
     found = _proposed(ada)
     assert (found.kind, found.memories) == (ProposalKind.UNLINK, pair)
-    ada.apply_proposal(found.id)
+    ada.curation.apply(found.id)
     assert _live(ada) == {*pair}
-    ada.undo_proposal(found.id)
+    ada.curation.undo(found.id)
     assert _live(ada) == {pair[0]}
 
 
@@ -284,9 +284,9 @@ def test_what_ended_by_its_own_words_is_expired_and_brought_back(
     id_ = ada.store("Use the fallback host until 2020-03-01.").memory.id
     found = _proposed(ada)
     assert found.kind is ProposalKind.EXPIRE
-    ada.apply_proposal(found.id)
+    ada.curation.apply(found.id)
     assert _live(ada) == set()
-    ada.undo_proposal(found.id)
+    ada.curation.undo(found.id)
     assert ada.get(id_).valid_to is None
     assert _live(ada) == {id_}
 
@@ -306,16 +306,16 @@ def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) ->
             "valid_to": "2030-01-01T00:00:00+00:00",
         },
     )
-    made = proposal(find, ada._clock())
-    ada._store.propose(ada.scope, [made])
-    ada.apply_proposal(made.id)
+    made = proposal(find, ada._parts.clock())
+    ada._parts.store.propose(ada.scope, [made])
+    ada.curation.apply(made.id)
     [new] = ada.list()
     assert (new.content, new.tags, new.provenance.trust) == (
         "Ada prefers spaces",
         ("learned",),
         "user",
     )
-    ada.undo_proposal(made.id)
+    ada.curation.undo(made.id)
     assert _live(ada) == {old.id}
 
 
@@ -329,13 +329,13 @@ def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Mind) -> None:
             reason="it says more",
             change={"content": content},
         )
-        made = proposal(find, ada._clock())
-        ada._store.propose(ada.scope, [made])
+        made = proposal(find, ada._parts.clock())
+        ada._parts.store.propose(ada.scope, [made])
         if is_fine:
-            ada.apply_proposal(made.id)
+            ada.curation.apply(made.id)
             assert ada.get(old.id).content == LONG
-            ada.undo_proposal(made.id)
+            ada.curation.undo(made.id)
             assert ada.get(old.id).content == SHORT
         else:
             with pytest.raises(errors.WouldLoseFact):
-                ada.apply_proposal(made.id)
+                ada.curation.apply(made.id)

@@ -37,7 +37,7 @@ def by_words(open_memory: Open) -> Open:
 def stored(memory: Mind, *contents: str) -> list[MemoryId]:
     """Memories that are read for the graph."""
     made = [memory.store(content).memory.id for content in contents]
-    memory.work()
+    memory.work.run()
     return made
 
 
@@ -76,7 +76,7 @@ def test_what_is_not_read_yet_says_so(by_words: Open) -> None:
     stored(memory, LABELS)
     late = memory.store(GANNET).memory.id
     assert by_graph(memory.why_not(ASKED, late)).note == "not read for the graph yet"
-    memory.work()
+    memory.work.run()
     assert memory.why_not(ASKED, late).rank == 2
 
 
@@ -144,7 +144,7 @@ def test_a_sensitive_memory_is_never_read_and_says_so(by_words: Open) -> None:
     memory = by_words()
     stored(memory, LABELS)
     secret = memory.store("the password of Gannet is hunter22", sensitive=True).memory.id
-    memory.work()
+    memory.work.run()
     answer = memory.why_not(ASKED, secret)
     assert by_graph(answer).note == "sensitive memories are never read for the graph"
     assert "hunter22" not in repr(answer)

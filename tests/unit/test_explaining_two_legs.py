@@ -79,7 +79,7 @@ def filled(memory: Mind, count: int, seed: int = 1) -> list[MemoryId]:
     for n in range(count):
         said = " ".join(chance.choices(WORDS, k=chance.randint(2, 9)))
         made.append(memory.store(f"{said} n{n}", importance=chance.random()).memory.id)
-    memory.work()
+    memory.work.run()
     return made
 
 
@@ -146,12 +146,12 @@ def test_a_memory_that_is_not_embedded_yet_says_so(open_both: Open) -> None:
     memory = open_both()
     filled(memory, 12)
     late = memory.store("a ptarmigan").memory
-    memory.active_space.look_again()
+    memory.work.active_space.look_again()
     answer = memory.why_not("walrus", late.id)
     assert answer.reason == "no leg connects it with the query"
     assert leg_of(answer, "dense").note == "not embedded yet"
     assert answer.remedy == "ask with a word it holds (ptarmigan), or give it keywords"
-    memory.work()
+    memory.work.run()
     assert "cosine" in leg_of(memory.why_not("walrus", late.id, limit=1), "dense").note
 
 
@@ -159,7 +159,7 @@ def test_a_sensitive_memory_is_never_embedded_and_says_so(open_both: Open) -> No
     memory = open_both()
     filled(memory, 12)
     secret = memory.store("the password of the boat is hunter22", sensitive=True).memory
-    memory.work()
+    memory.work.run()
     answer = memory.why_not("walrus", secret.id)
     assert leg_of(answer, "dense").note == "sensitive memories are never embedded"
     assert "hunter22" not in repr(answer)
@@ -197,7 +197,7 @@ def test_of_two_near_duplicates_the_other_one_is_told_who_speaks_for_it(open_bot
         memory.store("the walrus sleeps on the ice all winter long").memory.id,
         memory.store("the walrus sleeps on the cold ice all winter long").memory.id,
     ]
-    memory.work()
+    memory.work.run()
     [hit] = memory.recall("walrus on the ice").hits
     [other] = {*pair} - {hit.memory.id}
     answer = memory.why_not("walrus on the ice", other)
@@ -215,7 +215,7 @@ def test_only_the_state_that_is_needed_is_asked_for(
     stored = memory.store("walrus in Oslo", valid_to=until).memory
     if state is State.SUPERSEDED:
         memory.store("seal in Bergen", supersedes=[stored.id])
-    memory.work()
+    memory.work.run()
     answer = memory.why_not("walrus", stored.id)
     assert answer.remedy == f"ask for the states {', '.join(sorted(['live', state]))}"
     assert stored.id in follow(open_both, "walrus", answer)

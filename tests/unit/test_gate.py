@@ -47,8 +47,8 @@ def ticks() -> Ticks:
 def gate(memory: Mind, ticks: Ticks, clock: FixedClock) -> Gate:
     """The gate of a store in which ada and bea are known."""
     for name in ("ada", "bea"):
-        memory.add_user(name)
-    return Gate(memory._store, clock=clock, ticks=ticks)
+        memory.accounts.add_user(name)
+    return Gate(memory._parts.store, clock=clock, ticks=ticks)
 
 
 def bearing(text: str) -> str:
@@ -62,7 +62,7 @@ def bearing(text: str) -> str:
 def test_a_key_says_whose_it_is_and_what_it_is_good_for(
     gate: Gate, memory: Mind, form: str
 ) -> None:
-    made = memory.create_key("ada", access="read")
+    made = memory.accounts.create_key("ada", access="read")
     caller = gate.identify(form.format(made.text))
     assert caller == Caller(user=made.key.user, access=Access.READ, key_id=made.key.id)
     assert made.text not in repr(caller)
@@ -75,8 +75,8 @@ def test_without_a_key_nobody_is_let_in(gate: Gate, nothing: str | None) -> None
 
 
 def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
-    other = memory.create_key("bea")
+    made = memory.accounts.create_key("ada")
+    other = memory.accounts.create_key("bea")
     own, others = Bearer.read(made.text), Bearer.read(other.text)
     assert own
     assert others
@@ -98,18 +98,18 @@ def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Mind) ->
 
 
 def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     gate.identify(bearing(made.text))
-    memory.revoke_key(made.key.id)
+    memory.accounts.revoke_key(made.key.id)
     with pytest.raises(NotAuthenticated, match=f"{made.key.id} was revoked"):
         gate.identify(bearing(made.text))
 
 
 def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     gate.identify(bearing(made.text))
-    assert isinstance(memory._store, SqliteStore)
-    other = SqliteStore(memory._store.path)
+    assert isinstance(memory._parts.store, SqliteStore)
+    other = SqliteStore(memory._parts.store.path)
     other.end_key(made.key.id, revoked_at=made.key.created_at)
     other.close()
     with pytest.raises(NotAuthenticated):
@@ -117,7 +117,7 @@ def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Mi
 
 
 def test_a_key_is_good_until_it_expires(gate: Gate, memory: Mind, clock: FixedClock) -> None:
-    made = memory.create_key("ada", expires_at=clock() + timedelta(hours=1))
+    made = memory.accounts.create_key("ada", expires_at=clock() + timedelta(hours=1))
     clock.advance(minutes=59.99)
     gate.identify(bearing(made.text))
     clock.advance(minutes=0.01)
@@ -128,8 +128,8 @@ def test_a_key_is_good_until_it_expires(gate: Gate, memory: Mind, clock: FixedCl
 def test_old_and_new_key_are_both_good_while_they_overlap(
     gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
-    old = memory.create_key("ada", access="read", per_day=7)
-    new = memory.renew_key(old.key.id, overlap=timedelta(hours=2))
+    old = memory.accounts.create_key("ada", access="read", per_day=7)
+    new = memory.accounts.renew_key(old.key.id, overlap=timedelta(hours=2))
     clock.advance(hours=1.99)
     before, after = gate.identify(bearing(old.text)), gate.identify(bearing(new.text))
     assert (before.user, before.access, before.per_day) == (after.user, after.access, after.per_day)
@@ -142,20 +142,20 @@ def test_old_and_new_key_are_both_good_while_they_overlap(
 def test_a_key_that_was_revoked_is_not_revived_by_renewing_it(
     gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
-    old = memory.create_key("ada")
-    memory.renew_key(old.key.id, overlap=timedelta(hours=2))
-    memory.revoke_key(old.key.id)
+    old = memory.accounts.create_key("ada")
+    memory.accounts.renew_key(old.key.id, overlap=timedelta(hours=2))
+    memory.accounts.revoke_key(old.key.id)
     with pytest.raises(NotAuthenticated):
         gate.identify(bearing(old.text))
 
 
 def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Mind) -> None:
-    made, other = memory.create_key("ada"), memory.create_key("bea")
-    memory.disable_user("ada")
+    made, other = memory.accounts.create_key("ada"), memory.accounts.create_key("bea")
+    memory.accounts.disable_user("ada")
     with pytest.raises(NotAuthenticated):
         gate.identify(bearing(made.text))
     gate.identify(bearing(other.text))
-    memory.enable_user("ada")
+    memory.accounts.enable_user("ada")
     gate.identify(bearing(made.text))
 
 
@@ -167,7 +167,7 @@ def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Mind) 
 def test_a_key_is_good_for_what_its_access_includes(
     gate: Gate, memory: Mind, has: Access, needs: Access
 ) -> None:
-    made = memory.create_key("ada", access=has)
+    made = memory.accounts.create_key("ada", access=has)
     order = [Access.READ, Access.WRITE, Access.ADMIN]
     if order.index(has) >= order.index(needs):
         assert gate.admit(bearing(made.text), needs).user == "ada"
@@ -182,7 +182,7 @@ def test_a_key_is_good_for_what_its_access_includes(
 def test_a_key_is_good_for_so_many_requests_a_minute(
     gate: Gate, memory: Mind, ticks: Ticks
 ) -> None:
-    made, other = memory.create_key("ada", per_minute=3), memory.create_key("ada")
+    made, other = memory.accounts.create_key("ada", per_minute=3), memory.accounts.create_key("ada")
     for _ in range(3):
         gate.identify(bearing(made.text))
     with pytest.raises(TooManyRequests, match="3 times a minute") as refused:
@@ -196,9 +196,12 @@ def test_a_key_is_good_for_so_many_requests_a_minute(
 def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
     memory: Mind, clock: FixedClock, ticks: Ticks
 ) -> None:
-    memory.add_user("ada")
-    gate = Gate(memory._store, clock=clock, per_minute=2, ticks=ticks)
-    made, freer = memory.create_key("ada"), memory.create_key("ada", per_minute=50)
+    memory.accounts.add_user("ada")
+    gate = Gate(memory._parts.store, clock=clock, per_minute=2, ticks=ticks)
+    made, freer = (
+        memory.accounts.create_key("ada"),
+        memory.accounts.create_key("ada", per_minute=50),
+    )
     for _ in range(2):
         gate.identify(made.text)
     with pytest.raises(TooManyRequests):
@@ -210,7 +213,7 @@ def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
 def test_a_key_is_good_for_so_many_writes_a_day(
     gate: Gate, memory: Mind, clock: FixedClock
 ) -> None:
-    made = memory.create_key("ada", per_day=2)
+    made = memory.accounts.create_key("ada", per_day=2)
     clock.advance(hours=20)
     for _ in range(2):
         gate.admit(made.text, Access.WRITE)
@@ -225,7 +228,7 @@ def test_a_key_is_good_for_so_many_writes_a_day(
 
 
 def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada", per_day=100)
+    made = memory.accounts.create_key("ada", per_day=100)
     caller = gate.admit(made.text, Access.WRITE)
     gate.count_writes(caller, 99)
     with pytest.raises(QuotaUsedUp):
@@ -237,10 +240,10 @@ def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Mind)
 def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
     gate: Gate, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:
-    made = memory.create_key("ada", per_day=1)
+    made = memory.accounts.create_key("ada", per_day=1)
     gate.admit(made.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp):
-        open_memory().gate().admit(made.text, Access.WRITE)
+        open_memory().accounts.gate().admit(made.text, Access.WRITE)
 
 
 def test_a_caller_without_a_key_has_no_limits(gate: Gate, memory: Mind) -> None:
@@ -261,7 +264,7 @@ def guess(gate: Gate, address: str | None = ELSEWHERE, times: int = FAILURES_PER
 def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
     gate: Gate, memory: Mind, ticks: Ticks
 ) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     guess(gate)
     with pytest.raises(TooManyRequests) as refused:
         gate.identify(bearing(made.text), address=ELSEWHERE)
@@ -270,22 +273,22 @@ def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
 
 
 def test_who_guesses_keeps_nobody_else_out(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     guess(gate)
     gate.identify(bearing(made.text), address="192.0.2.8")
 
 
 def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     gate.identify(bearing(made.text), address=ELSEWHERE)
     guess(gate)
     gate.identify(bearing(made.text), address=ELSEWHERE)
 
 
 def test_a_revoked_key_is_held_off_like_any_other_that_is_none(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     gate.identify(bearing(made.text), address=ELSEWHERE)
-    memory.revoke_key(made.key.id)
+    memory.accounts.revoke_key(made.key.id)
     with pytest.raises(NotAuthenticated):
         gate.identify(bearing(made.text), address=ELSEWHERE)
     guess(gate, times=FAILURES_PER_MINUTE - 1)
@@ -312,7 +315,7 @@ def test_the_addresses_of_one_network_count_as_one(
 
 
 def test_asking_without_a_key_is_no_guess(gate: Gate, memory: Mind) -> None:
-    made = memory.create_key("ada")
+    made = memory.accounts.create_key("ada")
     for _ in range(2 * FAILURES_PER_MINUTE):
         with pytest.raises(NotAuthenticated):
             gate.identify(None, address=ELSEWHERE)
@@ -333,9 +336,9 @@ class CountingStore(SqliteStore):
 
 
 def test_a_request_asks_the_store_once_at_most(gate: Gate, memory: Mind, clock: FixedClock) -> None:
-    made = memory.create_key("ada", per_minute=5)
-    assert isinstance(memory._store, SqliteStore)
-    counting = CountingStore(memory._store.path)
+    made = memory.accounts.create_key("ada", per_minute=5)
+    assert isinstance(memory._parts.store, SqliteStore)
+    counting = CountingStore(memory._parts.store.path)
     store: Store = counting
     watched = Gate(store, clock=clock)
     for header in (made.text, bearing(Bearer.new().text), "nonsense", None):

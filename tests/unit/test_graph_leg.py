@@ -36,7 +36,7 @@ def memory(open_memory: Open) -> Mind:
 def stored(memory: Mind, *contents: str) -> list[MemoryId]:
     """Memories that are read for the graph."""
     made = [memory.store(content).memory.id for content in contents]
-    memory.work()
+    memory.work.run()
     return made
 
 
@@ -76,7 +76,7 @@ def test_a_memory_that_is_served_for_an_older_one_says_how_that_was_found(
 ) -> None:
     labels, old = stored(memory, LABELS, GANNET)
     new = memory.store("Nobody looks after it any more.", supersedes=[old]).memory.id
-    memory.work()
+    memory.work.run()
     answer = memory.recall(ASKED)
     hit = hit_of(answer, new)
     assert hit.replaces == (old,)
@@ -118,7 +118,7 @@ def test_what_is_not_read_yet_is_counted(open_memory: Open, late: int, told: str
     for n in range(late):
         memory.store(f"late {n}")
     assert memory.recall("labels").trace.partial == (told,)
-    memory.work()
+    memory.work.run()
     assert memory.recall("labels").trace.partial == ()
 
 

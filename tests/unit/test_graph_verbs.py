@@ -9,7 +9,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.app.graph_import import Line
+from bearinmind.graph.importer import Line
 from bearinmind.testing import FixedClock
 
 
@@ -22,7 +22,7 @@ def id_(memory: Mind) -> str:
     """A memory that mentions three concepts and relates two."""
     stored = memory.store("Kestrel runs on db-1; ask Dana.", category="facts").memory.id
     lines = [given(memory=stored, triples=[["Kestrel", "runs on", "db-1"]], entities=["Dana"])]
-    memory.graph_import(enumerate(lines, 1))
+    memory.graph.import_lines(enumerate(lines, 1))
     return stored
 
 
@@ -30,10 +30,10 @@ def test_ids_of_elsewhere_are_given_beside_the_lines(memory: Mind) -> None:
     here = memory.store("Kestrel runs on db-1.").memory.id
     line = given(id=17, triples=[["Kestrel", "runs on", "db-1"]])
 
-    done = memory.graph_import([(1, line)], same_as={"17": here})
+    done = memory.graph.import_lines([(1, line)], same_as={"17": here})
 
     assert (done.relations, done.mentions, done.bad) == (1, 2, 0)
-    assert memory.graph_of(here).relations[0].evidence == (here,)
+    assert memory.graph.of_memory(here).relations[0].evidence == (here,)
 
 
 def test_what_an_import_cannot_take_is_told_line_by_line(memory: Mind, id_: str) -> None:
@@ -44,7 +44,7 @@ def test_what_an_import_cannot_take_is_told_line_by_line(memory: Mind, id_: str)
         (5, errors.InvalidRecord("the file is damaged from here on")),
     ]
 
-    done = memory.graph_import(lines)
+    done = memory.graph.import_lines(lines)
 
     assert [(problem.line, problem.code) for problem in done.problems] == [
         (3, "invalid_record"),
@@ -56,10 +56,10 @@ def test_what_an_import_cannot_take_is_told_line_by_line(memory: Mind, id_: str)
 def test_an_import_changes_nothing_as_of_before(memory: Mind, id_: str, clock: FixedClock) -> None:
     before = clock()
     clock.advance(hours=1)
-    memory.graph_import([(1, given(source="Kestrel", type="uses", target="Valkey"))])
+    memory.graph.import_lines([(1, given(source="Kestrel", type="uses", target="Valkey"))])
 
-    then = memory.graph_concept("Kestrel", as_of=before)
-    now = memory.graph_concept("Kestrel")
+    then = memory.graph.concept("Kestrel", as_of=before)
+    now = memory.graph.concept("Kestrel")
 
     assert [relation.type for relation in then.relations] == ["runs on"]
     assert {relation.type for relation in now.relations} == {"runs on", "uses"}
@@ -68,42 +68,42 @@ def test_an_import_changes_nothing_as_of_before(memory: Mind, id_: str, clock: F
 @pytest.mark.parametrize(
     ("verb", "arguments"),
     [
-        ("graph_neighbours", {"concept": "Kestrel", "limit": 0}),
-        ("graph_concept", {"concept": "Kestrel", "limit": 10**9}),
-        ("graph_path", {"start": "Kestrel", "goal": "Dana", "longest": 99}),
-        ("graph_subgraph", {"centre": "Kestrel", "hops": 99}),
-        ("graph_hubs", {"containing": "!"}),
-        ("graph_hubs", {"categories": ["nonsense"]}),
-        ("graph_export", {"to": "dot"}),
+        ("neighbours", {"concept": "Kestrel", "limit": 0}),
+        ("concept", {"concept": "Kestrel", "limit": 10**9}),
+        ("path", {"start": "Kestrel", "goal": "Dana", "longest": 99}),
+        ("subgraph", {"centre": "Kestrel", "hops": 99}),
+        ("hubs", {"containing": "!"}),
+        ("hubs", {"categories": ["nonsense"]}),
+        ("export", {"to": "dot"}),
     ],
 )
 def test_what_cannot_be_done_is_refused(
     memory: Mind, id_: str, verb: str, arguments: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.InvalidInput):
-        getattr(memory, verb)(**arguments)
+        getattr(memory.graph, verb)(**arguments)
 
 
 def test_numbers_that_are_no_relation_are_refused(memory: Mind, id_: str) -> None:
     with pytest.raises(errors.RelationNotFound, match="999"):
-        memory.graph_retract(999)
+        memory.graph.retract(999)
     with pytest.raises(errors.RelationNotFound, match="999"):
-        memory.graph_resolve(999)
+        memory.graph.resolve(999)
 
 
 def test_a_concept_cannot_be_merged_with_itself_or_twice(memory: Mind, id_: str) -> None:
     with pytest.raises(errors.AlreadyMerged):
-        memory.graph_merge("Dana", "DANA'S")
-    memory.graph_merge("Dana", "Kestrel")
+        memory.graph.merge("Dana", "DANA'S")
+    memory.graph.merge("Dana", "Kestrel")
     for alias, into in (("Dana", "Kestrel"), ("Kestrel", "Dana"), ("Dana", "db-1")):
         with pytest.raises(errors.Conflict):
-            memory.graph_merge(alias, into)
+            memory.graph.merge(alias, into)
 
 
 def test_the_graph_of_a_memory_follows_its_merges(memory: Mind, id_: str) -> None:
-    memory.graph_merge("Dana", "Kestrel")
+    memory.graph.merge("Dana", "Kestrel")
 
-    card = memory.graph_of(id_)
+    card = memory.graph.of_memory(id_)
 
     assert {concept.name for found in card.concepts.values() for concept in found} == {
         "kestrel",

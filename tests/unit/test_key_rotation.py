@@ -31,7 +31,7 @@ def fill(memory: Mind, count: int) -> dict[str, str]:
 
 
 def opened(memory: Mind, ids: dict[str, str]) -> dict[str, str]:
-    return {id_: memory.secret_get(id_) for id_ in ids}
+    return {id_: memory.secrets.reveal(id_) for id_ in ids}
 
 
 def keys() -> Keyring:
@@ -43,19 +43,19 @@ def keys() -> Keyring:
 def test_everything_is_sealed_under_a_new_key(memory: Mind) -> None:
     said = fill(memory, 7)
     before = keys().present.id
-    done = memory.rotate_key()
+    done = memory.secrets.rotate_key()
     assert (done.made, done.sealed, done.unreadable, done.dropped) == (True, 7, 0, 0)
     assert done.key_id == keys().present.id != before
-    assert memory.vault_status().key_ids == (done.key_id, before)
+    assert memory.secrets.status().key_ids == (done.key_id, before)
     assert opened(memory, said) == said
-    assert "rotate" in {entry.action for entry in memory.secret_audit()}
+    assert "rotate" in {entry.action for entry in memory.secrets.audit()}
 
 
 def test_the_old_key_is_forgotten_only_when_asked(memory: Mind) -> None:
     said = fill(memory, 3)
     old = keys().present
-    memory.rotate_key()
-    done = memory.rotate_key(drop_old=True)
+    memory.secrets.rotate_key()
+    done = memory.secrets.rotate_key(drop_old=True)
     assert done.dropped == 2
     assert keys().find(old.id) is None
     assert opened(memory, said) == said
@@ -64,12 +64,12 @@ def test_the_old_key_is_forgotten_only_when_asked(memory: Mind) -> None:
 def test_known_secrets_are_still_known_after_a_rotation(memory: Mind) -> None:
     [[id_, text]] = fill(memory, 1).items()
     memory.update(id_, tags=("router",))
-    memory.rotate_key(drop_old=True)
+    memory.secrets.rotate_key(drop_old=True)
     assert memory.store(text).memory.id == id_
 
 
 def test_a_store_without_secrets_may_rotate_too(memory: Mind) -> None:
-    assert memory.rotate_key().sealed == 0
+    assert memory.secrets.rotate_key().sealed == 0
     assert len(keys().keys) == 2
 
 
@@ -82,12 +82,12 @@ def test_an_interrupted_rotation_goes_on_with_the_key_it_began_with(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        memory.rotate_key(advance=stop)
+        memory.secrets.rotate_key(advance=stop)
     begun = keys().present.id
-    under = memory._store.sealed_under()
+    under = memory._parts.store.sealed_under()
     assert 0 < under[begun] < 250
     assert opened(memory, dict([*said.items()][:3])).items() <= said.items()
-    done = memory.rotate_key()
+    done = memory.secrets.rotate_key()
     assert (done.key_id, done.made, done.sealed) == (begun, False, 250 - under[begun])
     assert opened(memory, said) == said
 
@@ -97,7 +97,7 @@ def test_a_crash_right_after_the_new_key_was_made_loses_nothing(memory: Mind) ->
     source = FileKeys(Settings().vault_key_file)
     new = Key.new()
     source.replace(Keyring((new, *keys().keys)))  # and nothing was sealed under it yet
-    done = memory.rotate_key()
+    done = memory.secrets.rotate_key()
     assert (done.key_id, done.made, done.sealed) == (new.id, False, 3)
     assert opened(memory, said) == said
 
@@ -108,12 +108,12 @@ def test_a_process_that_still_has_the_old_key_seals_under_the_new_one(
     said = fill(memory, 2)
     other = open_memory()
     said |= fill(other, 0)
-    other.secret_get(next(iter(said)))  # has read the old key
-    memory.rotate_key(drop_old=True)
+    other.secrets.reveal(next(iter(said)))  # has read the old key
+    memory.secrets.rotate_key(drop_old=True)
     kept = other.store("the password of the boat is kelp99salt").memory
     changed = other.update(kept.id, content="the password of the boat is salt99kelp")
-    assert memory.secret_get(changed.id) == "the password of the boat is salt99kelp"
-    assert memory._store.sealed_under() == {keys().present.id: 4}
+    assert memory.secrets.reveal(changed.id) == "the password of the boat is salt99kelp"
+    assert memory._parts.store.sealed_under() == {keys().present.id: 4}
 
 
 def test_secrets_whose_key_is_lost_are_left_alone_and_counted(
@@ -122,9 +122,9 @@ def test_secrets_whose_key_is_lost_are_left_alone_and_counted(
     fill(memory, 2)
     elsewhere = open_memory(vault_key=Key.new().text)
     lost = elsewhere.store("the password of the boat is kelp99salt").memory
-    done = memory.rotate_key()
+    done = memory.secrets.rotate_key()
     assert (done.made, done.sealed, done.unreadable) == (True, 2, 1)
-    assert elsewhere.secret_get(lost.id) == "the password of the boat is kelp99salt"
+    assert elsewhere.secrets.reveal(lost.id) == "the password of the boat is kelp99salt"
 
 
 def test_a_key_from_a_setting_is_rotated_by_putting_a_new_one_before_it(
@@ -134,10 +134,10 @@ def test_a_key_from_a_setting_is_rotated_by_putting_a_new_one_before_it(
     memory = open_memory(vault_key=old.text)
     said = fill(memory, 2)
     with pytest.raises(errors.VaultKeyMissing, match="no new one") as caught:
-        memory.rotate_key()
+        memory.secrets.rotate_key()
     assert "secret key --new" in caught.value.hint
     rotated = open_memory(vault_key=f"{new.text} {old.text}")
-    assert rotated.rotate_key().sealed == 2
+    assert rotated.secrets.rotate_key().sealed == 2
     assert opened(open_memory(vault_key=new.text), said) == said
     with pytest.raises(errors.KeyRetired, match=old.id):
         memory.store("the password of the boat is kelp99salt")
@@ -149,7 +149,7 @@ CHILD = textwrap.dedent("""
     with Mind.open(sys.argv[1], worker="off") as memory:
         print("ready", flush=True)
         while True:
-            memory.rotate_key(drop_old=sys.argv[2] == "drop")
+            memory.secrets.rotate_key(drop_old=sys.argv[2] == "drop")
 """)
 
 
@@ -168,9 +168,9 @@ def test_killing_a_rotation_at_any_moment_loses_nothing(path: Path, old: str) ->
             child.wait()
             child.stdout.close()
             assert opened(memory, said) == said
-        memory.rotate_key(drop_old=True)
+        memory.secrets.rotate_key(drop_old=True)
         assert opened(memory, said) == said
-        assert memory._store.sealed_under() == {keys().present.id: 120}
+        assert memory._parts.store.sealed_under() == {keys().present.id: 120}
 
 
 def test_two_rotations_at_once_take_turns(path: Path) -> None:

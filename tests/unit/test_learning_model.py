@@ -59,7 +59,7 @@ def test_a_model_finds_what_no_rule_does_and_rules_go_on(server: ChatServer, ope
 
     assert [each.text for each in learned.stored] == ["Always use pnpm.", LESSON["text"]]
     assert learned.read_by == f"rules and small at {server.url}"
-    assert memory.learning_status().spent == 150  # as the server counts
+    assert memory.curation.learning_status().spent == 150  # as the server counts
 
 
 @pytest.mark.parametrize("mode", ["off", "inbox", "rules"])
@@ -70,7 +70,10 @@ def test_no_token_is_spent_unless_a_model_was_asked_for(
     learn(memory, SAID, "Always use pnpm.")
 
     assert server.seen == []
-    assert (memory.learning_status().model, memory.learning_status().spent) == (None, 0)
+    assert (memory.curation.learning_status().model, memory.curation.learning_status().spent) == (
+        None,
+        0,
+    )
 
 
 def test_over_the_budget_rules_read_and_the_answer_says_so(
@@ -78,7 +81,7 @@ def test_over_the_budget_rules_read_and_the_answer_says_so(
 ) -> None:
     memory = opened(learn_daily_tokens=2_500)
     learn(memory, "one thing", SAID)
-    spent = memory.learning_status().spent
+    spent = memory.curation.learning_status().spent
     poor = opened(learn_daily_tokens=spent + 10)
     learned = learn(poor, "another turn", SAID, "Always use pnpm.")
 

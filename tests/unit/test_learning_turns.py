@@ -62,7 +62,10 @@ def test_what_is_sure_is_stored_and_the_rest_is_proposed(home: Callable[[str], M
     origin = kept.provenance
     assert (origin.agent, origin.session, origin.project) == ("claude-code", "s1", "shop")
     assert (origin.source, origin.trust) == ("turn", Trust.USER)
-    assert memory.proposal(str(proposed.id)).change["content"] == "Use ruff instead of flake8."
+    assert (
+        memory.curation.proposal(str(proposed.id)).change["content"]
+        == "Use ruff instead of flake8."
+    )
     assert contents(memory) == ["Always use pnpm in the shop."]
 
 
@@ -74,7 +77,7 @@ def test_in_the_inbox_mode_nothing_is_stored_before_somebody_decides(
     assert (learned.stored, contents(memory)) == ((), [])
 
     [proposed] = learned.proposed
-    memory.apply_proposal(str(proposed.id))
+    memory.curation.apply(str(proposed.id))
     [kept] = memory.list()
     assert (kept.content, kept.provenance.trust) == ("Always use pnpm.", Trust.USER)
 
@@ -82,12 +85,12 @@ def test_in_the_inbox_mode_nothing_is_stored_before_somebody_decides(
 def test_a_dismissed_lesson_is_not_proposed_again(home: Callable[[str], Mind]) -> None:
     memory = home("inbox")
     [proposed] = learn(memory, "Always use pnpm.").proposed
-    memory.dismiss_proposal(str(proposed.id))
+    memory.curation.dismiss(str(proposed.id))
     again = learn(memory, "Always use pnpm.", session="s2")
 
     assert again.proposed == ()
     assert [each.id for each in again.known] == [proposed.id]
-    assert memory.proposal_counts()[ProposalState.DISMISSED] == 1
+    assert memory.curation.counts()[ProposalState.DISMISSED] == 1
 
 
 def test_a_turn_that_is_learned_twice_stores_nothing_twice(
@@ -118,14 +121,14 @@ def test_a_contradiction_is_proposed_and_overwrites_nothing(
     [stored] = learn(memory, "Always use pnpm in the shop.").stored
     learned = learn(memory, "Never use pnpm in the shop.", session="s2")
     [proposed] = learned.proposed
-    proposal = memory.proposal(str(proposed.id))
+    proposal = memory.curation.proposal(str(proposed.id))
 
     assert learned.stored == ()
     assert (proposal.kind, proposal.memories) == (ProposalKind.STORE, (stored.id,))
     assert contents(memory) == ["Always use pnpm in the shop."]
-    memory.apply_proposal(proposal.id)
+    memory.curation.apply(proposal.id)
     assert contents(memory) == ["Never use pnpm in the shop."]
-    memory.undo_proposal(proposal.id)
+    memory.curation.undo(proposal.id)
     assert contents(memory) == ["Always use pnpm in the shop."]
 
 
@@ -150,7 +153,7 @@ def test_a_secret_is_neither_stored_nor_proposed_nor_repeated(
     assert (learned.stored, learned.proposed, learned.known) == ((), (), ())
     assert {each.reason for each in learned.refused} == {Refusal.SECRET}
     assert PASSWORD not in repr(learned)
-    assert memory.proposals() == []
+    assert memory.curation.proposals() == []
     for file in path.parent.rglob("*"):
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes()
 
@@ -178,7 +181,7 @@ def test_trying_keeps_nothing(home: Callable[[str], Mind]) -> None:
 
     assert [len(learned.stored), len(learned.proposed)] == [1, 1]
     assert {each.id for each in (*learned.stored, *learned.proposed)} == {None}
-    assert (contents(memory), memory.proposals()) == ([], [])
+    assert (contents(memory), memory.curation.proposals()) == ([], [])
 
 
 def test_when_learning_is_off_nothing_is_read(home: Callable[[str], Mind]) -> None:

@@ -124,5 +124,5 @@ def test_what_is_learned_looked_through_and_begun_with_stays_the_own(
     assert {each.id for each in sources.holdings_of(grace).live} == own
     assert {each.id for each in grace.brief(session="monday", query="number")} == own
     grace.store("NUMBER 1 of ada")  # nearly what Ada says
-    proposed = grace.curate().proposals
+    proposed = grace.curation.review().proposals
     assert line[1].id not in {id_ for each in proposed for id_ in each.memories}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.capture import CapturedQuery, QueryLog
 from bearinmind.errors import InvalidInput
+from bearinmind.recall.query_log import CapturedQuery, QueryLog
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

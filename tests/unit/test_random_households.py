@@ -32,7 +32,7 @@ def test_a_random_household_sees_exactly_what_was_shared(ada: Mind) -> None:
     for step in range(120):
         world.change(step)
         if step % 12 == 11:
-            ada.work()
+            ada.work.run()
             world.check()
 
 

@@ -123,7 +123,7 @@ def test_a_purge_says_what_it_removes_and_removes_that(memory: Mind) -> None:
     assert memory.purge(plan)
     with pytest.raises(errors.MemoryNotFound):
         memory.get(first.id)
-    assert [*memory.all_links()] == []
+    assert [*memory.transfer.links()] == []
     assert memory.get(other.id) == other
 
 
@@ -183,7 +183,7 @@ def test_a_link_from_elsewhere_needs_both_its_memories(memory: Mind, clock: Fixe
         (first.id, first.id, errors.SelfLink),
     ):
         with pytest.raises(error):
-            memory.add_link(
+            memory.transfer.add_link(
                 Link(source=source, target=target, kind=LinkKind.CAUSES, created_at=clock())
             )
     assert all(finding.good for finding in memory.check())
@@ -197,16 +197,16 @@ def test_a_history_from_elsewhere_is_held_to_the_rules(memory: Mind) -> None:
     second = replace(
         elsewhere, version=2, content="otter", updated_at=first.updated_at + timedelta(hours=1)
     )
-    admitted = memory.admit([elsewhere, second])
+    admitted = memory.transfer.admit([elsewhere, second])
     assert [version.content for version in admitted.versions] == ["Seal", "otter"]
-    [outcome] = memory.add_histories([admitted])
+    [outcome] = memory.transfer.add([admitted])
     assert isinstance(outcome, Stored)
     assert len(memory.versions("zzz")) == 2
-    assert memory.add_histories([admitted]) == [None]
+    assert memory.transfer.add([admitted]) == [None]
     with pytest.raises(errors.InvalidRecord, match="does not follow"):
-        memory.admit([second, elsewhere])
+        memory.transfer.admit([second, elsewhere])
     with pytest.raises(errors.EmptyContent):
-        memory.admit([replace(elsewhere, content="")])
+        memory.transfer.admit([replace(elsewhere, content="")])
 
 
 def test_users_of_one_file_do_not_see_each_other(open_memory: Callable[..., Mind]) -> None:

@@ -41,14 +41,14 @@ def test_content_with_a_secret_becomes_sensitive(memory: Mind, path: Path) -> No
     assert kept.content == f"[sensitive: password; bearinmind secret get {kept.id}]"
     assert memory.get(kept.id) == kept
     assert b"kelp9salt" not in bytes_of(path)
-    assert memory.secret_get(kept.id) == SECRET
+    assert memory.secrets.reveal(kept.id) == SECRET
 
 
 def test_a_flagged_memory_is_sensitive_whatever_it_says(memory: Mind, path: Path) -> None:
     kept = memory.store("the walrus sleeps at noon", sensitive=True).memory
     assert kept.content == f"[sensitive; bearinmind secret get {kept.id}]"
     assert b"walrus" not in bytes_of(path)
-    assert memory.secret_get(kept.id) == "the walrus sleeps at noon"
+    assert memory.secrets.reveal(kept.id) == "the walrus sleeps at noon"
 
 
 def test_an_ordinary_memory_stays_as_it_is_and_needs_no_key(memory: Mind) -> None:
@@ -102,8 +102,8 @@ def test_an_update_is_scanned_and_seals_the_versions_that_tell(
     memory.update(kept.id, content=OTHER)
     assert [version.sensitive for version in memory.versions(kept.id)] == [False, True, False, True]
     assert b"kelp9salt" not in bytes_of(path)
-    assert memory.secret_get(kept.id, version=2) == SECRET
-    assert memory.secret_get(kept.id) == OTHER
+    assert memory.secrets.reveal(kept.id, version=2) == SECRET
+    assert memory.secrets.reveal(kept.id) == OTHER
 
 
 def test_the_flag_seals_every_version_and_overwrites_the_text(memory: Mind, path: Path) -> None:
@@ -116,7 +116,7 @@ def test_the_flag_seals_every_version_and_overwrites_the_text(memory: Mind, path
     versions = memory.versions(kept.id)
     assert all(version.sensitive for version in versions)
     assert b"walrus" not in bytes_of(path)
-    said = [memory.secret_get(kept.id, version=version.version) for version in versions]
+    said = [memory.secrets.reveal(kept.id, version=version.version) for version in versions]
     assert said == ["the walrus sleeps", *["the walrus wakes"] * 4]
     assert memory.recall("walrus").hits == ()
     assert len(memory.recall("zoo").hits) == 1
@@ -131,7 +131,7 @@ def test_unflagging_is_explicit_and_audited(memory: Mind) -> None:
     assert (plain.content, plain.sensitive) == (SECRET, False)
     assert [hit.memory for hit in memory.recall("wifi").hits] == [plain]
     assert [version.sensitive for version in memory.versions(kept.id)] == [True, True, False]
-    assert [entry.action for entry in memory.secret_audit()] == ["unseal"]
+    assert [entry.action for entry in memory.secrets.audit()] == ["unseal"]
     assert not memory.update(kept.id, tags=("wifi",)).sensitive  # its content was judged
 
 
@@ -141,13 +141,13 @@ def test_an_update_that_changes_nothing_writes_nothing(memory: Mind) -> None:
     assert memory.update(kept.id, sensitive=True) == kept
     assert memory.update(kept.id, tags=("router",)) == kept
     assert memory.update(kept.id, content=OTHER).version == 2
-    assert memory.secret_get(kept.id, version=1) == SECRET
+    assert memory.secrets.reveal(kept.id, version=1) == SECRET
 
 
 def test_deleting_restoring_and_purging_need_no_key(memory: Mind, path: Path) -> None:
     kept = memory.store(SECRET).memory
     key_file().unlink()
-    memory.vault.refresh()
+    memory.secrets.vault.refresh()
     memory.delete(kept.id)
     restored = memory.restore(kept.id)
     assert memory.update(kept.id, importance=0.9).importance == 0.9
@@ -163,9 +163,9 @@ def test_deleting_restoring_and_purging_need_no_key(memory: Mind, path: Path) ->
 
 def test_who_reads_a_secret_is_written_down(memory: Mind, clock: Callable[[], object]) -> None:
     kept = memory.store(SECRET).memory
-    memory.secret_get(kept.id, agent="claude")
-    memory.secret_get(kept.id[:6])
-    entries = memory.secret_audit()
+    memory.secrets.reveal(kept.id, agent="claude")
+    memory.secrets.reveal(kept.id[:6])
+    entries = memory.secrets.audit()
     assert [(entry.action, entry.id, entry.version, entry.agent) for entry in entries] == [
         ("get", kept.id, 1, None),
         ("get", kept.id, 1, "claude"),
@@ -178,23 +178,23 @@ def test_nobody_reads_a_secret_that_cannot_be_written_down(memory: Mind, path: P
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("DROP TABLE audit")
     with pytest.raises(errors.StoreFailure):
-        memory.secret_get(kept.id)
+        memory.secrets.reveal(kept.id)
 
 
 def test_an_ordinary_memory_has_no_secret_to_get(memory: Mind) -> None:
     kept = memory.store("the walrus sleeps").memory
     with pytest.raises(errors.NotSensitive, match=kept.id):
-        memory.secret_get(kept.id)
+        memory.secrets.reveal(kept.id)
     with pytest.raises(errors.MemoryNotFound, match="no version 7"):
-        memory.secret_get(kept.id, version=7)
+        memory.secrets.reveal(kept.id, version=7)
 
 
 def test_another_user_of_the_file_cannot_get_it(memory: Mind, open_memory: Open) -> None:
     kept = memory.store(SECRET).memory
     bea = open_memory(user="bea")
     with pytest.raises(errors.MemoryNotFound):
-        bea.secret_get(kept.id)
-    assert bea.sensitive() == []
+        bea.secrets.reveal(kept.id)
+    assert bea.secrets.list() == []
 
 
 def test_a_record_moved_to_another_owner_in_the_file_does_not_open(
@@ -205,7 +205,7 @@ def test_a_record_moved_to_another_owner_in_the_file_does_not_open(
         for table in ("memories", "secrets"):
             connection.execute(f"UPDATE {table} SET owner = 'bea'")
     with pytest.raises(errors.SealBroken):
-        open_memory(user="bea").secret_get(kept.id)
+        open_memory(user="bea").secrets.reveal(kept.id)
 
 
 # ---- keys --------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_without_the_key_everything_else_works(memory: Mind, path: Path) -> None
         assert len(keyless.recall("router walrus").hits) == 2
         assert keyless.get(kept.id).content.startswith("[sensitive")
         for needs_it in (
-            lambda: keyless.secret_get(kept.id),
+            lambda: keyless.secrets.reveal(kept.id),
             lambda: keyless.store(OTHER),
             lambda: keyless.update(kept.id, content=OTHER),
             lambda: keyless.update(kept.id, sensitive=False),
@@ -227,17 +227,17 @@ def test_without_the_key_everything_else_works(memory: Mind, path: Path) -> None
             with pytest.raises(errors.VaultKeyMissing):
                 needs_it()
         assert keyless.stats().live == 2
-        assert not keyless.vault_status().good
-        assert keyless.vault_status().unreadable == 1
+        assert not keyless.secrets.status().good
+        assert keyless.secrets.status().unreadable == 1
 
 
 def test_the_key_may_come_from_a_setting(open_memory: Open) -> None:
     key = Key.new()
     kept = open_memory(vault_key=key.text).store(SECRET).memory
     assert not key_file().exists()
-    assert open_memory(vault_key=f"{Key.new().text} {key.text}").secret_get(kept.id) == SECRET
+    assert open_memory(vault_key=f"{Key.new().text} {key.text}").secrets.reveal(kept.id) == SECRET
     with pytest.raises(errors.VaultKeyMissing, match=key.id):
-        open_memory(vault_key=Key.new().text).secret_get(kept.id)
+        open_memory(vault_key=Key.new().text).secrets.reveal(kept.id)
 
 
 def test_a_setting_with_a_key_never_shows_it() -> None:
@@ -269,7 +269,7 @@ def test_a_memory_is_sealed_before_anything_sees_it(
     memory: Mind, make: Callable[..., Memory], clock: FixedClock
 ) -> None:
     first = make(SECRET, created_at=clock.now)
-    history = memory.admit([first, replace(first, content="plain", version=2)])
+    history = memory.transfer.admit([first, replace(first, content="plain", version=2)])
     assert history.versions[0].content.startswith("[sensitive: password;")
     assert history.versions[1].content == "plain"
     assert [record.version for record in history.sealed] == [1]

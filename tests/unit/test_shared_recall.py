@@ -42,7 +42,7 @@ def grace(ada: Mind) -> Mind:
 def keep(memory: Mind, *contents: str, **fields: Any) -> list[MemoryId]:
     """Memories that are embedded and read."""
     made = [memory.store(content, **fields).memory.id for content in contents]
-    memory.work()
+    memory.work.run()
     return made
 
 
@@ -74,7 +74,7 @@ def test_what_is_split_among_people_and_shared_is_judged_as_if_one_had_it_all(
     for content in sorted(contents):
         chance.choice(people).store(content, tags=["team"])
         solo.store(content, tags=["team"])
-    ada.work()
+    ada.work.run()
     for person in people:
         person.share_tag("team", "reader")
     for _ in range(15):
@@ -112,7 +112,7 @@ def test_own_memories_answer_when_nobody_can_say_who_shares_what(
     def out_of_reach(_: UserId) -> list[UserId]:
         raise StoreUnavailable("the server does not answer")
 
-    monkeypatch.setattr(ada._store, "sharers", out_of_reach)
+    monkeypatch.setattr(ada._parts.store, "sharers", out_of_reach)
     answer = grace.recall("walrus")
     assert [hit.memory.id for hit in answer.hits] == [own]
     assert answer.trace.degraded == (
@@ -153,10 +153,10 @@ def test_what_is_sensitive_deleted_or_superseded_is_never_seen(ada: Mind, grace:
     old, gone = keep(ada, "the walrus is in Oslo", "the walrus is in Rome", tags=["zoo"])
     new = ada.store("it is in Bergen, the walrus", supersedes=[old]).memory
     ada.delete(gone)
-    ada.work()
+    ada.work.run()
     assert found(grace, "walrus Oslo Rome Bergen") == []
     ada.update(new.id, tags=("zoo",))
-    ada.work()
+    ada.work.run()
     assert found(grace, "walrus Oslo Rome Bergen") == [new.id]
     for id_ in (secret.id, old, gone):
         with pytest.raises(MemoryNotFound):
@@ -224,7 +224,7 @@ def test_names_that_each_side_merged_are_one_concept_to_the_reader(ada: Mind, gr
     keep(grace, LABELS, "Sulidae is another word here.")
     [gannet] = keep(ada, "Sulidae is looked after by Ilse Navrat.")
     ada.share(gannet, "grace")
-    grace.graph_merge("Sulidae", "Gannet")
+    grace.graph.merge("Sulidae", "Gannet")
     answer = grace.recall("labels")
     [hit] = [hit for hit in answer.hits if hit.memory.id == gannet]
     assert "gannet" in [step.concept for step in hit.path]
@@ -258,13 +258,13 @@ def test_nobody_is_asked_for_what_they_do_not_share(
 ) -> None:
     """Every recall asks once who shares anything; without shares it asks nothing else of others."""
     asked: list[UserId] = []
-    real = ada._store.sharers
+    real = ada._parts.store.sharers
 
     def watched(reader: UserId) -> list[UserId]:
         asked.append(reader)
         return real(reader)
 
-    monkeypatch.setattr(ada._store, "sharers", watched)
+    monkeypatch.setattr(ada._parts.store, "sharers", watched)
     [walrus] = keep(ada, "the walrus eats fish")
     keep(grace, "the seal eats fish")
     grace.recall("fish")

@@ -108,7 +108,7 @@ def test_a_share_that_is_not_there_cannot_be_ended(ada: Mind, walrus: MemoryId) 
 
 
 def test_where_users_are_known_only_they_can_be_shared_with(ada: Mind, walrus: MemoryId) -> None:
-    ada.add_user("grace")
+    ada.accounts.add_user("grace")
     ada.share(walrus, "grace")
     with pytest.raises(errors.UserNotFound, match="gracie"):
         ada.share(walrus, "gracie")
@@ -132,7 +132,7 @@ def test_the_audit_says_who_shared_what_and_by_which_key(
 
 
 def _audit(memory: Mind) -> list[Any]:
-    return [*reversed(memory._store.audit(memory.scope, 100))]
+    return [*reversed(memory._parts.store.audit(memory.scope, 100))]
 
 
 # ---- reading -----------------------------------------------------------------------------------
@@ -173,9 +173,9 @@ def test_the_past_and_the_links_of_a_shared_memory_are_its_owners(
         lambda: grace.versions(walrus),
         lambda: grace.links(walrus),
         lambda: grace.why(walrus),
-        lambda: grace.graph_of(walrus),
-        lambda: grace.secret_get(walrus),
-        lambda: grace.sealed(walrus),
+        lambda: grace.graph.of_memory(walrus),
+        lambda: grace.secrets.reveal(walrus),
+        lambda: grace.secrets.sealed(walrus),
         lambda: grace.link(own, "see-also", walrus),
         lambda: grace.unlink(walrus, "see-also", own),
         lambda: grace.store("newer", supersedes=[walrus]),

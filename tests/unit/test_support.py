@@ -36,7 +36,7 @@ def test_words_that_many_memories_hold_speak_for_none(open_memory: Open, embedde
     for number in range(60):
         memory.store(f"Run the tests of service {number} before a commit.")
     memory.store("Gannet draws the labels of all parcels with Inkscape.")
-    memory.wait_for_work()
+    memory.work.wait()
     common = memory.recall("run the tests").hits[0]
     rare = memory.recall("run the tests of the labels that Gannet draws").hits[0]
     assert common.confidence > rare.confidence  # all of what was asked is covered, and yet

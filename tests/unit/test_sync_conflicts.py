@@ -38,7 +38,7 @@ def listed(memory: Mind) -> list[tuple[str, str | None, str | None]]:
             x.served.content if x.served else None,
             x.other.content if x.other else None,
         )
-        for x in memory.conflicts()
+        for x in memory.sync.conflicts()
     ]
 
 
@@ -48,15 +48,15 @@ def test_a_conflict_is_listed_on_the_server_and_on_every_machine_once(world: Mac
     world.sync(third, here, third, there)
     found = [("both changed content", "the walrus eats clams", "the walrus eats crabs")]
     assert [listed(x) for x in (there, world.server, here, third)] == [found] * 4
-    assert [x.sync_status().waits for x in (here, there, third)] == [0, 0, 0]
+    assert [x.sync.status().waits for x in (here, there, third)] == [0, 0, 0]
 
 
 def test_a_conflict_that_is_resolved_on_one_machine_is_resolved_on_all(world: Machines) -> None:
     here, there = world.replica(), world.replica()
     id_ = contradict(world, here, there)
     world.sync(here)
-    [found] = here.conflicts()
-    here.resolve_conflict(found.conflict.number, keep="other")
+    [found] = here.sync.conflicts()
+    here.sync.resolve(found.conflict.number, keep="other")
     world.sync(here, there)
     assert listed(here) == listed(world.server) == listed(there) == []
     assert there.get(id_).content == world.server.get(id_).content == "the walrus eats crabs"
@@ -67,8 +67,8 @@ def test_a_conflict_that_is_resolved_on_the_server_is_resolved_on_the_machines(
 ) -> None:
     here, there = world.replica(), world.replica()
     contradict(world, here, there)
-    [found] = world.server.conflicts()
-    world.server.resolve_conflict(found.conflict.number)
+    [found] = world.server.sync.conflicts()
+    world.server.sync.resolve(found.conflict.number)
     world.sync(here, there)
     assert listed(here) == listed(there) == []
 
@@ -78,12 +78,12 @@ def test_a_conflict_that_two_resolve_at_once_is_resolved_once(world: Machines) -
     contradict(world, here, there)
     world.sync(here)
     for machine in (here, there):
-        [found] = machine.conflicts()
-        machine.resolve_conflict(found.conflict.number)
+        [found] = machine.sync.conflicts()
+        machine.sync.resolve(found.conflict.number)
         world.clock.advance(hours=1)
     world.sync(here, there, here)
     assert listed(here) == listed(there) == listed(world.server) == []
-    assert [x.sync_status().waits for x in (here, there)] == [0, 0]
+    assert [x.sync.status().waits for x in (here, there)] == [0, 0]
 
 
 def test_a_link_that_was_dropped_is_a_conflict_on_every_machine(world: Machines) -> None:
@@ -94,7 +94,7 @@ def test_a_link_that_was_dropped_is_a_conflict_on_every_machine(world: Machines)
     there.link(other, "supersedes", one)
     world.sync(here, there, here)
     for memory in (here, there, world.server):
-        [found] = memory.conflicts()
+        [found] = memory.sync.conflicts()
         assert (found.conflict.kind, found.conflict.subject.kind) == (
             ConflictKind.LINKED,
             SubjectKind.LINK,
@@ -105,9 +105,9 @@ def test_a_server_that_is_numbered_anew_is_told_what_was_decided(world: Machines
     here, there = world.replica(), world.replica()
     contradict(world, here, there)
     world.sync(here)
-    [found] = here.conflicts()
-    here.resolve_conflict(found.conflict.number)
+    [found] = here.sync.conflicts()
+    here.sync.resolve(found.conflict.number)
     world.sync(here)
-    world.server.number_anew()
+    world.server.sync.renumber()
     world.sync(there, here, there)
     assert listed(here) == listed(there) == listed(world.server) == []

@@ -45,17 +45,17 @@ def bring(memory: Mind, first: Memory, numbers: Sequence[int], *, secret: bool) 
         )
         for number in numbers
     ]
-    kept = [memory._remember.boundary.guard(replace(x, sensitive=secret)) for x in versions]
+    kept = [memory._parts.remember.boundary.guard(replace(x, sensitive=secret)) for x in versions]
     sealed = tuple(record for _, records in kept for record in records)
     history = History(versions=tuple(x for x, _ in kept), sealed=sealed)
-    memory._store.put_many(ADA, [history])
+    memory._parts.store.put_many(ADA, [history])
     return first.id
 
 
 def said(memory: Mind, id: MemoryId) -> list[tuple[int, str]]:
     """The versions of a memory with their numbers, also when they are sealed."""
     return [
-        (x.version, memory._remember.reveal(ADA, x) if x.sensitive else x.content)
+        (x.version, memory._parts.remember.reveal(ADA, x) if x.sensitive else x.content)
         for x in memory.versions(id)
     ]
 
@@ -67,7 +67,7 @@ def test_a_history_with_gaps_is_pushed_pulled_and_continued(
     here, there = world.replica(), world.replica()
     id_ = bring(here, first, [2, 5, 9], secret=secret)
     world.sync(here, there)
-    assert here.sync_status().waits == 0
+    assert here.sync.status().waits == 0
     assert said(here, id_) == said(there, id_)
     assert [x.version for x in world.server.versions(id_)] == [2, 5, 9]
     there.update(id_, content="a walrus, changed")
@@ -99,4 +99,4 @@ def test_whatever_the_gaps_both_machines_and_the_server_come_to_the_same_and_los
         assert versions == sorted({*versions})
         assert [x.version for x in world.server.versions(id_)] == versions
         assert written <= {text for _, text in said(here, id_)}
-        assert [x.sync_status().waits for x in (here, there)] == [0, 0]
+        assert [x.sync.status().waits for x in (here, there)] == [0, 0]

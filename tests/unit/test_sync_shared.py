@@ -82,7 +82,7 @@ def test_a_second_round_has_nothing_to_do(world: Machines, bob: Mind, laptop: Mi
     world.sync(laptop)
     [again] = world.sync(laptop)
     assert (again.mirrored, again.unmirrored) == (0, 0)
-    status = laptop.sync_status()
+    status = laptop.sync.status()
     assert status.mirrored == {"bob": 1}
     assert status.peer.shared_at == world.clock()
 
@@ -122,7 +122,7 @@ def test_what_is_not_shared_any_more_is_gone_from_the_machine(
     with pytest.raises(MemoryNotFound):
         laptop.get(kept.id)
     assert found(laptop, "walrus clams") == []
-    assert laptop.sync_status().mirrored == {}
+    assert laptop.sync.status().mirrored == {}
 
 
 @on_every_store
@@ -155,7 +155,7 @@ def test_a_copy_is_neither_counted_nor_listed_nor_sent_as_an_own_memory(
     assert laptop.stats().held == world.server.stats().held == 0
     assert laptop.list(owner="me") == []
     assert [memory.owner for memory in laptop.list(owner="bob")] == ["bob"]
-    assert laptop.sync_status().waits == 0
+    assert laptop.sync.status().waits == 0
     assert bob.stats().held == 1
     assert found(other, "walrus") == [("bob", "the walrus eats clams")]
 
@@ -171,7 +171,7 @@ def test_the_same_name_in_the_same_store_is_kept_apart(
     assert [memory.id for memory in local.list()] == [own.id]
     with pytest.raises(MemoryNotFound):
         local.get(kept.id)
-    laptop.disconnect_peer()
+    laptop.sync.disconnect()
     assert local.get(own.id) == own
 
 
@@ -180,11 +180,11 @@ def test_what_is_seen_in_the_same_store_anyway_is_not_there_twice(
 ) -> None:
     kept = shared(bob)
     local = laptop.for_user("bob")
-    local.connect_peer("https://memory.example", "bob")
-    local.sync_with(bob.sync_server())
+    local.sync.connect("https://memory.example", "bob")
+    local.sync.run(bob.sync.server())
     assert local.get(kept.id) == kept
     world.sync(laptop)
-    assert laptop.sync_status().mirrored == {}
+    assert laptop.sync.status().mirrored == {}
     assert found(laptop, "walrus") == [("bob", "the walrus eats clams")]
 
 
@@ -194,9 +194,9 @@ def test_two_users_of_one_machine_each_have_their_own_copy(
     kept = shared(bob)
     bob.share(kept.id, "grace")
     grace = laptop.for_user("grace")
-    grace.connect_peer("https://memory.example", "grace")
+    grace.sync.connect("https://memory.example", "grace")
     world.sync(laptop)
-    grace.sync_with(world.server.for_user("grace").sync_server())
+    grace.sync.run(world.server.for_user("grace").sync.server())
     bob.unshare(kept.id, "ada")
     world.sync(laptop)
     assert found(laptop, "walrus") == []
@@ -210,7 +210,7 @@ def test_disconnecting_removes_what_others_shared_and_nothing_else(
     shared(bob)
     own = laptop.store("the penguin eats krill").memory
     world.sync(laptop)
-    laptop.disconnect_peer()
+    laptop.sync.disconnect()
     assert found(laptop, "walrus penguin") == [("ada", "the penguin eats krill")]
     assert laptop.get(own.id) == own
     assert laptop.shared_with_me() == []
@@ -230,7 +230,7 @@ def test_more_than_a_page_is_listed_and_taken_whole(
             owner.store(f"walrus {number} of {owner.scope.user}", tags=["zoo"])
     [report] = world.sync(laptop)
     assert report.mirrored == 14
-    assert laptop.sync_status().mirrored == {"bob": 7, "bob-2": 7}
+    assert laptop.sync.status().mirrored == {"bob": 7, "bob-2": 7}
     assert world.sync(laptop)[0].mirrored == 0
 
 
@@ -277,8 +277,8 @@ def test_nothing_is_placed_under_the_own_name_or_one_that_nobody_has(
     world.sync(laptop)
     forged = replace(own, owner=UserId(owner), content="the penguin owes money")
     told = SharedMemories((forged,), 1)
-    server = Other(world.server.sync_server(), seen(own, owner), told)
-    report = laptop.sync_with(server)
+    server = Other(world.server.sync.server(), seen(own, owner), told)
+    report = laptop.sync.run(server)
     assert isinstance(report.shared_error, InvalidChange)
     assert report.pull_error is report.push_error is None
     assert found(laptop, "penguin") == [("ada", "the penguin eats krill")]
@@ -291,7 +291,7 @@ def test_a_memory_of_others_with_the_id_of_an_own_one_takes_nothing_of_it(
     own = laptop.store("the penguin eats krill").memory
     forged = replace(own, owner=UserId("mallory"), content="the penguin owes money")
     told = SharedMemories((forged,), 1)
-    report = laptop.sync_with(Other(world.server.sync_server(), seen(own, "mallory"), told))
+    report = laptop.sync.run(Other(world.server.sync.server(), seen(own, "mallory"), told))
     assert report.error is None
     assert laptop.get(own.id) == own
     assert laptop.versions(own.id) == [own]
@@ -304,7 +304,7 @@ def test_what_nobody_can_have_shared_is_not_taken(
 ) -> None:
     kept = shared(bob)
     wrong = SharedMemories((replace(kept, **fields),), 1)  # type: ignore[arg-type]
-    report = laptop.sync_with(Other(world.server.sync_server(), seen(kept, "bob"), wrong))
+    report = laptop.sync.run(Other(world.server.sync.server(), seen(kept, "bob"), wrong))
     assert isinstance(report.shared_error, InvalidChange)
     assert found(laptop, "walrus") == []
 
@@ -313,22 +313,22 @@ def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
     world: Machines, bob: Mind, laptop: Mind
 ) -> None:
     kept = shared(bob)
-    report = laptop.sync_with(Other(world.server.sync_server(), seen(kept, "bob"), None))
+    report = laptop.sync.run(Other(world.server.sync.server(), seen(kept, "bob"), None))
     assert isinstance(report.shared_error, ServerUnreachable)
-    assert (laptop.sync_status().peer.shared_error or "").startswith("it is gone")
+    assert (laptop.sync.status().peer.shared_error or "").startswith("it is gone")
     assert world.sync(laptop)[0].mirrored == 1
-    assert laptop.sync_status().peer.shared_error is None
+    assert laptop.sync.status().peer.shared_error is None
 
 
 def test_nobody_is_told_more_than_is_shared_with_them(world: Machines, bob: Mind) -> None:
     kept, hidden = shared(bob), bob.store("the narwhal is a secret").memory
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     page = server.shared("", "")
     assert [each.id for each in page.seen] == [kept.id]
     ids = [hidden.id, kept.id]
     told = server.shared_memories(UserId("bob"), ids)
     assert (told.memories, told.settled) == ((kept,), 2)
-    stranger = world.server.for_user("carl").sync_server()
+    stranger = world.server.for_user("carl").sync.server()
     assert stranger.shared("", "").seen == ()
     assert stranger.shared_memories(UserId("bob"), ids).memories == ()
     own = world.server.store("the penguin eats krill").memory
@@ -340,7 +340,7 @@ def test_what_was_shared_leaves_no_trace_in_the_file(
 ) -> None:
     kept = shared(bob, "the cormorant dives", tags=["cormorant"])
     world.sync(laptop)
-    laptop.work()
+    laptop.work.run()
 
     def is_kept() -> bool:
         assert isinstance(laptop._store, SqliteStore)
@@ -357,11 +357,11 @@ def test_vectors_of_what_is_shared_come_along(world: Machines) -> None:
     world.server = world.memory(embedder="hash")
     bob = world.server.for_user("bob")
     kept = shared(bob)
-    world.server.work()
+    world.server.work.run()
     there = world.replica(embedder="hash")
-    there.work()  # its space becomes the active one
+    there.work.run()  # its space becomes the active one
     world.sync(there)
-    active = there.work_status().active
+    active = there.work.status().active
     assert active is not None
     assert active.embedded == 1  # nobody has worked here since
     assert there.recall("walrus").hits[0].memory.id == kept.id

@@ -87,8 +87,8 @@ def world(clock: FixedClock) -> Iterator[Machines]:
 
 
 def store_of(memory: Mind) -> BusyStore:
-    assert isinstance(memory._store, BusyStore)
-    return memory._store
+    assert isinstance(memory._parts.store, BusyStore)
+    return memory._parts.store
 
 
 def backup(store: TemporaryStore) -> Callable[[], None]:
@@ -108,21 +108,21 @@ def test_pulling_goes_on_while_pushing_fails_and_the_reverse(world: Machines) ->
     first = here.store("from here").memory.id
     world.sync(here)
     second = there.store("from there").memory.id
-    server = world.server.sync_server()
-    report = there.sync_with(HalfServer(server, pulls=True, pushes=False))
+    server = world.server.sync.server()
+    report = there.sync.run(HalfServer(server, pulls=True, pushes=False))
     assert isinstance(report.push_error, errors.ServerOverloaded)
     assert there.get(first).content == "from here"
-    assert "come again later" in (there.sync_status().peer.push_error or "")
+    assert "come again later" in (there.sync.status().peer.push_error or "")
     third = here.store("also from here").memory.id
     world.sync(here)
-    report = there.sync_with(HalfServer(server, pulls=False, pushes=True))
+    report = there.sync.run(HalfServer(server, pulls=False, pushes=True))
     assert isinstance(report.pull_error, errors.TimedOut)
     assert world.server.get(second).content == "from there"
-    assert there.sync_status().peer.push_error is None
-    assert there.sync_status().waits == 0
+    assert there.sync.status().peer.push_error is None
+    assert there.sync.status().waits == 0
     world.sync(there)
     assert there.get(third).content == "also from here"
-    assert there.sync_status().peer.pull_error is None
+    assert there.sync.status().peer.pull_error is None
 
 
 def test_a_server_that_never_comes_to_an_end_is_not_asked_for_ever(world: Machines) -> None:
@@ -131,16 +131,14 @@ def test_a_server_that_never_comes_to_an_end_is_not_asked_for_ever(world: Machin
             page = super().pull(epoch, after, limit, space)
             return page._replace(changes=(), cursor=after, more=True)
 
-    report = world.replica().sync_with(
-        Endless(world.server.sync_server(), pulls=True, pushes=False)
-    )
+    report = world.replica().sync.run(Endless(world.server.sync.server(), pulls=True, pushes=False))
     assert isinstance(report.pull_error, errors.InvalidAnswer)
 
 
 def test_a_first_push_needs_no_pull_that_came_before_it(world: Machines) -> None:
     here = world.replica()
     id_ = here.store("from here").memory.id
-    report = here.sync_with(HalfServer(world.server.sync_server(), pulls=False, pushes=True))
+    report = here.sync.run(HalfServer(world.server.sync.server(), pulls=False, pushes=True))
     assert report.failed
     world.sync(here)
     assert world.server.get(id_).content == "from here"
@@ -154,7 +152,9 @@ def test_a_release_that_does_not_know_something_stops_before_it_and_goes_on_when
     here.share_tag("zoo", "grace")
     behind = here.store("behind").memory.id
     world.sync(here)
-    old = replace(there._replica(world.server.sync_server()), kinds=frozenset({SubjectKind.MEMORY}))
+    old = replace(
+        there.sync._replica(world.server.sync.server()), kinds=frozenset({SubjectKind.MEMORY})
+    )
     report = old.round()
     assert isinstance(report.pull_error, errors.InvalidChange)
     assert "Upgrade" in report.pull_error.hint
@@ -180,7 +180,7 @@ def test_what_a_server_lost_with_its_disk_is_told_to_it_again(world: Machines) -
     world.sync(here, there, here)
     for each in (here, there, world.server):
         assert [each.versions(id_) for id_ in (one, two)] == before
-        assert len([*each.all_links()]) == 1
+        assert len([*each.transfer.links()]) == 1
         assert len(each.my_shares()) == 1
 
 
@@ -196,7 +196,7 @@ def test_numbering_anew_after_a_restore_that_nobody_noticed_brings_everything_ba
     for number in range(5):  # so many that the lost numbers are given again
         there.store(f"written first, {number}")
     world.sync(there)
-    world.server.number_anew()
+    world.server.sync.renumber()
     world.sync(here, there)
     assert world.server.get(lost) == there.get(lost) == here.get(lost)
     assert len(here.list()) == len(there.list()) == len(world.server.list()) == 6
@@ -220,7 +220,7 @@ def test_a_secret_that_was_not_found_on_a_replica_is_refused_by_the_server_in_cl
     here = world.replica(detect_secrets=False)
     id_ = here.store(SECRET).memory.id
     world.sync(here)
-    [pending] = here.sync_status().listed
+    [pending] = here.sync.status().listed
     assert "holds a secret in clear" in pending.reason
     assert f"bearinmind update {id_} --sensitive" in pending.reason
     assert "kelp9salt" not in pending.reason
@@ -228,7 +228,7 @@ def test_a_secret_that_was_not_found_on_a_replica_is_refused_by_the_server_in_cl
         world.server.get(id_)
     here.update(id_, sensitive=True)
     world.sync(here)
-    assert here.sync_status().waits == 0
+    assert here.sync.status().waits == 0
     assert world.server.get(id_).sensitive
 
 
@@ -252,10 +252,11 @@ def test_what_a_server_refused_is_asked_again_and_taken_when_it_can_be(clock: Fi
         id_ = here.store("fish soup", category="recipes").memory.id
         [report] = world.sync(here)
         assert report.refused == 1
-        [pending] = here.sync_status().listed
+        [pending] = here.sync.status().listed
         assert "recipes" in pending.reason
-        rules = replace(world.server._remember.rules, categories=("facts", "recipes"))
-        world.server._remember = replace(world.server._remember, rules=rules)
+        parts = world.server._parts
+        rules = replace(parts.remember.rules, categories=("facts", "recipes"))
+        world.server._parts = replace(parts, remember=replace(parts.remember, rules=rules))
         world.sync(here)
         assert world.server.get(id_).category == "recipes"
 
@@ -266,7 +267,7 @@ def test_a_push_that_does_not_go_on_from_what_the_server_has_is_refused(world: M
     world.sync(here)
     here.update(kept.id, content="then")
     world.sync(here)
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     page = server.pull("", 0, 10)
     subject = memory_subject(kept.id)
     shorter = Operation(subject, page.changes[-1].number, History(versions=(kept,)))
@@ -278,7 +279,7 @@ def test_a_push_that_does_not_go_on_from_what_the_server_has_is_refused(world: M
 def test_a_message_that_arrives_again_or_too_late_changes_nothing(world: Machines) -> None:
     here = world.replica()
     kept = here.store("at first").memory
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     epoch = server.pull("", 0, 1).epoch
     once = Operation(memory_subject(kept.id), 0, History(versions=(kept,)))
     assert isinstance(server.push(epoch, [once])[0], Taken)
@@ -288,7 +289,7 @@ def test_a_message_that_arrives_again_or_too_late_changes_nothing(world: Machine
 
 
 def test_numbers_of_another_time_are_told_apart(world: Machines) -> None:
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     with pytest.raises(errors.FeedRestarted):
         server.push("another", [])
     assert server.pull("another", 77, 10).cursor == 0
@@ -300,7 +301,7 @@ def test_pages_are_bounded_by_what_they_say(world: Machines) -> None:
     for number in range(60):
         here.store(f"{number} " + "x" * 9_900)
     world.sync(here)
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     pages = [server.pull("", 0, 10_000)]
     while pages[-1].more:
         pages.append(server.pull(pages[-1].epoch, pages[-1].cursor, 10_000))
@@ -315,9 +316,9 @@ def test_vectors_come_along_when_both_sides_have_the_same_space(clock: FixedCloc
         world.server = world.memory(embedder="hash")
         id_ = world.server.store("the walrus eats fish", wait=True).memory.id
         there = world.replica(embedder="hash")
-        there.work()  # its space becomes the active one
+        there.work.run()  # its space becomes the active one
         world.sync(there)
-        active = there.work_status().active
+        active = there.work.status().active
         assert active is not None
         assert active.embedded == 1  # nobody has worked here since
         assert there.recall("walrus fish").hits[0].memory.id == id_
@@ -327,9 +328,9 @@ def test_a_rotated_key_reaches_the_server(world: Machines) -> None:
     here = world.replica(vault_key=None)
     id_ = here.store(SECRET).memory.id
     world.sync(here)
-    here.rotate_key()
+    here.secrets.rotate_key()
     world.sync(here)
-    assert world.server.sealed(id_) == here.sealed(id_)
+    assert world.server.secrets.sealed(id_) == here.secrets.sealed(id_)
 
 
 def test_what_another_machine_sealed_under_the_key_before_is_sealed_anew(
@@ -340,11 +341,11 @@ def test_what_another_machine_sealed_under_the_key_before_is_sealed_anew(
     keys.chmod(0o600)
     here, there = world.replica(vault_key=None, vault_key_file=keys), world.replica()
     here.store("the walrus sleeps at noon", sensitive=True)
-    here.rotate_key()
+    here.secrets.rotate_key()
     id_ = there.store(SECRET).memory.id
     world.sync(there, here)
-    assert here.secret_get(id_) == SECRET
-    assert here.sealed(id_)[0].key_id != there.sealed(id_)[0].key_id
+    assert here.secrets.reveal(id_) == SECRET
+    assert here.secrets.sealed(id_)[0].key_id != there.secrets.sealed(id_)[0].key_id
     assert here.versions(id_) == there.versions(id_)
 
 
@@ -352,10 +353,10 @@ def test_a_link_may_arrive_before_its_memories(world: Machines) -> None:
     here = world.replica()
     one, two = (here.store(text).memory.id for text in ("one", "two"))
     link = here.link(one, "see-also", two)
-    server = world.server.sync_server()
+    server = world.server.sync.server()
     epoch = server.pull("", 0, 1).epoch
     subject = link_subject(link.source, link.kind, link.target)
     state = store_of(here).states(ADA, [subject])[subject]
     assert isinstance(server.push(epoch, [Operation(subject, 0, state)])[0], Taken)
     world.sync(here)
-    assert [*world.server.all_links()] == [*here.all_links()]
+    assert [*world.server.transfer.links()] == [*here.transfer.links()]

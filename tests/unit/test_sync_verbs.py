@@ -37,7 +37,7 @@ def test_what_is_stored_on_one_machine_is_on_the_other_and_on_the_server(
     world.sync(here, there)
     assert there.get(kept.id) == world.server.get(kept.id) == kept
     assert there.my_shares() == world.server.my_shares() == here.my_shares()
-    assert here.sync_status().waits == there.sync_status().waits == 0
+    assert here.sync.status().waits == there.sync.status().waits == 0
 
 
 def test_both_machines_change_other_fields_and_neither_change_is_lost(
@@ -52,7 +52,7 @@ def test_both_machines_change_other_fields_and_neither_change_is_lost(
     merged = here.get(id_)
     assert (merged.tags, merged.importance) == (("zoo",), 0.9)
     assert there.versions(id_) == here.versions(id_) == world.server.versions(id_)
-    assert [*here.conflicts(), *there.conflicts()] == []
+    assert [*here.sync.conflicts(), *there.sync.conflicts()] == []
 
 
 def test_both_machines_change_the_same_field_and_both_versions_are_kept(
@@ -67,7 +67,7 @@ def test_both_machines_change_the_same_field_and_both_versions_are_kept(
     world.sync(here, there, here)
     assert contents(here, id_)[-1] == contents(there, id_)[-1] == "the walrus eats clams"
     assert {"the walrus eats crabs", "the walrus eats fish"} < {*contents(here, id_)}
-    [found] = there.conflicts()
+    [found] = there.sync.conflicts()
     assert found.conflict.kind is ConflictKind.EDITED
     assert found.conflict.detail == "both changed content"
     assert found.served is not None
@@ -103,15 +103,15 @@ def test_the_other_version_of_a_conflict_becomes_the_present_one_when_somebody_s
     here.update(id_, content="crabs")
     there.update(id_, content="clams")
     world.sync(here, there)
-    [found] = there.conflicts()
+    [found] = there.sync.conflicts()
     assert found.other is not None
-    there.resolve_conflict(found.conflict.number, keep="other")
+    there.sync.resolve(found.conflict.number, keep="other")
     assert there.get(id_).content == found.other.content
-    assert there.conflicts() == []
+    assert there.sync.conflicts() == []
     world.sync(there, here)
     assert here.get(id_) == there.get(id_)
     with pytest.raises(errors.ConflictNotFound, match="no conflict"):
-        there.resolve_conflict(found.conflict.number)
+        there.sync.resolve(found.conflict.number)
 
 
 def test_an_edit_wins_over_a_deletion_and_the_conflict_says_so(
@@ -125,7 +125,7 @@ def test_an_edit_wins_over_a_deletion_and_the_conflict_says_so(
     world.sync(here, there, here)
     assert here.get(id_) == there.get(id_)
     assert here.get(id_).deleted_at is None
-    [found] = there.conflicts()
+    [found] = there.sync.conflicts()
     assert "deletion" in found.conflict.detail
 
 
@@ -153,7 +153,7 @@ def test_what_one_machine_purged_and_another_changed_is_kept(
     world.sync(here, there, here)
     assert here.get(id_).content == "the walrus eats clams"
     assert contents(here, id_) == contents(there, id_)
-    [found] = there.conflicts()
+    [found] = there.sync.conflicts()
     assert found.conflict.kind is ConflictKind.PURGED
 
 
@@ -168,7 +168,7 @@ def test_the_same_text_from_two_machines_is_served_once_and_kept_twice(
     for each in (here, there):
         states = each.states([each.get(older.id), each.get(younger.id)])
         assert states == {older.id: State.LIVE, younger.id: State.SUPERSEDED}
-    assert [*here.all_links()] == [*there.all_links()]
+    assert [*here.transfer.links()] == [*there.transfer.links()]
 
 
 def test_links_that_would_make_a_circle_are_told_apart_by_who_was_first(
@@ -181,9 +181,9 @@ def test_links_that_would_make_a_circle_are_told_apart_by_who_was_first(
     there.link(two, "supersedes", one)
     world.sync(here, there, here, there)
     for each in (here, there, world.server):
-        live = [link for link in each.all_links() if link.removed_at is None]
+        live = [link for link in each.transfer.links() if link.removed_at is None]
         assert [(link.source, link.target) for link in live] == [(one, two)]
-    [found] = there.conflicts()
+    [found] = there.sync.conflicts()
     assert found.conflict.kind is ConflictKind.LINKED
 
 
@@ -199,7 +199,7 @@ def test_a_memory_sealed_on_one_machine_is_sealed_everywhere_with_all_its_versio
     for each in (here, there, world.server):
         assert all(version.sensitive for version in each.versions(id_))
         assert "walrus" not in repr(each.versions(id_))
-    assert here.secret_get(id_) == there.secret_get(id_) == "the walrus sleeps at one"
+    assert here.secrets.reveal(id_) == there.secrets.reveal(id_) == "the walrus sleeps at one"
 
 
 def test_a_secret_is_never_in_clear_on_the_way_nor_on_the_server(
@@ -208,10 +208,10 @@ def test_a_secret_is_never_in_clear_on_the_way_nor_on_the_server(
     here, there = pair
     id_ = here.store(SECRET).memory.id
     world.sync(here, there)
-    assert there.secret_get(id_) == SECRET
-    assert "kelp9salt" not in repr(world.server.sync_server().pull("", 0, 100))
+    assert there.secrets.reveal(id_) == SECRET
+    assert "kelp9salt" not in repr(world.server.sync.server().pull("", 0, 100))
     with pytest.raises(errors.VaultFailure):
-        world.server.secret_get(id_)
+        world.server.secrets.reveal(id_)
 
 
 def test_a_merge_that_needs_a_missing_key_waits_for_it_and_says_so(world: Machines) -> None:
@@ -221,28 +221,28 @@ def test_a_merge_that_needs_a_missing_key_waits_for_it_and_says_so(world: Machin
     here.update(id_, tags=("router",))
     there.update(id_, importance=0.9)  # this needs no key
     world.sync(here, there)
-    [waiting] = there.sync_status().listed
+    [waiting] = there.sync.status().listed
     assert "key" in waiting.reason
     assert there.get(id_).importance == 0.9
     assert here.get(id_).tags == ("router",)
-    there.vault.source = here.vault.source  # it is brought here
-    there.vault.refresh()
+    there.secrets.vault.source = here.secrets.vault.source  # it is brought here
+    there.secrets.vault.refresh()
     world.sync(there, here)
     assert (here.get(id_).tags, here.get(id_).importance) == (("router",), 0.9)
-    assert there.sync_status().waits == 0
+    assert there.sync.status().waits == 0
 
 
 def test_a_connection_to_another_server_must_end_first(world: Machines) -> None:
     here = world.replica()
     with pytest.raises(errors.OtherPeer, match=r"memory\.example"):
-        here.connect_peer("https://other.example", "ada")
+        here.sync.connect("https://other.example", "ada")
     with pytest.raises(errors.OtherPeer, match="replica"):
-        here.sync_server()
+        here.sync.server()
     kept = here.store("the walrus eats fish").memory
-    here.disconnect_peer()
-    assert here.peer() is None
+    here.sync.disconnect()
+    assert here.sync.peer() is None
     with pytest.raises(errors.PeerNotFound):
-        here.sync_status()
-    here.connect_peer("https://other.example", "ada")
-    assert here.sync_status().pending == {SubjectKind.MEMORY: 1}
+        here.sync.status()
+    here.sync.connect("https://other.example", "ada")
+    assert here.sync.status().pending == {SubjectKind.MEMORY: 1}
     assert here.get(kept.id) == kept

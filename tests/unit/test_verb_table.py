@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 import typer.main
 
-from bearinmind import AsyncClient, Client, Mind, errors
+from bearinmind import AsyncClient, Client, errors
 from bearinmind.errors import MindError
 from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
@@ -18,6 +18,7 @@ from bearinmind.surfaces.mcp.describing import TOOLS
 from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS, Verb
 from bearinmind.types import Access
+from mind_verbs import method_of
 
 ROOT = Path(__file__).parents[2]
 COMMANDS: Any = typer.main.get_command(command_line)
@@ -66,9 +67,7 @@ every_verb = pytest.mark.parametrize("verb", EVERY_VERB, ids=lambda verb: verb.n
 
 @every_verb
 def test_a_verb_is_a_method_that_takes_what_can_be_asked(verb: Verb) -> None:
-    method = getattr(Mind, verb.name)
-
-    assert inspect.getdoc(method)
+    assert inspect.getdoc(method_of(verb.name))
     assert get_type_hints(verb.run)["asked"] is verb.request
     assert get_type_hints(verb.run)["return"] is verb.answer
 
@@ -115,7 +114,7 @@ def test_a_verb_is_a_command_that_exists(verb: Verb) -> None:
 def test_a_verb_is_a_method_of_both_clients_with_the_same_arguments(
     verb: Verb, client: type[Client | AsyncClient]
 ) -> None:
-    ours = inspect.signature(getattr(Mind, verb.name)).parameters
+    ours = inspect.signature(method_of(verb.name)).parameters
     theirs = inspect.signature(getattr(client, verb.name)).parameters
 
     assert [*theirs] == [name for name in ours if (verb.name, name) not in NOT_OVER_A_SERVER]

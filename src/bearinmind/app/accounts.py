@@ -1,8 +1,9 @@
-"""The verbs about users, their keys and what was done."""
+"""Users, their keys, and the audit of what was done."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -20,11 +21,11 @@ from bearinmind.types import Access, Key, Scope, UserId, choose
 if TYPE_CHECKING:
     from bearinmind.accounts.gate import Gate
 
-_SHOWN = 12  # characters of what is no id of a key: it may be a part of one
+_SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
 
 
 class Action(StrEnum):
-    """What the audit has about accounts."""
+    """What the audit records about accounts."""
 
     ADD_USER = "add user"
     DISABLE_USER = "disable user"
@@ -34,34 +35,36 @@ class Action(StrEnum):
     REVOKE_KEY = "revoke key"
 
 
-class AccountVerbs:
-    """What a Bear in Mind does about those whom a server lets in.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounts:
+    """The users whom a server lets in, and their keys.
 
-    Whoever opens a store may do all of it; on a server it takes a key with admin access.
+    Everybody who can open the store may do all of this; on a server it takes a key with admin
+    access.
     """
 
+    store: Store
     scope: Scope
     settings: Settings
-    _store: Store
-    _clock: Callable[[], datetime]
-    _key: str | None
+    clock: Callable[[], datetime]
+    key: str | None  #: the id of the key with which the user came, for the audit
 
     def add_user(self, name: str) -> User:
-        """Make somebody known; what they remember is theirs alone until they share it."""
+        """Add a user; nobody else sees their memories until they share them."""
         refuse_in_clear("the name", name)
-        user = User(check_user(name), self._clock())
-        if not self._store.add_user(user):
-            raise UserExists(f"there is a user {name!r} already")
-        self._account_for(user.name, Action.ADD_USER)
+        user = User(check_user(name), self.clock())
+        if not self.store.add_user(user):
+            raise UserExists(f"there is already a user {name!r}")
+        self._note(user.name, Action.ADD_USER)
         return user
 
     def users(self) -> Sequence[User]:
-        """Everybody, by name."""
-        return self._store.users()
+        """Every user, by name."""
+        return self.store.users()
 
     def disable_user(self, name: str) -> User:
-        """Let a user in no more; their memories and keys stay."""
-        return self._set_disabled(name, self._clock(), Action.DISABLE_USER)
+        """Lock a user out; their memories and keys stay."""
+        return self._set_disabled(name, self.clock(), Action.DISABLE_USER)
 
     def enable_user(self, name: str) -> User:
         """Let a user in again."""
@@ -77,7 +80,7 @@ class AccountVerbs:
         per_minute: int | None = None,
         per_day: int | None = None,
     ) -> NewKey:
-        """A new key of a user. Only now can its text be seen: the store has a hash of it."""
+        """A new key for a user. Its text is shown only now: the store keeps a hash of it."""
         refuse_in_clear("the label", label)
         terms = Terms(
             access=choose(Access, access, InvalidKeyTerms),
@@ -86,77 +89,76 @@ class AccountVerbs:
             per_minute=per_minute,
             per_day=per_day,
         )
-        made = make_key(check_user(user), terms, self._clock())
-        self._store.add_key(made.key)
-        self._account_for(made.key.user, Action.CREATE_KEY, f"{made.key.id} {made.key.access}")
+        made = make_key(check_user(user), terms, self.clock())
+        self.store.add_key(made.key)
+        self._note(made.key.user, Action.CREATE_KEY, f"{made.key.id} {made.key.access}")
         return made
 
     def keys(self, user: str | None = None) -> Sequence[Key]:
-        """The keys of a user, or of everybody, oldest first."""
-        return self._store.keys(None if user is None else check_user(user))
+        """The keys of one user, or of all users, oldest first."""
+        return self.store.keys(None if user is None else check_user(user))
 
     def renew_key(self, id: str, *, overlap: timedelta = OVERLAP) -> NewKey:
-        """A new key with the same terms; the old one stays good for as long as the overlap."""
+        """A new key with the same terms; the old one stays valid during the overlap."""
         old = self._find_key(id)
-        now = self._clock()
+        now = self.clock()
         ends = now + check_overlap(overlap)
         made = renewed(old, now)
-        self._store.add_key(made.key)
-        self._store.end_key(old.id, revoked_at=ends)
-        self._account_for(old.user, Action.RENEW_KEY, f"{old.id} by {made.key.id}")
+        self.store.add_key(made.key)
+        self.store.end_key(old.id, revoked_at=ends)
+        self._note(old.user, Action.RENEW_KEY, f"{old.id} by {made.key.id}")
         return made
 
     def revoke_key(self, id: str) -> Key:
-        """Take a key for none from now on."""
+        """Revoke a key at once."""
         key = self._find_key(id)
-        self._store.end_key(key.id, revoked_at=self._clock())
-        self._account_for(key.user, Action.REVOKE_KEY, key.id)
+        self.store.end_key(key.id, revoked_at=self.clock())
+        self._note(key.user, Action.REVOKE_KEY, key.id)
         return self._find_key(key.id)
 
     def first_key(self) -> NewKey | None:
-        """A key with admin access for the user of the settings, if the store knows nobody yet."""
-        if self._store.users():
+        """An admin key for the user of the settings; None when the store has users already."""
+        if self.store.users():
             return None
         try:
             user = self.add_user(self.settings.user)
-        except UserExists:  # somebody else was faster
+        except UserExists:  # another process was faster
             return None
         return self.create_key(user.name, access=Access.ADMIN, label="first key")
 
-    def audit_log(self, limit: int = 100, *, everybody: bool = False) -> Sequence[AuditEntry]:
-        """What was done that is to be accounted for, youngest first."""
+    def audit(self, limit: int = 100, *, everybody: bool = False) -> Sequence[AuditEntry]:
+        """The audit of this user, or of all users, youngest entry first."""
         count = check_number("limit", limit, LARGEST_POOL)
-        return self._store.whole_audit(count) if everybody else self._store.audit(self.scope, count)
+        return self.store.whole_audit(count) if everybody else self.store.audit(self.scope, count)
 
     def gate(self) -> Gate:
-        """What lets the bearers of keys in."""
+        """The check of keys that a server makes for every request."""
         from bearinmind.accounts.gate import Gate  # noqa: PLC0415 (only a server needs it)
 
         return Gate(
-            self._store,
-            clock=self._clock,
+            self.store,
+            clock=self.clock,
             per_minute=self.settings.key_per_minute,
             failures_per_minute=self.settings.key_failures_per_minute,
         )
 
     def _set_disabled(self, name: str, at: datetime | None, action: Action) -> User:
         user = check_user(name)
-        if not self._store.set_disabled(user, at):
+        if not self.store.set_disabled(user, at):
             raise UserNotFound(f"nobody has the name {name!r}")
-        self._account_for(user, action)
-        return next(each for each in self._store.users() if each.name == user)
+        self._note(user, action)
+        return next(known for known in self.store.users() if known.name == user)
 
     def _find_key(self, id: str) -> Key:
-        bearer = Bearer.read(id)  # somebody may give the whole key
+        bearer = Bearer.read(id)  # the caller may give the whole key
         id_ = bearer.id if bearer else id
-        everybodys: Sequence[Key] = self._store.keys(None)
-        found = next((key for key in everybodys if key.id == id_), None)
-        if found is None:
+        key = next((key for key in self.store.keys(None) if key.id == id_), None)
+        if key is None:
             raise KeyNotFound(f"there is no key {id_[:_SHOWN]!r}")
-        return found
+        return key
 
-    def _account_for(self, user: UserId, action: Action, detail: str | None = None) -> None:
-        """Write down who did what to an account."""
-        self._store.note(
-            AuditEntry(self._clock(), user, action, None, None, self.scope.user, self._key, detail)
+    def _note(self, user: UserId, action: Action, detail: str | None = None) -> None:
+        """Write into the audit who did what to an account."""
+        self.store.note(
+            AuditEntry(self.clock(), user, action, None, None, self.scope.user, self.key, detail)
         )

@@ -1,37 +1,180 @@
-"""The verbs of curation: what could be changed, what was decided, and back again."""
+"""Curation: what could be changed about the memories, and the inbox where people decide.
+
+What a turn of an agent teaches goes into the same inbox.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from bearinmind import ids, requests
+from bearinmind import ids
+from bearinmind.app import requests, wiring
+from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
+from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
+from bearinmind.curate import curating, hygiene
+from bearinmind.curate.applying import Deciding
+from bearinmind.curate.deciding import Decision, decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
+from bearinmind.learn.configured import ConfiguredReader
+from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
+from bearinmind.learn.turns import Mode
 from bearinmind.proposals import Proposal, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.parse import check_number
+from bearinmind.remember import once, secrets
+from bearinmind.remember.admit import check_origin
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.requests import DraftFields
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope, choose
+from bearinmind.types import (
+    Draft,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Scope,
+    UserId,
+    choose,
+)
 from bearinmind.work.background import Background
 
-if TYPE_CHECKING:  # seldom asked for, and `bearinmind recall` should begin at once
-    from bearinmind.curate.applying import Deciding
-    from bearinmind.curate.curating import Look
-    from bearinmind.curate.deciding import Judge
-    from bearinmind.curate.hygiene import Report
 
-PROPOSALS = 100  #: that are listed unless more are wanted
-MOST_PROPOSALS = 10_000  #: that are listed at once
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curation:
+    """Proposals to change the memories of one user, and the decisions about them.
+
+    A review changes nothing. A proposal is applied by the ordinary verbs, so it stays in the
+    history and can be undone. A proposal is given by its id, or any unambiguous beginning of it.
+    """
+
+    store: Store
+    scope: Scope
+    settings: Settings
+    clock: Callable[[], datetime]
+    remember: Remember
+    background: Background
+    turn_reader: ConfiguredReader
+
+    def review(
+        self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
+    ) -> curating.Look:
+        """Look at all memories of this user for what could be changed; nothing is changed.
+
+        With `propose`, what is new goes into the inbox, and only that is in the answer. With
+        `since`, only what was written since then is compared, with what is near to it. With `ask`,
+        the model of the `llm_` settings is asked about pairs that may say the same, which costs
+        tokens; pairs that it takes for different are left out.
+
+        Raises:
+            InvalidSetting: `ask` is set, and no model is configured.
+        """
+        options = curating.Options(
+            cosine=self.settings.curate_cosine,
+            temporary_days=self.settings.curate_temporary_days,
+            categories=self.settings.categories,
+            since=since,
+        )
+        with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as judge:
+            look = curating.look(self.store, self.scope, self.clock(), options, judge)
+        if not propose:
+            return look
+        added = self.store.propose(self.scope, look.proposals)
+        return replace(look, proposals=tuple(added), known=frozenset())
+
+    def hygiene(self) -> hygiene.Report:
+        """What is untidy among the memories of this user."""
+        bounds = hygiene.Bounds(
+            content_limit=self.settings.content_limit, categories=self.settings.categories
+        )
+        return hygiene.report(self.store, self.scope, self.clock(), bounds)
+
+    def proposals(
+        self,
+        states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
+        *,
+        limit: int = PROPOSALS,
+    ) -> Sequence[Proposal]:
+        """The proposals in these states, those that were made or decided last first.
+
+        Raises:
+            InvalidInput: there is no such state.
+            InvalidQuery: the limit is out of its range.
+        """
+        check_number("limit", limit, MOST_PROPOSALS)
+        chosen = [choose(ProposalState, state, InvalidInput) for state in states]
+        proposals = [*curating.all_proposals(self.store, self.scope, *chosen)]
+        proposals.sort(key=lambda one: (one.decided_at or one.created_at, one.id), reverse=True)
+        return proposals[:limit]
+
+    def proposal(self, id: str) -> Proposal:
+        """One proposal.
+
+        Raises:
+            ProposalNotFound, AmbiguousId
+        """
+        prefix = ids.normalise(id)
+        exact = self.store.proposal(self.scope, prefix)
+        if exact is not None:
+            return exact
+        proposals = curating.all_proposals(self.store, self.scope, *ProposalState)
+        matches = [proposal for proposal in proposals if proposal.id.startswith(prefix)]
+        if not matches:
+            raise ProposalNotFound(f"no proposal has an id that begins with {prefix!r}")
+        if len(matches) > 1:
+            names = ", ".join(proposal.id for proposal in matches[:5])
+            raise AmbiguousId(f"{prefix!r} is the beginning of {names}")
+        return matches[0]
+
+    def counts(self) -> Mapping[ProposalState, int]:
+        """How many proposals are in each state."""
+        return self.store.proposal_counts(self.scope)
+
+    def apply(self, id: str) -> Proposal:
+        """Do what a proposal says.
+
+        Raises:
+            ProposalDecided: somebody decided about it before.
+            WouldLoseFact: the last retrievable copy of a fact would disappear.
+        """
+        applied = self._deciding().apply(self.proposal(id))
+        self.background.nudge()
+        return applied
+
+    def dismiss(self, id: str) -> Proposal:
+        """Decide against a proposal; it is not made again.
+
+        Raises:
+            ProposalDecided: somebody decided about it before.
+        """
+        return self._deciding().dismiss(self.proposal(id))
+
+    def undo(self, id: str) -> Proposal:
+        """Take back what a proposal did.
+
+        Raises:
+            CannotUndo: it was not applied, or what it changed was changed since.
+        """
+        undone = self._deciding().undo(self.proposal(id))
+        self.background.nudge()
+        return undone
+
+    def learning_status(self) -> LearningStatus:
+        """How learning from turns is set up, and what it has cost today."""
+        settings = self.settings
+        return status(settings.learn, self.turn_reader, settings.learn_daily_tokens)
+
+    def _deciding(self) -> Deciding:
+        verbs = _Verbs(remember=self.remember, scope=self.scope, settings=self.settings)
+        return Deciding(store=self.store, scope=self.scope, hands=verbs, clock=self.clock)
 
 
-@dataclass(frozen=True, slots=True)
-class _Hands:
-    """The ordinary verbs of one user."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verbs:
+    """The ordinary verbs of one user, with which a proposal is applied."""
 
     remember: Remember
     scope: Scope
@@ -60,7 +203,7 @@ class _Hands:
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """What was written down, as the verbs take it."""
+    """The fields of a stored proposal, in the types that the verbs take."""
     typed: dict[str, Any] = {}
     for name, value in fields.items():
         if name in ("valid_from", "valid_to", "created_at") and isinstance(value, str):
@@ -70,147 +213,75 @@ def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-class CurationVerbs:
-    """What a Bear in Mind proposes to change about its memories, and what was decided.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Memories:
+    """The memories of one user as learning needs them: `bearinmind.learn.learner.Memories`."""
 
-    Nothing is changed by looking. What is applied goes by the ordinary verbs: it stays in the
-    history, and can be undone. A proposal is given by its id, or any unambiguous beginning.
-    """
-
+    store: Store
     scope: Scope
     settings: Settings
-    _store: Store
-    _clock: Callable[[], datetime]
-    _remember: Remember
-    _background: Background
+    remember: Remember
+    nearest_memories: Callable[[str, int], Sequence[Memory]]
 
-    def curate(
-        self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
-    ) -> Look:
-        """Look at all memories of this user for what could be changed; nothing is changed.
+    @property
+    def user(self) -> UserId:
+        return self.scope.user
 
-        With `propose`, what is new goes into the inbox, and only that is in the answer. With
-        `since`, only what was written since then is looked at, and what it is near to. With `ask`,
-        the model of the `llm_` settings is asked about pairs that may say the same, which costs
-        tokens; what it takes for two is left out.
+    @property
+    def categories(self) -> Sequence[str]:
+        return self.settings.categories
 
-        Raises:
-            InvalidSetting: no model is there to be asked.
-        """
-        from bearinmind.curate import curating  # noqa: PLC0415  see above
+    @property
+    def content_limit(self) -> int:
+        return self.settings.content_limit
 
-        options = curating.Options(
-            cosine=self.settings.curate_cosine,
-            temporary_days=self.settings.curate_temporary_days,
-            categories=self.settings.categories,
-            since=since,
-        )
-        with self._judge(ask=ask) as judge:
-            found = curating.look(self._store, self.scope, self._clock(), options, judge)
-        if not propose:
-            return found
-        kept = self._store.propose(self.scope, found.proposals)
-        return replace(found, proposals=tuple(kept), known=frozenset())
+    def draft(self, text: str, fields: Mapping[str, Any]) -> Draft:
+        draft = requests.draft(text, cast("DraftFields", fields), self.settings)
+        self.remember.boundary.refuse_in_clear_fields(draft)
+        return draft
 
-    @contextmanager
-    def _judge(self, *, ask: bool) -> Iterator[Judge | None]:
-        """Whoever is asked where no rule is sure."""
-        if not ask:
-            yield None
-            return
-        from bearinmind.app.judging import ChatJudge  # noqa: PLC0415  see above
+    def nearest(self, text: str, limit: int) -> Sequence[Memory]:
+        return self.nearest_memories(text, limit)
 
-        with closing(ChatJudge(self.settings)) as judge:
-            yield judge
+    def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
+        return decide(text, category, neighbours)
 
-    def hygiene(self) -> Report:
-        """What is untidy among the memories of this user."""
-        from bearinmind.curate import hygiene  # noqa: PLC0415  see above
+    def kept_under(self, key: str) -> MemoryId | None:
+        id_ = once.id_of(self.scope.user, key)
+        return id_ if self.store.versions(self.scope, id_) else None
 
-        bounds = hygiene.Bounds(
-            content_limit=self.settings.content_limit, categories=self.settings.categories
-        )
-        return hygiene.report(self._store, self.scope, self._clock(), bounds)
+    def add(self, draft: Draft, key: str) -> Outcome:
+        return self.remember.add(self.scope, draft, idempotency_key=key)
 
-    def proposals(
-        self,
-        states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
-        *,
-        limit: int = PROPOSALS,
-    ) -> Sequence[Proposal]:
-        """The proposals in these states, those that were made or decided last first.
+    def propose(self, proposal: Proposal) -> bool:
+        return bool(self.store.propose(self.scope, [proposal]))
 
-        Raises:
-            InvalidInput: there is no such state.
-            InvalidQuery: the limit is out of its range.
-        """
-        check_number("limit", limit, MOST_PROPOSALS)
-        chosen = [choose(ProposalState, state, InvalidInput) for state in states]
-        found = [*_all(self._store, self.scope, chosen)]
-        found.sort(key=lambda each: (each.decided_at or each.created_at, each.id), reverse=True)
-        return found[:limit]
+    def has_secret(self, text: str) -> bool:
+        return bool(secrets.find(text))
 
-    def proposal(self, id: str) -> Proposal:
-        """One proposal.
-
-        Raises:
-            ProposalNotFound, AmbiguousId
-        """
-        prefix = ids.normalise(id)
-        exact = self._store.proposal(self.scope, prefix)
-        if exact is not None:
-            return exact
-        every = _all(self._store, self.scope, [*ProposalState])
-        found = [each for each in every if each.id.startswith(prefix)]
-        if not found:
-            raise ProposalNotFound(f"no proposal has an id that begins with {prefix!r}")
-        if len(found) > 1:
-            raise AmbiguousId(
-                f"{prefix!r} is the beginning of {', '.join(each.id for each in found[:5])}"
-            )
-        return found[0]
-
-    def proposal_counts(self) -> Mapping[ProposalState, int]:
-        """How many proposals are in each state."""
-        return self._store.proposal_counts(self.scope)
-
-    def apply_proposal(self, id: str) -> Proposal:
-        """Do what a proposal says.
-
-        Raises:
-            ProposalDecided: it was decided on before.
-            WouldLoseFact: the last retrievable copy of a fact would disappear.
-        """
-        applied = self._deciding().apply(self.proposal(id))
-        self._background.nudge()
-        return applied
-
-    def dismiss_proposal(self, id: str) -> Proposal:
-        """Decide against a proposal; it is not made again.
-
-        Raises:
-            ProposalDecided: it was decided on before.
-        """
-        return self._deciding().dismiss(self.proposal(id))
-
-    def undo_proposal(self, id: str) -> Proposal:
-        """Take back what a proposal did.
-
-        Raises:
-            CannotUndo: it was not applied, or what it changed was changed since.
-        """
-        undone = self._deciding().undo(self.proposal(id))
-        self._background.nudge()
-        return undone
-
-    def _deciding(self) -> Deciding:
-        from bearinmind.curate.applying import Deciding  # noqa: PLC0415  see above
-
-        hands = _Hands(self._remember, self.scope, self.settings)
-        return Deciding(store=self._store, scope=self.scope, hands=hands, clock=self._clock)
+    def masked(self, text: str) -> str:
+        return secrets.masked(text)
 
 
-def _all(store: Store, scope: Scope, states: Sequence[ProposalState]) -> Iterable[Proposal]:
-    from bearinmind.curate.curating import all_proposals  # noqa: PLC0415  see above
-
-    return all_proposals(store, scope, *states)
+def learner_of(
+    parts: Parts,
+    nearest: Callable[[str, int], Sequence[Memory]],
+    origin: Mapping[str, str | None],
+    *,
+    dry_run: bool,
+) -> Learner:
+    """What learns from one turn for one user."""
+    return Learner(
+        memories=_Memories(
+            store=parts.store,
+            scope=parts.scope,
+            settings=parts.settings,
+            remember=parts.remember,
+            nearest_memories=nearest,
+        ),
+        mode=Mode(parts.settings.learn),
+        clock=parts.clock,
+        reader=parts.turn_reader,
+        origin=Origin(**{name: check_origin(value, name) for name, value in origin.items()}),
+        dry_run=dry_run,
+    )

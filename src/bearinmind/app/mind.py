@@ -1,143 +1,80 @@
-"""A memory with all its verbs. Construction and delegation only, no logic."""
+"""A memory with all its verbs: construction and delegation only, no logic."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from bearinmind import ids, requests
-from bearinmind.app import companions, wiring
-from bearinmind.app.accounts import AccountVerbs
-from bearinmind.app.browsing import BrowsingVerbs
-from bearinmind.app.curation import CurationVerbs
-from bearinmind.app.graph import GraphVerbs
-from bearinmind.app.learning import LearningVerbs
-from bearinmind.app.secrets import SecretVerbs
-from bearinmind.app.sharing import SharingVerbs
-from bearinmind.app.syncing import SyncVerbs
-from bearinmind.app.working import WorkVerbs
-from bearinmind.capture import QueryLog
-from bearinmind.config import Configuration, Settings, cache_folder
-from bearinmind.embed import remote
-from bearinmind.embed.embedders import ActiveSpace, Embedders
+from bearinmind.app import requests, wiring
+from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place, QueryFields
+from bearinmind.app.shares import Shares
+from bearinmind.config import Configuration, Settings
 from bearinmind.errors import InvalidLink
-from bearinmind.graph.configured import ConfiguredExtractor
 from bearinmind.protocols import (
-    Extractor,
     Finding,
-    History,
-    Sealed,
+    Page,
+    Statistics,
     Store,
     StoreFacts,
 )
-from bearinmind.recall import history, lockout, shared
+from bearinmind.recall import history, lockout, shared, visible
+from bearinmind.recall.brief import BriefRequest, brief
 from bearinmind.recall.explain import why_not
-from bearinmind.remember.admit import Rules, check_user
-from bearinmind.remember.pipeline import PurgePlan, Remember
-from bearinmind.remember.reveal import Reveal
+from bearinmind.recall.listing import Listing, listing
+from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.remember.admit import check_moment, check_origin, check_user
+from bearinmind.remember.pipeline import Changes, PurgePlan
 from bearinmind.remember.secrets import masked
-from bearinmind.remember.sensitive import Boundary
-from bearinmind.requests import DraftFields, QueryFields
 from bearinmind.store_name import StoreName
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
+    Filter,
     Link,
     LinkKind,
     Memory,
     MemoryId,
     Outcome,
     Query,
+    Right,
     Scope,
-    UserId,
+    Share,
+    State,
+    Whose,
     choose,
 )
-from bearinmind.work.background import Background
+
+if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` starts at once
+    from bearinmind.app.accounts import Accounts
+    from bearinmind.app.curation import Curation
+    from bearinmind.app.graph import Graph
+    from bearinmind.app.secrets import Secrets
+    from bearinmind.app.sync import Sync, Transfer
+    from bearinmind.app.work import Work
+    from bearinmind.learn.turns import Learned, Message
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-class Mind(
-    SharingVerbs,
-    BrowsingVerbs,
-    WorkVerbs,
-    SecretVerbs,
-    AccountVerbs,
-    GraphVerbs,
-    SyncVerbs,
-    CurationVerbs,
-    LearningVerbs,
-):
+class Mind:
     """A memory: store what was learned, recall what matters.
 
-    Ids may be given by any unambiguous beginning. Every verb raises a `MindError` with a code
-    and a hint when it cannot do what it was asked.
+    An id may be given by any unambiguous beginning of it. `owner` says whose memories are listed:
+    `me`, `others`, or the name of a user who shares some; all visible ones without it. Every verb
+    raises a `MindError` with a code and a hint when it cannot do what it was asked: `NotAllowed`
+    for a change to a memory that another user shares to read.
     """
 
     def __init__(
-        self,
-        store: Store,
-        settings: Settings | None = None,
-        *,
-        clock: Callable[[], datetime] = _now,
-        new_id: Callable[[], MemoryId] = ids.new_id,
-        capture: QueryLog | None = None,
-        embedders: Embedders | None = None,
-        extractor: Extractor | None = None,
-        background: bool = False,
-        borrow: bool = False,
+        self, store: Store, settings: Settings | None = None, **options: Unpack[wiring.Options]
     ) -> None:
-        """Take a store into use.
-
-        With `background`, a thread embeds what is stored here, and reads it for the graph. With
-        `borrow`, the vectors of queries come from the store's background worker if it runs: for a
-        process that soon ends.
-        """
-        self.settings = settings = settings or Settings()
-        self.scope = Scope(user=UserId(settings.user))
-        self._key = None
-        self._companions: Sequence[companions.Companion] = ()
+        """Put the verbs over a store."""
+        self._parts = wiring.parts_of(store, settings or Settings(), **options)
+        self._companions: Sequence[wiring.Companion] = ()
         self._is_lent = False
-        self._store = store
-        self._clock = clock
-        self._capture = capture
-        self._executor = ThreadPoolExecutor(thread_name_prefix="bearinmind-leg")
-        self.socket_places = remote.places(settings.beside, cache_folder())
-        self._embedders = embedders or wiring.embedders_of(settings)
-        self.active_space = ActiveSpace(
-            store,
-            self._embedders,
-            off=settings.embedder == "none",
-            borrow_at=self.socket_places if borrow else (),
-        )
-        self._extractor = (
-            ConfiguredExtractor(lambda: extractor) if extractor else wiring.extractor_of(settings)
-        )
-        handlers = wiring.handlers_of(store, self._embedders, self._extractor, clock)
-        self._background = Background(store, handlers, clock, automatic=background)
-        self.vault = wiring.open_vault(settings, lambda: not store.sealed_under())
-        self._reveal = Reveal(store=store, vault=self.vault, clock=clock)
-        self._remember = Remember(
-            store=store,
-            rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
-            clock=clock,
-            new_id=new_id,
-            boundary=Boundary(vault=self.vault, detects=settings.detect_secrets),
-            reveal=self._reveal,
-        )
-        self._turn_reader = wiring.reader_of(settings)
-        self._reranker = wiring.reranker_of(settings)
-        self._recall = wiring.recall_of(
-            settings, store.for_recall(), self.active_space, self._reranker, self._executor
-        )
 
     @classmethod
     def open(
@@ -147,7 +84,7 @@ class Mind(
     ) -> Self:
         """Open the memories of a store, by default the one that the settings name.
 
-        What is stored is embedded, and read for the graph, on a thread of this process, unless
+        A thread of this process embeds what is stored, and extracts concepts from it, unless
         `worker` is off.
         """
         chosen = Configuration.load({"store": store, **settings}).settings
@@ -164,30 +101,21 @@ class Mind(
     ) -> Self:
         """Open the memories that these settings describe."""
         store = wiring.store_of(settings, create=create)
-        beside, user = settings.beside, settings.user
-        capture = QueryLog.beside(beside, user) if settings.capture_queries else None
-        app = cls(store, settings, capture=capture, background=background, borrow=borrow)
+        capture = wiring.query_log_of(settings)
+        mind = cls(store, settings, capture=capture, background=background, borrow=borrow)
         if background:
-            app._companions = companions.begin(app)
-        return app
+            mind._companions = wiring.companions_of(mind)
+        return mind
 
     def for_user(self, user: str, key: str | None = None) -> Self:
-        """The same memory as another user sees it, asked for by a key; cheap, and never closed.
+        """The same memory as another user sees it, who came with a key; cheap, and never closed.
 
-        It works as long as this one is open. What that user asks is not captured.
+        It works as long as this one is open. The queries of that user are not captured.
         """
         name = self.scope.user if user == self.scope.user else check_user(user)
-        reveal = replace(self._reveal, key=key)
         other = copy(self)
-        vars(other).update(  # a copy of this object, before anybody else has it
-            scope=Scope(user=name),
-            settings=self.settings.model_copy(update={"user": name}),
-            _key=key,
-            _is_lent=True,
-            _capture=None,
-            _reveal=reveal,
-            _remember=replace(self._remember, reveal=reveal),
-        )
+        # A copy of this object, before anybody else has it.
+        vars(other).update(_parts=self._parts.for_user(name, key), _is_lent=True)
         return other
 
     def close(self) -> None:
@@ -196,14 +124,7 @@ class Mind(
             return
         for companion in self._companions:
             companion.close()
-        self._background.close()
-        self._executor.shutdown()
-        self._embedders.close()
-        self._extractor.close()
-        self._turn_reader.close()
-        if self._reranker:
-            self._reranker.close()
-        self._store.close()
+        self._parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -211,7 +132,68 @@ class Mind(
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # ---- the write path ------------------------------------------------------------------------
+    @property
+    def scope(self) -> Scope:
+        """Whose memories these are."""
+        return self._parts.scope
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, with the name of this user."""
+        return self._parts.settings
+
+    # ---- groups of verbs: made at every access, so that each has the scope of this object ------
+
+    @property
+    def graph(self) -> Graph:
+        """The concepts that the memories mention, and their relations."""
+        from bearinmind.app.graph import Graph  # noqa: PLC0415  see above
+
+        return self._parts.group(Graph)
+
+    @property
+    def sync(self) -> Sync:
+        """The same memories on other machines."""
+        from bearinmind.app.sync import Sync  # noqa: PLC0415  see above
+
+        return self._parts.group(Sync)
+
+    @property
+    def transfer(self) -> Transfer:
+        """The import and export of memories."""
+        from bearinmind.app.sync import Transfer  # noqa: PLC0415  see above
+
+        return self._parts.group(Transfer)
+
+    @property
+    def curation(self) -> Curation:
+        """Proposals to change memories, and the decisions about them."""
+        from bearinmind.app.curation import Curation  # noqa: PLC0415  see above
+
+        return self._parts.group(Curation)
+
+    @property
+    def accounts(self) -> Accounts:
+        """Users, their keys, and the audit."""
+        from bearinmind.app.accounts import Accounts  # noqa: PLC0415  see above
+
+        return self._parts.group(Accounts)
+
+    @property
+    def secrets(self) -> Secrets:
+        """Sensitive memories, and the key that seals them."""
+        from bearinmind.app.secrets import Secrets  # noqa: PLC0415  see above
+
+        return self._parts.group(Secrets)
+
+    @property
+    def work(self) -> Work:
+        """Background work: embedding memories, and extracting concepts from them."""
+        from bearinmind.app.work import Work  # noqa: PLC0415  see above
+
+        return self._parts.group(Work)
+
+    # ---- write ---------------------------------------------------------------------------------
 
     def store(
         self,
@@ -224,119 +206,291 @@ class Mind(
     ) -> Outcome:
         """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same.
 
-        With `wait` it is embedded and read for the graph, as is all that waited before it, or that
-        has failed. The same with the same `idempotency_key` again is kept once: the answer is what
-        became of it, as it is now.
+        With `wait`, it returns when this memory and all that waited before it are embedded and in
+        the graph, or have failed. A draft that is sent again with the same `idempotency_key` is
+        stored once: the answer is its memory as it is now.
         """
         replaced = [self._own(id_) for id_ in supersedes]
         draft = requests.draft(content, fields, self.settings)
-        outcome = self._remember.add(self.scope, draft, replaced, idempotency_key=idempotency_key)
-        self._background.nudge()
+        outcome = self._parts.remember.add(
+            self.scope, draft, replaced, idempotency_key=idempotency_key
+        )
+        self._parts.background.nudge()
         if wait:
-            self._background.finish(patience=_WAIT)
-            self.active_space.look_again()
+            self._parts.background.finish(patience=_WAIT)
+            self._parts.active_space.look_again()
         return outcome
+
+    def update(
+        self,
+        id: str,
+        *,
+        expected_version: int | None = None,
+        **changes: Any,  # noqa: ANN401
+    ) -> Memory:
+        """Change a memory; the keywords are the fields of `Changes`.
+
+        Only the owner changes its tags, its sensitivity and its provenance.
+        """
+        changed = self._shares.update(id, Changes(**changes), expected_version)
+        self._parts.background.nudge()
+        return changed
+
+    def delete(self, id: str, *, expected_version: int | None = None) -> Memory:
+        """Hide a memory from recall; it can be restored."""
+        return self._shares.delete(id, expected_version)
+
+    def restore(self, id: str) -> Memory:
+        """Bring a deleted memory back."""
+        restored = self._shares.restore(id)
+        self._parts.background.nudge()
+        return restored
+
+    def restorable(self, id: str) -> Memory:
+        """The memory that `restore` would bring back: an own one, or one shared to be written."""
+        return self._shares.restorable(id)
 
     def plan_purge(self, ids: Iterable[str]) -> PurgePlan:
         """What purging these deleted memories would remove."""
-        return self._remember.plan_purge(self.scope, [self._own(id_) for id_ in ids])
+        return self._parts.remember.plan_purge(self.scope, [self._own(id_) for id_ in ids])
 
     def purge(self, plan: PurgePlan) -> bool:
         """Remove for good what a plan names; this cannot be undone.
 
-        False when traces of the text may remain for a while: in a file until another process has
-        ended its reading, on a server until that overwrites them.
+        False when traces of the text may remain for a while: in a file until another process stops
+        reading it, on a database server until the server overwrites them.
         """
-        return self._remember.purge(self.scope, plan)
+        return self._parts.remember.purge(self.scope, plan)
 
     def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """Link two memories, read "source KIND target"."""
-        return self._remember.link(
-            self.scope, self._own(source), choose(LinkKind, kind, InvalidLink), self._own(target)
-        )
+        chosen = choose(LinkKind, kind, InvalidLink)
+        return self._parts.remember.link(self.scope, self._own(source), chosen, self._own(target))
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""
-        return self._remember.unlink(
-            self.scope,
-            self._own(source).id,
-            choose(LinkKind, kind, InvalidLink),
-            self._own(target).id,
+        start, end = self._own(source).id, self._own(target).id
+        return self._parts.remember.unlink(
+            self.scope, start, choose(LinkKind, kind, InvalidLink), end
         )
 
-    def admit(
-        self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, made_id: bool = False
-    ) -> History:
-        """A memory from elsewhere, with its secrets, held to the same rules as a new one.
-
-        With `made_id` its id was made from what it says: a sensitive one gets another.
-        """
-        return self._remember.admit_history(self.scope, versions, sealed, made_id=made_id)
-
-    def add_histories(
-        self, histories: Sequence[History], siblings: Container[MemoryId] = ()
-    ) -> Sequence[Outcome | None]:
-        """Keep admitted memories in one transaction; None where an id is stored already."""
-        outcomes = self._store.put_many(self.scope, histories, siblings)
-        self._background.nudge()
-        return outcomes
-
-    def add_link(self, link: Link) -> None:
-        """Keep a link from elsewhere, with its times."""
-        self._remember.add_link(self.scope, link)
-
-    # ---- the read path -------------------------------------------------------------------------
+    # ---- recall --------------------------------------------------------------------------------
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Answer:
-        """The memories that matter for a text, best first, with the trace of how it found them."""
-        query = self._query(text, fields)
-        answer = shared.recalled(self._recall, self._store, query)
-        if self._capture:
+        """The memories that matter for a text, best first, with the trace of the search."""
+        answer = shared.recalled(self._parts.recall, self._parts.store, self._query(text, fields))
+        if self._parts.capture:
             hits = [hit.memory.id for hit in answer.hits]
-            self._capture.append(answer.query.text, self._clock(), hits)
+            self._parts.capture.append(answer.query.text, self._parts.clock(), hits)
         return answer
-
-    def asked(self, text: str) -> str:
-        """What a query asks, without the secrets in it: they go to no model, and into no file."""
-        return masked(text) if self.settings.detect_secrets else text
 
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> WhyNot:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         query = self._query(text, fields)
-        sees = shared.seen_by(self._recall, self._store, query.filter)
+        sees = shared.seen_by(self._parts.recall, self._parts.store, query.filter)
         return why_not(sees, query, self.get(id))
+
+    def masked(self, text: str) -> str:
+        """A query without the secrets in it: they go to no model, and into no file."""
+        return masked(text) if self.settings.detect_secrets else text
+
+    # ---- read ----------------------------------------------------------------------------------
+
+    def get(self, id: str) -> Memory:
+        """The present version of a memory: an own one, deleted or not, or one that is shared."""
+        return visible.find(self._parts.store, self.scope, id, self._parts.clock())
+
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        after: str | Place | None = None,
+        newest_first: bool = True,
+        **fields: Unpack[ListFields],
+    ) -> Sequence[Memory]:
+        """Memories by creation time, own and shared; the list continues behind `after`.
+
+        `after` is the id of a memory, or its time and id when it may be gone by now.
+        """
+        if isinstance(after, str):
+            last = self.get(after)
+            after = last.created_at, last.id
+        count = check_number("limit", limit, LARGEST_POOL)
+        page = Page(limit=count, after=after, newest_first=newest_first)
+        return self._listing(fields).browse(page)
+
+    def timeline(
+        self,
+        around: str | datetime,
+        *,
+        before: int = 5,
+        after: int = 5,
+        **fields: Unpack[ListFields],
+    ) -> history.Timeline:
+        """What was remembered before and after a memory or a moment, own and shared."""
+        anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
+        return history.timeline(
+            self._listing(fields).browse,
+            anchor,
+            before=check_number("before", before, LARGEST_LIMIT, least=0),
+            after=check_number("after", after, LARGEST_LIMIT, least=0),
+        )
 
     def versions(self, id: str) -> Sequence[Memory]:
         """Every version of a memory, oldest first."""
-        return self._store.versions(self.scope, self._own(id).id)
+        return self._parts.store.versions(self.scope, self._own(id).id)
 
     def links(self, id: str) -> Sequence[Link]:
         """The links that begin or end at a memory."""
-        return self._store.links(self.scope, [self._own(id).id])
-
-    def all_links(self) -> Iterator[Link]:
-        """Every link ever made, removed ones too."""
-        return self._store.all_links(self.scope)
+        return self._parts.store.links(self.scope, [self._own(id).id])
 
     def why(self, id: str) -> history.Why:
         """What led to a memory."""
-        return history.why(self._store, self.scope, self._own(id))
+        return history.why(self._parts.store, self.scope, self._own(id))
 
-    def locked_out(self) -> dict[str, str]:
-        """By leg or setting: which memories cannot be recalled because of it, whatever is asked."""
-        active = self.work_status().active
-        embedded = active.embedded if active else 0
-        return lockout.warnings(self._recall, self.settings.limit, embedded)
+    def states(self, memories: Sequence[Memory]) -> dict[MemoryId, State]:
+        """The present state of each of these memories."""
+        return history.states(self._parts.store, self.scope, memories, self._parts.clock())
+
+    def stats(self) -> Statistics:
+        """Counts of what is stored, and of what others share."""
+        now = self._parts.clock()
+        others = listing(
+            self._parts.store, Filter(scope=self.scope, now=now), Whose.OTHERS
+        ).counts()
+        own = self._parts.store.statistics(self.scope, now)
+        return replace(own, shared=sum(others), sharers=sum(map(bool, others)))
+
+    # ---- share ---------------------------------------------------------------------------------
+
+    def share(self, id: str, reader: str, right: Right | str = Right.READ) -> Share:
+        """Let another user read a memory, or write it; an existing share gets the new right.
+
+        Raises:
+            InvalidShare: it is sensitive, or the reader is its owner.
+        """
+        return self._shares.add(id, reader, right)
+
+    def unshare(self, id: str, reader: str) -> Share:
+        """End the share of a memory; a tag of it may still be shared.
+
+        Raises:
+            ShareNotFound: the memory itself is not shared with the reader.
+        """
+        return self._shares.end(id, reader)
+
+    def share_tag(self, tag: str, reader: str, right: Right | str = Right.READ) -> Share:
+        """Let another user see all memories with a tag, those that get it later included.
+
+        Raises:
+            SecretInClearField: the tag holds a secret, so that no memory can have it.
+        """
+        return self._shares.add_tag(tag, reader, right)
+
+    def unshare_tag(self, tag: str, reader: str) -> Share:
+        """End the share of a tag; a memory that has it may still be shared by itself.
+
+        Raises:
+            ShareNotFound: the tag is not shared with the reader.
+        """
+        return self._shares.end_tag(tag, reader)
+
+    def shared_with_me(self) -> Sequence[Share]:
+        """What others share with this user, by owner and then oldest first.
+
+        A memory that came from a server by sync is listed by itself.
+        """
+        return self._shares.received()
+
+    def my_shares(self) -> Sequence[Share]:
+        """What this user shares with others, oldest first."""
+        return self._parts.store.shares(self.scope)
+
+    # ---- sessions of agents --------------------------------------------------------------------
+
+    def brief(
+        self,
+        *,
+        project: str | None = None,
+        session: str | None = None,
+        query: str | None = None,
+        limit: int = 10,
+        budget_bytes: int = 4_000,
+    ) -> Sequence[Memory]:
+        """What a session should begin with: important and new memories of a project, or of none.
+
+        Memories of `session` come first, then those that answer `query`. No memory of another
+        project is in it, no sensitive one, and no more bytes than `budget_bytes`.
+        """
+        request = BriefRequest(
+            project=check_origin(project, "project"),
+            session=check_origin(session, "session"),
+            query=query,
+            limit=limit,
+            budget_bytes=budget_bytes,
+        )
+        return brief(self._parts.store, self._filter({}), request, self._nearest)
+
+    def learn(
+        self,
+        messages: Iterable[Message],
+        *,
+        agent: str | None = None,
+        session: str | None = None,
+        project: str | None = None,
+        dry_run: bool = False,
+    ) -> Learned:
+        """Learn from the messages of a turn, as the setting `learn` says.
+
+        A turn that is given again teaches nothing new. With `dry_run` nothing is stored.
+        """
+        from bearinmind.app.curation import learner_of  # noqa: PLC0415  see above
+
+        origin = {"agent": agent, "session": session, "project": project}
+        learner = learner_of(self._parts, self._nearest, origin, dry_run=dry_run)
+        learned = learner([*messages])
+        if learned.stored and not dry_run:
+            self._parts.background.nudge()
+        return learned
+
+    # ---- checks --------------------------------------------------------------------------------
+
+    def check(self) -> Sequence[Finding]:
+        """Look for damage in the store."""
+        return self._parts.store.check()
 
     def store_facts(self) -> StoreFacts:
         """How large the store is, and on what it runs."""
-        return self._store.facts()
+        return self._parts.store.facts()
 
-    def check(self) -> Sequence[Finding]:
-        """Look for damage."""
-        return self._store.check()
+    def locked_out(self) -> dict[str, str]:
+        """By leg or setting: which memories no query can recall because of it."""
+        active = self.work.status().active
+        embedded = active.embedded if active else 0
+        return lockout.warnings(self._parts.recall, self.settings.limit, embedded)
+
+    # ---- shared by the verbs -------------------------------------------------------------------
+
+    @property
+    def _shares(self) -> Shares:
+        return self._parts.group(Shares)
+
+    def _own(self, id: str) -> Memory:
+        return history.find(self._parts.store, self.scope, id)
+
+    def _filter(self, fields: FilterFields) -> Filter:
+        return requests.filter_of(fields, self.scope, self.settings, self._parts.clock())
 
     def _query(self, text: str, fields: QueryFields) -> Query:
         if "expanded" in fields:
-            fields = {**fields, "expanded": [*map(self.asked, fields["expanded"])]}
-        return requests.query(self.asked(text), self._filter(fields), fields, self.settings)
+            fields = {**fields, "expanded": [*map(self.masked, fields["expanded"])]}
+        return requests.query(self.masked(text), self._filter(fields), fields, self.settings)
+
+    def _listing(self, fields: ListFields) -> Listing:
+        return listing(self._parts.store, self._filter(fields), requests.owner(fields))
+
+    def _nearest(self, text: str, limit: int) -> Sequence[Memory]:
+        """The own memories nearest to a text; the query is not captured."""
+        recall = replace(self._parts.recall, rerank=None)  # that may cost money
+        query = Query(text=masked(text), filter=self._filter({}), limit=limit)
+        return [hit.memory for hit in recall(query).hits]

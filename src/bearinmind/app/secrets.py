@@ -1,15 +1,17 @@
-"""The verbs about what is sensitive."""
+"""Sensitive memories and the key that seals them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from bearinmind.changes import memory_subject
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.recall import history
 from bearinmind.recall.parse import LARGEST_POOL, check_number
-from bearinmind.remember.reveal import ACTIONS, ROTATE, Reveal
+from bearinmind.remember.pipeline import Remember
+from bearinmind.remember.reveal import ACTIONS, ROTATE
 from bearinmind.sync.push import resend
 from bearinmind.types import Memory, Scope
 from bearinmind.vault.rotate import Rotated, rotate
@@ -17,34 +19,35 @@ from bearinmind.vault.seal import SealingVault
 from bearinmind.vault.status import VaultStatus, examine
 
 
-class SecretVerbs:
-    """What a Bear in Mind does about sensitive memories."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secrets:
+    """The sensitive memories of one user, and the vault of the store."""
 
+    store: Store
     scope: Scope
+    clock: Callable[[], datetime]
     vault: SealingVault
-    _store: Store
-    _clock: Callable[[], datetime]
-    _reveal: Reveal
+    remember: Remember
 
-    def secret_get(self, id: str, *, version: int | None = None, agent: str | None = None) -> str:
-        """What a sensitive memory says; that it was asked for is written down."""
-        memory = history.find(self._store, self.scope, id)
+    def reveal(self, id: str, *, version: int | None = None, agent: str | None = None) -> str:
+        """What a sensitive memory says; the audit records who read it."""
+        memory = history.find(self.store, self.scope, id)
         if version is not None:
-            memory = history.version_of(self._store, self.scope, memory.id, version)
-        return self._reveal(self.scope, memory, agent=agent)
+            memory = history.version_of(self.store, self.scope, memory.id, version)
+        return self.remember.reveal(self.scope, memory, agent=agent)
 
-    def sensitive(self) -> Sequence[Memory]:
+    def list(self) -> Sequence[Memory]:
         """The sensitive memories, newest first, with placeholders for what they say."""
-        return self._store.sensitive(self.scope)
+        return self.store.sensitive(self.scope)
 
     def sealed(self, id: str) -> Sequence[Sealed]:
-        """What the versions of a memory say, encrypted."""
-        return self._store.sealed(self.scope, history.find(self._store, self.scope, id).id)
+        """The versions of a memory, encrypted."""
+        return self.store.sealed(self.scope, history.find(self.store, self.scope, id).id)
 
-    def secret_audit(self, limit: int = 100) -> Sequence[AuditEntry]:
-        """Who asked for secrets, youngest first."""
+    def audit(self, limit: int = 100) -> Sequence[AuditEntry]:
+        """Who read secrets, youngest entry first."""
         count = check_number("limit", limit, LARGEST_POOL)
-        return self._store.audit(self.scope, count, ACTIONS)
+        return self.store.audit(self.scope, count, ACTIONS)
 
     def rotate_key(
         self,
@@ -53,27 +56,27 @@ class SecretVerbs:
         agent: str | None = None,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Rotated:
-        """Seal everything in the store under a new key; goes on where it was interrupted."""
-        now = self._clock()
-        done = rotate(self.vault, self._store, now, drop_old=drop_old, advance=advance)
-        key = self._reveal.key
-        self._store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
-        if self._store.peer(self.scope) is not None:  # the server has what the old key sealed
-            resend(self._store, self.scope, (memory_subject(x.id) for x in self.sensitive()))
-        return done
+        """Seal everything in the store under a new key; it resumes where it was interrupted."""
+        now = self.clock()
+        rotated = rotate(self.vault, self.store, now, drop_old=drop_old, advance=advance)
+        key = self.remember.reveal.key
+        self.store.note(AuditEntry(now, self.scope.user, ROTATE, None, None, agent, key))
+        if self.store.peer(self.scope) is not None:  # the server has what the old key sealed
+            resend(self.store, self.scope, (memory_subject(x.id) for x in self.list()))
+        return rotated
 
-    def secrets_by_key(self) -> dict[str, int]:
+    def count_by_key(self) -> dict[str, int]:
         """By key id: how many secrets of the whole store it opens."""
-        return self._store.sealed_under()
+        return self.store.sealed_under()
 
-    def vault_status(self) -> VaultStatus:
-        """Where the key is, whether it is there, and which secrets it opens."""
-        return examine(self.vault, self._store.sealed_under())
+    def status(self) -> VaultStatus:
+        """Where the key is, whether it can be read, and which secrets it opens."""
+        return examine(self.vault, self.store.sealed_under())
 
     def scrub(self) -> bool:
-        """Overwrite what text that became sensitive has left behind.
+        """Overwrite the text that memories left in the store when they became sensitive.
 
-        False when that is not so yet: another process is just reading the file, or a server
-        overwrites it in its own time.
+        False when some of it is still there: another process reads the file at the moment, or the
+        database server overwrites it later.
         """
-        return self._store.scrub()
+        return self.store.scrub()

@@ -1,19 +1,24 @@
-"""From Settings to the parts of a Bear in Mind. Construction only, no logic."""
+"""From settings to the parts of an open memory. Construction only, no logic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
-from datetime import datetime
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
+from bearinmind import ids
 from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
-from bearinmind.embed.choose import Options, remake
-from bearinmind.embed.choose import choose as choose_embedder
+from bearinmind.embed import choose as embed_choice
+from bearinmind.embed import remote
 from bearinmind.embed.embedders import ActiveSpace, Embedders
+from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.graph.configured import ConfiguredExtractor
 from bearinmind.learn.configured import ConfiguredReader, ModelOptions
 from bearinmind.protocols import Extractor, Following, Fusion, Leg, Store
@@ -23,16 +28,148 @@ from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRa
 from bearinmind.recall.graph import GraphLeg, Spread
 from bearinmind.recall.lexical import LexicalLeg, LexicalWeights
 from bearinmind.recall.pipeline import Recall
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
+from bearinmind.remember.admit import Rules
+from bearinmind.remember.pipeline import Remember
+from bearinmind.remember.reveal import Reveal
+from bearinmind.remember.sensitive import Boundary
 from bearinmind.rerank.choose import Address, OwnedReranker
 from bearinmind.rerank.choose import choose as choose_reranker
-from bearinmind.store.factory import Access, open_store
-from bearinmind.types import Scope
+from bearinmind.store.choose import Access, open_store
+from bearinmind.types import MemoryId, Scope, UserId
 from bearinmind.vault.choose import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work import embed, extract
+from bearinmind.work.background import Background
 from bearinmind.work.loop import Handler
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from bearinmind.app.mind import Mind
+    from bearinmind.curate.background import CurationThread
+    from bearinmind.curate.chat_judge import ChatJudge
+
+
+Group = TypeVar("Group", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the verbs of one user are made of. All users of an open memory share most of it."""
+
+    settings: Settings
+    scope: Scope
+    key: str | None = None  #: the id of the key with which the user came, for the audit
+    store: Store
+    clock: Callable[[], datetime]
+    capture: QueryLog | None
+    embedders: Embedders
+    active_space: ActiveSpace
+    socket_places: Sequence[Path]  #: where a background worker lends its embedder
+    extractors: ConfiguredExtractor
+    background: Background
+    vault: SealingVault
+    remember: Remember
+    turn_reader: ConfiguredReader
+    reranker: OwnedReranker | None
+    executor: Executor
+    recall: Recall
+
+    def group(self, kind: type[Group]) -> Group:
+        """A group of verbs, which names the parts that it needs as its fields."""
+        return kind(**{field.name: getattr(self, field.name) for field in fields(kind)})
+
+    def for_user(self, user: UserId, key: str | None) -> Parts:
+        """The parts for another user, whose queries are not captured."""
+        return replace(
+            self,
+            settings=self.settings.model_copy(update={"user": user}),
+            scope=Scope(user=user),
+            key=key,
+            capture=None,
+            remember=replace(self.remember, reveal=replace(self.remember.reveal, key=key)),
+        )
+
+    def close(self) -> None:
+        """Release everything; queued work stays in the store."""
+        self.background.close()
+        self.executor.shutdown()
+        self.embedders.close()
+        self.extractors.close()
+        self.turn_reader.close()
+        if self.reranker:
+            self.reranker.close()
+        self.store.close()
+
+
+class Options(TypedDict, total=False):
+    """What tests and measurements replace, and what depends on the kind of process."""
+
+    clock: Callable[[], datetime]
+    new_id: Callable[[], MemoryId]
+    capture: QueryLog | None
+    embedders: Embedders
+    extractor: Extractor
+    background: bool  #: a thread embeds what is stored, and extracts concepts from it
+    borrow: bool  #: query vectors come from the background worker, if one runs: for short processes
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Parts:
+    """The parts over a store, for the user of the settings."""
+    clock = options.get("clock", _now)
+    executor = ThreadPoolExecutor(thread_name_prefix="bearinmind-leg")
+    places = remote.places(settings.beside, cache_folder())
+    embedders = options.get("embedders") or embedders_of(settings)
+    active = ActiveSpace(
+        store,
+        embedders,
+        off=settings.embedder == "none",
+        borrow_at=places if options.get("borrow") else (),
+    )
+    given = options.get("extractor")
+    extractor = ConfiguredExtractor(lambda: given) if given else extractor_of(settings)
+    handlers = handlers_of(store, embedders, extractor, clock)
+    vault = open_vault(settings, lambda: not store.sealed_under())
+    reranker = reranker_of(settings)
+    return Parts(
+        settings=settings,
+        scope=Scope(user=UserId(settings.user)),
+        store=store,
+        clock=clock,
+        capture=options.get("capture"),
+        embedders=embedders,
+        active_space=active,
+        socket_places=places,
+        extractors=extractor,
+        background=Background(store, handlers, clock, automatic=options.get("background", False)),
+        vault=vault,
+        remember=Remember(
+            store=store,
+            rules=Rules(content_limit=settings.content_limit, categories=settings.categories),
+            clock=clock,
+            new_id=options.get("new_id", ids.new_id),
+            boundary=Boundary(vault=vault, detects=settings.detect_secrets),
+            reveal=Reveal(store=store, vault=vault, clock=clock),
+        ),
+        turn_reader=reader_of(settings),
+        reranker=reranker,
+        executor=executor,
+        recall=recall_of(settings, store.for_recall(), active, reranker, executor),
+    )
+
+
+class Companion(Protocol):
+    """A thread beside an open memory."""
+
+    def close(self) -> None:
+        """Stop it."""
 
 
 def store_of(settings: Settings, *, create: bool) -> Store:
@@ -47,7 +184,7 @@ def store_of(settings: Settings, *, create: bool) -> Store:
 
 
 def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, ...]:
-    """The legs that are on."""
+    """The legs that are turned on."""
     every: tuple[Leg, ...] = (
         LexicalLeg(store, LexicalWeights(**settings.lexical)),
         *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
@@ -56,7 +193,7 @@ def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, .
 
 
 def _following(store: Store, settings: Settings) -> tuple[Following, ...]:
-    """The legs that go on from what the others found, those of them that are on."""
+    """The legs that start from the results of the others, as far as they are turned on."""
     every: tuple[Following, ...] = (GraphLeg(store, Spread.of(settings.graph)),)
     return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
 
@@ -72,8 +209,8 @@ def _fusion(settings: Settings) -> Fusion:
 
 
 def embedders_of(settings: Settings) -> Embedders:
-    """The embedders that settings allow; each is made when it is first asked for."""
-    options = Options(
+    """The embedders that settings allow; each is made when it is first used."""
+    options = embed_choice.Options(
         url=settings.embedder_url,
         key=settings.embedder_key,
         provider_keys=settings.provider_keys,
@@ -84,13 +221,13 @@ def embedders_of(settings: Settings) -> Embedders:
         text=settings.embedded_text,
     )
     return Embedders(
-        lambda: choose_embedder(settings.embedder, options),
-        lambda space: remake(space, settings.embedder, options),
+        lambda: embed_choice.choose(settings.embedder, options),
+        lambda space: embed_choice.remake(space, settings.embedder, options),
     )
 
 
 def extractor_of(settings: Settings) -> ConfiguredExtractor:
-    """The extractor that settings name; it is made when it is first asked for."""
+    """The extractor that settings name; it is made when it is first used."""
 
     def choose() -> Extractor | None:
         from bearinmind.graph.choose import LlmOptions, choose_extractor  # noqa: PLC0415  (slow)
@@ -109,12 +246,12 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
 
 
 def reader_of(settings: Settings) -> ConfiguredReader:
-    """The model that reads turns, if one is to; it is made when it is first asked for."""
+    """The chat model that reads turns, if settings name one; it is made when it is first used."""
 
     def options() -> ModelOptions | None:
         if settings.learn != "model":
             return None
-        own = settings.learn_url is not None  # a key goes to no server but its own
+        own = settings.learn_url is not None  # a key is sent to its own server only
         return ModelOptions(
             url=settings.learn_url if own else settings.llm_url,
             key=settings.learn_key if own else settings.llm_key,
@@ -133,7 +270,7 @@ def handlers_of(
     extractor: ConfiguredExtractor,
     clock: Callable[[], datetime],
 ) -> dict[str, Handler]:
-    """Who does each kind of background work."""
+    """The handler of each kind of background work."""
 
     def certain(new: Sequence[Mention], scope: Scope) -> Sequence[Merge]:
         from bearinmind.graph.canonical import Canonicaliser  # noqa: PLC0415  (only workers)
@@ -158,6 +295,38 @@ def reranker_of(settings: Settings) -> OwnedReranker | None:
     )
 
 
+def judge_of(settings: Settings) -> ChatJudge:
+    """The chat model that compares memories where no rule is sure; nothing is sent yet.
+
+    Raises:
+        InvalidSetting: no model is configured.
+    """
+    from bearinmind.calls import Patience  # noqa: PLC0415  most curate by rules alone
+    from bearinmind.chat import metered  # noqa: PLC0415
+    from bearinmind.chat.budget import DailyTokens  # noqa: PLC0415
+    from bearinmind.chat.dialects import DIALECTS  # noqa: PLC0415
+    from bearinmind.curate.chat_judge import ChatJudge  # noqa: PLC0415
+
+    if settings.llm_url is None or settings.llm_model is None:
+        raise InvalidSetting(
+            "no chat model is configured",
+            hint="Set `llm_url` and `llm_model`, or leave --ask out.",
+        )
+    return ChatJudge(
+        metered.MeteredChat(
+            metered.Address(settings.llm_url, settings.llm_key, settings.llm_model),
+            DIALECTS[settings.llm_dialect],
+            lambda account: DailyTokens(
+                cache_folder() / "llm-tokens.db",
+                f"curation by {account}",
+                settings.llm_daily_tokens,
+                failure=WorkFailure,
+            ),
+            patience=Patience(answer=60.0, total=90.0, tries=2, longest_pause=5.0),
+        )
+    )
+
+
 def _rerank(reranker: OwnedReranker | None, settings: Settings) -> Rerank | None:
     if reranker is None:
         return None
@@ -169,17 +338,17 @@ def _rerank(reranker: OwnedReranker | None, settings: Settings) -> Rerank | None
     )
 
 
-def _shown(secret: SecretStr | None) -> str | None:
+def _text(secret: SecretStr | None) -> str | None:
     return secret.get_secret_value() if secret else None
 
 
 def open_vault(settings: Settings, is_first_use: Callable[[], bool]) -> SealingVault:
-    """The vault of these settings; its keys are read when something is first sealed or opened."""
+    """The vault of these settings; its keys are read at the first use."""
     source = choose_keys(
-        key=_shown(settings.vault_key),
+        key=_text(settings.vault_key),
         command=settings.vault_key_command,
         url=settings.vault_url,
-        token=_shown(settings.vault_token),
+        token=_text(settings.vault_token),
         file=settings.vault_key_file,
     )
     return SealingVault(source, is_first_use=is_first_use)
@@ -211,4 +380,38 @@ def recall_of(
         executor=executor,
         rerank=_rerank(reranker, settings),
         following=_following(store, settings),
+    )
+
+
+def query_log_of(settings: Settings) -> QueryLog | None:
+    """The record of queries, if the settings want one."""
+    if not settings.capture_queries:
+        return None
+    return QueryLog.beside(settings.beside, settings.user)
+
+
+def companions_of(mind: Mind) -> Sequence[Companion]:
+    """Start what runs beside a memory that stays open: sync and curation, where they are on."""
+    companions: list[Companion] = []
+    settings = mind.settings
+    from bearinmind.app.sync import sync_loop  # noqa: PLC0415  not for one recall
+
+    if loop := sync_loop(mind):
+        companions.append(loop)
+    if settings.curate != "off":
+        companions.append(curation_thread(mind, settings.curate_hours * 3600))
+    return companions
+
+
+def curation_thread(
+    mind: Mind, seconds: float, after_round: Callable[[], None] = lambda: None
+) -> CurationThread:
+    """A thread that reviews the memories of every user of a store."""
+    from bearinmind.curate.background import CurationThread  # noqa: PLC0415  few turn it on
+
+    return CurationThread(
+        lambda: (mind.scope.user, *(user.name for user in mind.accounts.users())),
+        lambda user, since: mind.for_user(user).curation.review(propose=True, since=since),
+        seconds,
+        after_round,
     )

@@ -63,7 +63,7 @@ def _hold(settings: Settings, lock: int | None) -> None:
     elif not post.take():
         return
     with Mind.build(settings, create=False) as app:
-        worker = app.worker()
+        worker = app.work.worker()
         while True:
             stay(app, worker, idle=settings.worker_idle_seconds)
             post.leave()

@@ -14,10 +14,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from bearinmind.app import Mind
+from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import paths
-from bearinmind.requests import QueryFields
 from bearinmind.surfaces import machine, progress, render, render_recall, render_trace
 from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED, Question
 from bearinmind.types import Link, MemoryId
@@ -85,7 +85,9 @@ def _remember(app: Mind, now: datetime) -> dict[str, MemoryId]:
         ids[item.name] = outcome.memory.id
     for source, kind, target, days_ago in LINKS:
         made = now - timedelta(days=days_ago)
-        app.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
+        app.transfer.add_link(
+            Link(source=ids[source], target=ids[target], kind=kind, created_at=made)
+        )
     return ids
 
 
@@ -96,7 +98,7 @@ def _embed(app: Mind, count: int) -> str:
         EmbedderFailure: the encoder that comes with Bear in Mind does not work.
     """
     with progress.counting("embedding and reading", 2 * count, "memories") as advance:
-        status = app.wait_for_work(progress=advance)
+        status = app.work.wait(progress=advance)
     return status.active.space.model if status.active else ""
 
 
@@ -122,7 +124,7 @@ def _ask(
         reason = app.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": machine.why_not(reason)}, [*lines, render_trace.why_not(reason)]
     answer = app.recall(question.text, **fields)
-    labels = app.graph_labels(paths.concepts(hit.path for hit in answer.hits))
+    labels = app.graph.labels(paths.concepts(hit.path for hit in answer.hits))
     lines += [render_recall.hits(answer.hits, labels), render_trace.brief(answer)]
     return machine.answer(answer, with_trace=True), lines
 

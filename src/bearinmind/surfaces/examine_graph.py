@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bearinmind.app import Mind
-from bearinmind.app.reading import budget
 from bearinmind.errors import MindError
+from bearinmind.graph.extraction_plan import budget
 from bearinmind.protocols import Extractor
 from bearinmind.surfaces.checks import Check
 from bearinmind.work.status import WorkStatus
@@ -12,10 +12,10 @@ from bearinmind.work.status import WorkStatus
 
 def graph(app: Mind, status: WorkStatus) -> Check:
     """Whether the configured extractor can be made, and how far it has read."""
-    counts = app.graph_counts()
+    counts = app.graph.counts()
     held = f"{counts.concepts:,} concepts, {counts.relations:,} relations"
     try:
-        configured = app.extractor()
+        configured = app.work.extractor()
         tokens = _tokens(app, configured) if configured else ""
     except MindError as exc:
         detail = f"{app.settings.extractor}: {exc.message}"

@@ -11,11 +11,11 @@ from bearinmind.surfaces.checks import Check
 def learning(app: Mind) -> Check:
     """How learning is set up, and what it has cost today."""
     try:
-        status = app.learning_status()
+        status = app.curation.learning_status()
     except MindError as exc:
         detail = f"{app.settings.learn}: {exc.message}"
         return Check(name="learning", good=False, detail=detail, remedy=exc.hint)
-    waiting = app.proposal_counts().get(ProposalState.OPEN, 0)
+    waiting = app.curation.counts().get(ProposalState.OPEN, 0)
     detail = f"{status.mode}, {waiting:,} proposals wait in the inbox"
     if status.model:
         place = "turns are sent to its server" if status.leaves_machine else "turns stay here"

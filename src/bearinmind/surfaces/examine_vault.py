@@ -9,8 +9,8 @@ from bearinmind.surfaces.checks import Check
 
 def vault(app: Mind) -> Check:
     """Whether the key is there, and opens every secret."""
-    status = app.vault_status()
-    count = len(app.sensitive())
+    status = app.secrets.status()
+    count = len(app.secrets.list())
     memories = "memory" if count == 1 else "memories"
     parts = [f"{count:,} sensitive {memories}", f"key in {status.where}"]
     if not status.key_ids and not status.problem:

@@ -40,7 +40,7 @@ def embedder(settings: Settings) -> Check:
 
 def work(app: Mind) -> Iterator[Check]:
     """How far the embeddings and the graph are, and whether somebody works on them."""
-    status = app.work_status()
+    status = app.work.status()
     yield from _embeddings(app, status)
     yield examine_graph.graph(app, status)
     if status.active or status.extractor:
@@ -86,7 +86,7 @@ def _answering(app: Mind, status: WorkStatus, active: KnownSpace) -> Check:
 def _is_configured(app: Mind, known: KnownSpace) -> bool:
     """Whether a space is that of the configured embedder; one that fails has a check of its own."""
     try:
-        found = app.embedder()
+        found = app.work.embedder()
     except MindError:
         return True
     return found is not None and found.space == known.space

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from bearinmind.app.learning import LearningStatus
+from bearinmind.learn.learner import LearningStatus
 from bearinmind.learn.turns import Learned, Taken
 from bearinmind.surfaces.render import QUIET, data
 

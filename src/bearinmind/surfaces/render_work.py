@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from bearinmind.app.reading import ReadingPlan
+from bearinmind.graph.extraction_plan import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.render import BAD, NOTICE, QUIET, STRONG, data, grid, headed, many, minute
 from bearinmind.work.done import WorkDone
@@ -69,7 +69,7 @@ def built(value: WorkDone, left: WorkStatus, counts: GraphCounts) -> Iterator[Re
     yield from _trouble(value, left)
 
 
-def reading_plan(value: ReadingPlan) -> Iterator[RenderableType]:
+def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
     """What reading for the graph would take."""
     place = "texts are sent to its server" if value.leaves_machine else "texts stay here"
     yield data(f"{many(value.versions, *_MEMORY)} to read by {value.extractor}; {place}.")

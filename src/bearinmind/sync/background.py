@@ -13,19 +13,29 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from bearinmind.errors import MindError, StoreReadOnly
-from bearinmind.sync.model import SyncReport
+from bearinmind.sync.connection import Synced
+from bearinmind.sync.model import Server
 
 _LONGEST_PAUSE = 900.0  # seconds between two attempts, however long a server has been away
 _LONGEST_STOP = 5.0  # seconds that closing waits for a round; one that is cut off is repeated
 _JITTER = 0.1  # up to this share is added, lest many replicas come at once
 _log = logging.getLogger(__name__)
 
-Memories = TypeVar("Memories")
+
+class OpenMemories(Protocol):
+    """Memories that stay open, such as a `Mind`."""
+
+    @property
+    def sync(self) -> Synced:
+        """Their sync."""
+
+
+Memories = TypeVar("Memories", bound=OpenMemories)
 
 
 class Lock(Protocol):
@@ -49,24 +59,13 @@ class SyncLoop(Generic[Memories]):
         *,
         every: float,
         lock: Lock,
-        is_synced: Callable[[Memories], bool],
-        sync: Callable[[Memories], SyncReport],
+        server_of: Callable[[Memories], AbstractContextManager[Server]],
     ) -> None:
-        """Begin at once.
-
-        Args:
-            memories: these; when nobody else uses them any more, the loop ends.
-            every: seconds between two rounds.
-            lock: its holder may sync.
-            is_synced: whether the memories have a server.
-            sync: one round.
-        """
         # The thread must not keep alive what nobody else uses any more.
         self._memories = weakref.ref(memories)
         self._every = every
         self._lock = lock
-        self._is_synced = is_synced
-        self._sync = sync
+        self._server_of = server_of
         # A finalizer may run anywhere, also where an event's lock is held: a queue has none.
         self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._stopping = False
@@ -99,7 +98,7 @@ class SyncLoop(Generic[Memories]):
             self._stopping = True
             return
         try:
-            if self._is_synced(memories):
+            if memories.sync.peer() is not None:
                 self._round(memories)
         except MindError as exc:
             self._failed(exc.message)
@@ -110,7 +109,8 @@ class SyncLoop(Generic[Memories]):
         with held(self._lock) as taken:
             if not taken:
                 return
-            report = self._sync(memories)
+            with self._server_of(memories) as server:
+                report = memories.sync.run(server)
         if report.error is None:
             self._failures = 0
         else:

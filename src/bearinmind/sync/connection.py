@@ -19,6 +19,7 @@ from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
     from bearinmind.sync.http_transport import HttpSyncServer
+    from bearinmind.sync.model import Server, SyncReport
 
 _FIRST_PAGE = 10  # changes are enough to see which user the key belongs to
 _PRIVATE = 0o600
@@ -33,18 +34,23 @@ class Secret(Protocol):
 
 
 class Synced(Protocol):
-    """Memories that can be synced with a server, as `Mind` has them."""
+    """Memories that can be synced with a server: `mind.sync`."""
 
-    scope: Scope
+    @property
+    def scope(self) -> Scope:
+        """Whose memories they are."""
 
     def peer(self) -> Peer | None:
         """The server that they are synced with, if they are."""
 
-    def connect_peer(self, url: str, user: str) -> Peer:
+    def connect(self, url: str, user: str) -> Peer:
         """Have them synced with a server."""
 
-    def disconnect_peer(self) -> Peer:
+    def disconnect(self) -> Peer:
         """Sync no more."""
+
+    def run(self, server: Server) -> SyncReport:
+        """Sync once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +77,7 @@ class Connection:
             _check_private(url)
         with self._server(url, text) as server:
             server.check_writing(server.pull("", 0, _FIRST_PAGE).epoch)
-            peer = self.memories.connect_peer(server.url, self.memories.scope.user)
+            peer = self.memories.connect(server.url, self.memories.scope.user)
         if text is not None and key != self.key:
             self.key_file.write(text)
         return peer
@@ -82,7 +88,7 @@ class Connection:
         Raises:
             PeerNotFound: they are not synced.
         """
-        peer = self.memories.disconnect_peer()
+        peer = self.memories.disconnect()
         self.key_file.remove()
         return peer
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.capture import QueryLog
+from bearinmind.recall.query_log import QueryLog
 from judging_server import KEY, Models
 
 Run = Callable[..., Any]

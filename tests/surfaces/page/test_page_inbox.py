@@ -36,7 +36,7 @@ def click(tab: Browser, label: str) -> None:
 
 def test_what_waits_is_applied_and_undone_in_its_place(tab: Browser, server: Serving) -> None:
     ada = server.bearinmind.for_user("ada")
-    [waiting] = ada.proposals()
+    [waiting] = ada.curation.proposals()
     open_inbox(tab, server, Access.WRITE)
 
     assert "a & b" in text(tab, "main .content")
@@ -70,6 +70,8 @@ def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
     click(tab, "apply")
     tab.wait("return document.querySelector('main .card .trouble')")
 
-    assert [each.state for each in server.bearinmind.for_user("ada").proposals()] == ["open"]
+    assert [each.state for each in server.bearinmind.for_user("ada").curation.proposals()] == [
+        "open"
+    ]
     assert texts(tab, "main .decide button") == ["apply", "dismiss"]
     assert "write" in text(tab, "main .card .trouble")

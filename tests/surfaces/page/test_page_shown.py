@@ -58,7 +58,7 @@ def test_what_stands_for_a_superseded_memory_says_so(tab: Browser, filled: Fille
 def test_a_leg_that_cannot_find_everything_yet_is_told(tab: Browser, tmp_path: Path) -> None:
     with serving(tmp_path / "memories.db", **LEGS) as server:
         server.bearinmind.store("This one is ready.")
-        server.bearinmind.work()
+        server.bearinmind.work.run()
         server.bearinmind.store("That one is not embedded yet.")
         degraded = server.bearinmind.recall("embedded").trace.degraded
         assert degraded

@@ -238,11 +238,11 @@ def _import(
         histories = []
         for one in batch:
             try:
-                histories.append(memory.admit([one]))
+                histories.append(memory.transfer.admit([one]))
             except InvalidInput as exc:
                 outcomes["refused"] += 1
                 notes[f"memories were refused: {exc.code}"] += 1
-        for outcome in memory.add_histories(histories):
+        for outcome in memory.transfer.add(histories):
             match outcome:
                 case Stored():
                     outcomes["stored"] += 1
@@ -267,7 +267,7 @@ def _supersede(
                 created_at=_created(record),
             )
             try:
-                memory.add_link(link)
+                memory.transfer.add_link(link)
             except (Conflict, NotFound) as exc:
                 notes[f"supersedes links were left out: {exc.code}"] += 1
 

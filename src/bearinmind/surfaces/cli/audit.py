@@ -28,7 +28,7 @@ def audit(
         run.reply_empty({"entries": []})
         return
     with found as memories:
-        entries = memories.audit_log(limit, everybody=everybody)
+        entries = memories.accounts.audit(limit, everybody=everybody)
     run.reply_rows(
         {"entries": [lazy.machine_accounts.entry(entry) for entry in entries]},
         entries,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bearinmind.app import Mind
-from bearinmind.app.curation import MOST_PROPOSALS
+from bearinmind.app.requests import MOST_PROPOSALS
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.surfaces.cli import lazy, options
@@ -73,7 +73,7 @@ def curate(
         return
     moment = options.filter_fields(since=since).get("created_from")
     with found as memories:
-        look = memories.curate(propose=propose, since=moment, ask=ask)
+        look = memories.curation.review(propose=propose, since=moment, ask=ask)
         texts = _named(memories, look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
@@ -118,7 +118,7 @@ def show(ctx: typer.Context, id: _ProposalId, as_json: options.Json = False) -> 
     """
     run = Session.of(ctx, as_json=as_json)
     with _existing(run) as memories:
-        proposal = memories.proposal(id)
+        proposal = memories.curation.proposal(id)
         texts = _named(memories, [proposal])
     run.reply(
         lazy.machine_curate.proposal(proposal, texts),
@@ -145,7 +145,7 @@ def apply(
             "reviews cannot be applied all at once: each is for somebody to look at",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(ctx, ids, all_of, lambda memories: memories.apply_proposal, as_json=as_json)
+    _decide(ctx, ids, all_of, lambda memories: memories.curation.apply, as_json=as_json)
 
 
 @app.command("dismiss")
@@ -160,7 +160,7 @@ def dismiss(
 
     Example: bearinmind curate dismiss k7f2
     """
-    _decide(ctx, ids, all_of, lambda memories: memories.dismiss_proposal, as_json=as_json)
+    _decide(ctx, ids, all_of, lambda memories: memories.curation.dismiss, as_json=as_json)
 
 
 @app.command("undo")
@@ -170,7 +170,7 @@ def undo(ctx: typer.Context, ids: _ProposalIds = None, as_json: options.Json = F
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(ctx, ids, None, lambda memories: memories.undo_proposal, as_json=as_json)
+    _decide(ctx, ids, None, lambda memories: memories.curation.undo, as_json=as_json)
 
 
 @app.command("report")
@@ -186,7 +186,7 @@ def report(ctx: typer.Context, as_json: options.Json = False) -> None:
         run.reply_empty({"memories": 0, "links": 0, "found": []})
         return
     with found as memories:
-        answer = memories.hygiene()
+        answer = memories.curation.hygiene()
     run.reply(lazy.machine_curate.report(answer), lambda: [lazy.render_curate.report(answer)])
 
 
@@ -197,7 +197,7 @@ def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool)
         run.reply_empty({"proposals": []})
         return
     with found as memories:
-        proposals = memories.proposals(states, limit=MOST_PROPOSALS)
+        proposals = memories.curation.proposals(states, limit=MOST_PROPOSALS)
         texts = _named(memories, proposals)
     run.reply(
         {"proposals": [lazy.machine_curate.proposal(each, texts) for each in proposals]},
@@ -220,7 +220,7 @@ def _decide(
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
     with _existing(run) as memories:
-        listed = () if ids else memories.proposals(limit=MOST_PROPOSALS)
+        listed = () if ids else memories.curation.proposals(limit=MOST_PROPOSALS)
         chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
@@ -241,7 +241,7 @@ def _decide(
 def _named(memories: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
     named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(memories.graph_memories(named)) if named else {}
+    return dict(memories.graph.memories(named)) if named else {}
 
 
 def _existing(run: Session) -> Mind:

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from bearinmind.app import Mind
+from bearinmind.app.requests import FilterFields
 from bearinmind.errors import ConceptNotFound, FileMissing
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
-from bearinmind.requests import FilterFields
 from bearinmind.surfaces.cli import graph_build, graph_change, lazy, options
 from bearinmind.surfaces.cli.filtering import with_filters
 from bearinmind.surfaces.cli.guard import guarded
@@ -40,7 +40,7 @@ def neighbours(
     """
     run = Session.of(ctx, as_json=as_json)
     with existing(run) as memories:
-        found = memories.graph_neighbours(concept, limit=limit, **meant)
+        found = memories.graph.neighbours(concept, limit=limit, **meant)
     run.reply(lazy.machine_graph.neighbours(found), lambda: [lazy.render_graph.neighbours(found)])
 
 
@@ -62,10 +62,10 @@ def path(
     """
     run = Session.of(ctx, as_json=as_json)
     with existing(run) as memories:
-        found = memories.graph_path(start, goal, longest=longest, **meant)
+        found = memories.graph.path(start, goal, longest=longest, **meant)
         ids = {id_ for step in found.steps for id_ in step.memories[:1]}
-        said = memories.graph_memories(ids, meant.get("as_of"))
-        labels = memories.graph_labels({step.target for step in found.steps})
+        said = memories.graph.memories(ids, meant.get("as_of"))
+        labels = memories.graph.labels({step.target for step in found.steps})
     run.reply(lazy.machine_graph.path(found), lambda: [lazy.render_graph.path(found, said, labels)])
 
 
@@ -85,7 +85,7 @@ def subgraph(
     """
     run = Session.of(ctx, as_json=as_json)
     with existing(run) as memories:
-        found = memories.graph_subgraph(concept, hops=hops, limit=limit, **meant)
+        found = memories.graph.subgraph(concept, hops=hops, limit=limit, **meant)
     run.reply(lazy.machine_graph.subgraph(found), lambda: [lazy.render_graph.subgraph(found)])
 
 
@@ -108,7 +108,7 @@ def hubs(
         run.reply_empty({"concepts": []})
         return
     with app_or_none as memories:
-        found = memories.graph_hubs(limit=limit, containing=containing, **meant)
+        found = memories.graph.hubs(limit=limit, containing=containing, **meant)
     run.reply(
         {"concepts": [lazy.machine_graph.concept(each) for each in found]},
         lambda: [lazy.render_graph.hubs(found)],
@@ -128,9 +128,9 @@ def show(
     """
     run = Session.of(ctx, as_json=as_json)
     with existing(run) as memories:
-        found = memories.graph_concept(concept, limit=limit, **meant)
-        said = memories.graph_memories(found.mentions, meant.get("as_of"))
-        labels = memories.graph_labels(graph_change.ends(found.relations))
+        found = memories.graph.concept(concept, limit=limit, **meant)
+        said = memories.graph.memories(found.mentions, meant.get("as_of"))
+        labels = memories.graph.labels(graph_change.ends(found.relations))
     run.reply(
         lazy.machine_graph.concept_card(found, said),
         lambda: [lazy.render_graph.concept_card(found, said, labels)],
@@ -163,9 +163,9 @@ def export_graph(
             f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was exported."
         )
     with memories, lazy.lines.created(output) as write:
-        for piece in memories.graph_export(to, memories=not no_memories, **meant):
+        for piece in memories.graph.export(to, memories=not no_memories, **meant):
             write(piece)
-        counts = memories.graph_counts()
+        counts = memories.graph.counts()
     if output != lazy.lines.STANDARD:  # else it would mix with what was written
         run.say(
             {"file": output, "format": to, "concepts": counts.concepts},
@@ -184,7 +184,7 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
         run.reply_empty(lazy.machine_graph.NO_COUNTS)
         return
     with app_or_none as memories:
-        counts = memories.graph_counts()
+        counts = memories.graph.counts()
     run.reply(counts._asdict(), lambda: [lazy.render_graph.counts(counts)])
 
 

@@ -13,7 +13,7 @@ from bearinmind.surfaces.cli.work import end, existing_store, interruptible
 from bearinmind.work.kinds import EXTRACT
 
 if TYPE_CHECKING:
-    from bearinmind.app.reading import ReadingPlan
+    from bearinmind.graph.extraction_plan import ExtractionPlan
 
 
 def build(
@@ -35,15 +35,15 @@ def build(
     run = Session.of(ctx, as_json=as_json)
     with existing_store(run) as app:
         if dry_run:
-            plan = app.reading_plan(again=again)
+            plan = app.work.extraction_plan(again=again)
             run.reply(_plan(plan), lambda: lazy.render_work.reading_plan(plan))
             return
-        app.reader()  # without one there is nothing to do, which is better said than shown
+        app.work.required_extractor()  # without one there is nothing to do
         if again:
-            app.read_again()
-        worker = app.worker(EXTRACT)
+            app.work.extract_again()
+        worker = app.work.worker(EXTRACT)
         done = interruptible(app, worker, "reading for the graph", worker.finish, EXTRACT)
-        left, counts = app.work_status().of_kind(EXTRACT), app.graph_counts()
+        left, counts = app.work.status().of_kind(EXTRACT), app.graph.counts()
     run.reply(
         lazy.machine.work_done(done, left) | lazy.machine.graph(left, counts),
         lambda: lazy.render_work.built(done, left, counts),
@@ -51,7 +51,7 @@ def build(
     end(run, worker, done, "`bearinmind graph build` goes on from here.")
 
 
-def _plan(plan: ReadingPlan) -> dict[str, object]:
+def _plan(plan: ExtractionPlan) -> dict[str, object]:
     return dataclasses.asdict(plan) | {
         "estimate": plan.estimate._asdict() if plan.estimate else None,
         "budget": plan.budget._asdict() if plan.budget else None,

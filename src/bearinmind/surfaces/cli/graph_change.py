@@ -15,8 +15,8 @@ from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.session import Session
 
 if TYPE_CHECKING:
-    from bearinmind.app.graph_import import GraphImported
     from bearinmind.graph.contradictions import Contradiction
+    from bearinmind.graph.importer import GraphImported
 
 ConceptText = Annotated[
     str, typer.Argument(metavar="CONCEPT", help="A concept, by its name in any case.")
@@ -42,8 +42,8 @@ def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
         run.reply_empty({"contradictions": []})
         return
     with app_or_none as memories:
-        found = memories.graph_contradictions()
-        labels = memories.graph_labels(ends(_disputed(found)))
+        found = memories.graph.contradictions()
+        labels = memories.graph.labels(ends(_disputed(found)))
     run.reply(
         {"contradictions": [lazy.machine_graph.contradiction(each) for each in found]},
         lambda: [lazy.render_graph.contradictions(found, labels)],
@@ -59,8 +59,8 @@ def resolve(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     """
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
-        settled = memories.graph_resolve(number)
-        labels = memories.graph_labels(ends(_disputed([settled])))
+        settled = memories.graph.resolve(number)
+        labels = memories.graph.labels(ends(_disputed([settled])))
     run.reply(
         lazy.machine_graph.contradiction(settled),
         lambda: [lazy.render_graph.settled(settled, labels)],
@@ -76,7 +76,7 @@ def retract(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     """
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
-        memories.graph_retract(number)
+        memories.graph.retract(number)
     run.say({"retracted": number}, f"Relation {number} is believed no more.")
 
 
@@ -97,7 +97,7 @@ def merge(
     """
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
-        merged = memories.graph_merge(alias, into, reason=reason)
+        merged = memories.graph.merge(alias, into, reason=reason)
     run.say(dataclasses.asdict(merged), f"{merged.alias} now means {merged.into}.")
 
 
@@ -114,7 +114,7 @@ def unmerge(
     """
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
-        name = memories.graph_unmerge(alias)
+        name = memories.graph.unmerge(alias)
     run.say({"unmerged": name}, f"{name} is a concept of its own again.")
 
 
@@ -141,9 +141,9 @@ def merges(
     with app_or_none as memories:
         looking = likely or near
         found = (
-            memories.graph_likely_merges(near=near)
+            memories.graph.likely_merges(near=near)
             if looking
-            else memories.graph_merges(undone=every)
+            else memories.graph.merges(undone=every)
         )
     run.reply(
         {"merges": [dataclasses.asdict(each) for each in found]},
@@ -172,7 +172,7 @@ def import_triples(
         _store(run) as memories,
         lazy.progress.counting("importing", unit="lines") as advance,
     ):
-        done = memories.graph_import(lazy.lines.numbered(stream), advance=advance)
+        done = memories.graph.import_lines(lazy.lines.numbered(stream), advance=advance)
     run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
     if not as_json:
         for line in _problem_lines(done):

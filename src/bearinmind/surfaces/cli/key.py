@@ -53,7 +53,7 @@ def create(
     run = Session.of(ctx, as_json=as_json)
     expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
     with run.existing() as memories:
-        made = memories.create_key(
+        made = memories.accounts.create_key(
             user or run.settings.user,
             access=access,
             label=label,
@@ -80,7 +80,7 @@ def list_keys(
         run.reply_empty({"keys": []})
         return
     with found as memories:
-        keys = memories.keys(user)
+        keys = memories.accounts.keys(user)
     run.reply_rows(
         {"keys": [lazy.machine_accounts.key(key) for key in keys]},
         keys,
@@ -103,7 +103,7 @@ def rotate(
     run = Session.of(ctx, as_json=as_json)
     span = times.parse_span(overlap, "--overlap")
     with run.existing() as memories:
-        made = memories.renew_key(key, overlap=span)
+        made = memories.accounts.renew_key(key, overlap=span)
     _show(run, made)
 
 
@@ -113,7 +113,7 @@ def revoke(ctx: typer.Context, key: _KeyId, as_json: options.Json = False) -> No
     """Take a key for none from now on."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
-        revoked = memories.revoke_key(key)
+        revoked = memories.accounts.revoke_key(key)
     run.say(lazy.machine_accounts.key(revoked), f"The key {revoked.id} opens nothing any more.")
 
 

@@ -39,7 +39,7 @@ def learn(
     run = Session.of(ctx, as_json=as_json)
     if status:
         with run.open() as app:
-            found = app.learning_status()
+            found = app.curation.learning_status()
         run.reply(found._asdict(), lambda: lazy.render_learning.status(found))
         return
     if file is None:

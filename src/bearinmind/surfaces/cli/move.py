@@ -62,7 +62,7 @@ def import_memories(
                 app, most_problems=None if as_json else _SHOWN, advance=advance
             )
             done = importing(lazy.lines.numbered(stream))
-        secret.note_new_key(run, app.vault)
+        secret.note_new_key(run, app.secrets.vault)
         if wait:
             run.wait_for_work(app)
     if done.stored and not wait:

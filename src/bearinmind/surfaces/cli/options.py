@@ -9,10 +9,10 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from bearinmind.app.requests import DraftFields, FilterFields, ListFields
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import MindError
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
-from bearinmind.requests import DraftFields, FilterFields, ListFields
 from bearinmind.surfaces import times
 from bearinmind.types import LinkKind, SortBy, State, Trust
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from bearinmind.app import Mind
+from bearinmind.app.requests import ListFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import InvalidInput, MemoryNotFound, StoreFailure
 from bearinmind.recall import paths
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.paths import Labels
-from bearinmind.requests import ListFields, QueryFields
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.session import Session
@@ -95,7 +95,7 @@ def recall(
         return
     with app_or_none as app:
         answer = app.recall(text, **fields)
-        labels = {} if as_json else app.graph_labels(_concepts(answer, with_trace=trace))
+        labels = {} if as_json else app.graph.labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
@@ -169,7 +169,7 @@ def get(
         links = app.links(memory.id)
         past = app.versions(memory.id)
         lines = {} if as_json else _lines(app, memory.id, links)
-        card = app.graph_of(memory.id)
+        card = app.graph.of_memory(memory.id)
 
     def human() -> Iterable[RenderableType]:
         yield lazy.render.memory(memory, state, links, lines, lazy.render_graph.memory_rows(card))
@@ -195,7 +195,7 @@ def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> No
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as app:
         answer = app.why(id)
-        card = app.graph_of(answer.memory.id)
+        card = app.graph.of_memory(answer.memory.id)
     run.reply(
         lazy.machine.why(answer) | lazy.machine_graph.memory_card(card),
         lambda: [lazy.render.why(answer, lazy.render_graph.memory_rows(card))],
@@ -253,8 +253,8 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
         return
     with app_or_none as app:
         counts = app.stats()
-        work = app.work_status()
-        graph = app.graph_counts()
+        work = app.work.status()
+        graph = app.graph.counts()
         facts = app.store_facts()
     done = lazy.machine.embeddings(work) | lazy.machine.graph(work, graph)
     run.reply(
@@ -310,7 +310,7 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
 def _reply_why_not(run: Session, app: Mind, text: str, id_: str, fields: QueryFields) -> None:
     answer = app.why_not(text, id_, **fields)
     run.reply(
-        {"query": app.asked(text), "why_not": lazy.machine.why_not(answer)},
+        {"query": app.masked(text), "why_not": lazy.machine.why_not(answer)},
         lambda: [lazy.render_trace.why_not(answer)],
     )
 

@@ -43,7 +43,7 @@ def get(
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
         memory = memories.get(id)
-        content = memories.secret_get(memory.id, version=version, agent=agent or _HERE)
+        content = memories.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
     if as_json or sys.stdout.isatty():
         run.say(
             {"id": memory.id, "version": version or memory.version, "content": content}, content
@@ -62,7 +62,7 @@ def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
         run.reply_empty({"memories": []})
         return
     with found as memories:
-        sensitive = memories.sensitive()
+        sensitive = memories.secrets.list()
         states = memories.states(sensitive)
     run.reply_rows(
         {"memories": lazy.machine.memories(sensitive, states)},
@@ -82,7 +82,7 @@ def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Js
         run.reply_empty({"entries": []})
         return
     with found as memories:
-        entries = memories.secret_audit(limit)
+        entries = memories.secrets.audit(limit)
     run.reply_rows(
         {"entries": [entry._asdict() for entry in entries]},
         entries,
@@ -104,10 +104,10 @@ def rotate(
     """Seal everything under a new key; run again, it goes on where it was interrupted."""
     run = Session.of(ctx, as_json=as_json)
     with _store(run) as memories:
-        total = memories.vault_status().secrets
+        total = memories.secrets.status().secrets
         with lazy.progress.counting("sealing anew", total, "secrets") as advance:
-            done = memories.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
-        where = memories.vault.source.where
+            done = memories.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
+        where = memories.secrets.vault.source.where
     run.reply(done._asdict() | {"where": where}, lambda: _rotated(done, where))
 
 
@@ -134,7 +134,7 @@ def key(
         vault, under = open_vault(run.settings, lambda: True), {}
     else:
         with found as memories:
-            vault, under = memories.vault, memories.secrets_by_key()
+            vault, under = memories.secrets.vault, memories.secrets.count_by_key()
     if create:
         vault.create()
         note_new_key(run, vault)

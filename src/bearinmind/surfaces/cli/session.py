@@ -106,7 +106,7 @@ class Session:
     def wait_for_work(self, app: Mind) -> None:
         """Embed and read here and now what waits for it, and say what could not be."""
         with lazy.progress.counting("background work", unit="jobs") as advance:
-            status = app.wait_for_work(progress=advance)
+            status = app.work.wait(progress=advance)
         for kind, done, instead in (
             (EMBED, "embedded", "recall finds them by their words"),
             (EXTRACT, "read for the graph", "recall finds them, but not by way of others"),

@@ -23,7 +23,7 @@ def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
     """Make a user known; `bearinmind key create NAME` then lets them in."""
     run = Session.of(ctx, as_json=as_json)
     with run.open() as memories:
-        user = memories.add_user(name)
+        user = memories.accounts.add_user(name)
     run.say(lazy.machine_accounts.user(user), f"{user.name} is known from now on.")
 
 
@@ -37,7 +37,7 @@ def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
         run.reply_empty({"users": []})
         return
     with found as memories:
-        users = memories.users()
+        users = memories.accounts.users()
     run.reply_rows(
         {"users": [lazy.machine_accounts.user(user) for user in users]},
         users,
@@ -52,7 +52,7 @@ def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> N
     """Let a user in no more; their memories and keys stay."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
-        user = memories.disable_user(name)
+        user = memories.accounts.disable_user(name)
     run.say(lazy.machine_accounts.user(user), f"No key of {user.name} opens anything from now on.")
 
 
@@ -62,5 +62,5 @@ def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> No
     """Let a user in again."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as memories:
-        user = memories.enable_user(name)
+        user = memories.accounts.enable_user(name)
     run.say(lazy.machine_accounts.user(user), f"The keys of {user.name} are good again.")

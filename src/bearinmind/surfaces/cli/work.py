@@ -42,17 +42,17 @@ def work(
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
     with existing_store(run) as app:
-        revived = app.retry_dead() if retry_dead else 0
+        revived = app.work.retry_dead() if retry_dead else 0
         if status:
             _reply_status(run, app)
             return
-        worker = app.worker()
+        worker = app.work.worker()
         if watch:
             done = _stay(run, app, worker)
         else:
             step = worker.once if once else worker.finish
             done = interruptible(app, worker, "background work", step)
-        left = app.work_status()
+        left = app.work.status()
     run.reply(
         lazy.machine.work_done(done, left) | {"revived": revived},
         lambda: lazy.render_work.done(done, left),
@@ -80,9 +80,9 @@ def reembed(
         if drop_old:
             _drop_old(run, app)
             return
-        worker = app.worker()
+        worker = app.work.worker()
         done = interruptible(app, worker, "re-embedding", worker.finish)
-        left = app.work_status()
+        left = app.work.status()
     run.reply(lazy.machine.work_done(done, left), lambda: lazy.render_work.reembedded(done, left))
     end(run, worker, done, "`bearinmind reembed` goes on from here.")
 
@@ -102,7 +102,7 @@ def existing_store(run: Session) -> Mind:
 
 
 def _reply_status(run: Session, app: Mind) -> None:
-    found: WorkStatus = app.work_status()
+    found: WorkStatus = app.work.status()
     at_work = Post.of(run.settings.beside).is_taken
     run.reply(
         lazy.machine.work_status(found) | {"worker_running": at_work},
@@ -111,7 +111,7 @@ def _reply_status(run: Session, app: Mind) -> None:
 
 
 def _drop_old(run: Session, app: Mind) -> None:
-    dropped = app.drop_retired()
+    dropped = app.work.drop_retired()
     run.reply(
         {"dropped": dropped},
         lambda: [lazy.render.data(f"Removed {lazy.render.many(dropped, 'embedding')}.")],
@@ -127,7 +127,7 @@ def interruptible(
 ) -> WorkDone:
     """Work with a bar to watch; an interrupt leaves the rest for another time."""
     worker.begin()
-    status = app.work_status()
+    status = app.work.status()
     waiting = (status.of_kind(kind) if kind else status).waiting
     with (
         lazy.staying.stopping_on_signals(worker),

@@ -144,9 +144,11 @@ class Installer:
         settings = self._wanted.settings
         try:
             with Mind.build(settings, create=False) as app:
-                wanted = settings.auth == "on" or (settings.auth == "auto" and bool(app.users()))
+                wanted = settings.auth == "on" or (
+                    settings.auth == "auto" and bool(app.accounts.users())
+                )
                 if wanted and not file.is_file():
-                    made = app.create_key(settings.user, access=Access.WRITE, label=_LABEL)
+                    made = app.accounts.create_key(settings.user, access=Access.WRITE, label=_LABEL)
                     write_private(file, made.text + "\n")
         except FileMissing:
             return None

@@ -1,4 +1,4 @@
-"""What reading memories for the graph would take, before anything is read."""
+"""What extraction from the memories of a user would cost, before it begins."""
 
 from __future__ import annotations
 
@@ -26,48 +26,48 @@ class Budget(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadingPlan:
-    """What there is to read, by whom, and what a chat model would take for it."""
+class ExtractionPlan:
+    """How many versions there are to read, with which extractor, and what a chat model costs."""
 
     extractor: str
     leaves_machine: bool
-    versions: int  #: to read: versions of memories are read one by one
+    versions: int  #: to read; every version of a memory is read by itself
     estimate: Estimate | None = None  #: of a chat model
     budget: Budget | None = None
 
 
 def plan(
     store: Store, scope: Scope, extractor: Extractor, now: datetime, *, again: bool
-) -> ReadingPlan:
-    """What reading a scope's memories would take; nothing is read, sent or changed."""
-    every = [*_versions(store, scope, now)]
-    everything = again or store.extractor() != extractor.key
+) -> ExtractionPlan:
+    """What extraction would cost for a scope; nothing is read, sent or changed."""
+    versions = [*_versions(store, scope, now)]
+    is_whole = again or store.extractor() != extractor.key
     model = chat_model(extractor)
-    return ReadingPlan(
+    return ExtractionPlan(
         extractor=extractor.key,
         leaves_machine=extractor.leaves_machine,
-        versions=len(every) if everything else store.graph_counts(scope).waiting,
-        estimate=model.estimate(every) if model else None,
+        versions=len(versions) if is_whole else store.graph_counts(scope).waiting,
+        estimate=model.estimate(versions) if model else None,
         budget=budget(extractor),
     )
 
 
 def budget(extractor: Extractor) -> Budget | None:
-    """What a chat model has spent today, of what it may; None when there is none."""
+    """The tokens that a chat model spent today, and its limit; None without a chat model."""
     model = chat_model(extractor)
     return Budget(model.daily_tokens.spent(), model.daily_tokens.limit) if model else None
 
 
 def chat_model(extractor: Extractor) -> LlmExtractor | None:
-    """The chat model that reads, perhaps beside others."""
-    from bearinmind.graph.llm.extractor import LlmExtractor  # noqa: PLC0415  most read by rules alone
+    """The chat model among the extractors, if there is one."""
+    from bearinmind.graph.llm.extractor import LlmExtractor  # noqa: PLC0415  most extract by rules alone
 
     parts = extractor.parts if isinstance(extractor, Together) else (extractor,)
     return next((part for part in parts if isinstance(part, LlmExtractor)), None)
 
 
 def _versions(store: Store, scope: Scope, now: datetime) -> Iterator[Memory]:
-    """Every version that may be read."""
+    """Every version that an extractor may read."""
     after = None
     everything = Filter(scope=scope, now=now, states=_PRESENT)
     while page := store.browse(everything, Page(limit=_PAGE, after=after, newest_first=False)):

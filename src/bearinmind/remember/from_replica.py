@@ -1,4 +1,4 @@
-"""What a server takes from a replica: the same rules as for anything from elsewhere, and no key."""
+"""What a server accepts from a replica: the rules of every import, and without a vault key."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _LONGEST_DETAIL = 1_000  # characters
 
 @dataclass(frozen=True, kw_only=True)
 class Admission:
-    """Holds what a replica sends to the rules."""
+    """Checks what a replica sends."""
 
     store: Store
     scope: Scope
     remember: Remember
 
     def __call__(self, state: SubjectState) -> SubjectState:
-        """The state as it may be kept; what would have to be changed is not what was sent.
+        """The state as it may be stored; it differs from what was sent where a rule changes it.
 
         Raises:
-            MindError: it may not be kept at all.
+            MindError: it may not be stored at all.
         """
         if isinstance(state, History):
             return self._keyless.admit_history(self.scope, state.versions, state.sealed)
@@ -38,23 +38,24 @@ class Admission:
         return state
 
     def _check_detail(self, detail: str) -> None:
-        """What a conflict is about is said in the words of a replica, and kept in clear."""
+        """The detail of a conflict is text of the replica, and is stored in clear."""
         if len(detail) > _LONGEST_DETAIL:
             raise InvalidChange(
-                f"a conflict is told in {len(detail)} characters; {_LONGEST_DETAIL} are the most"
+                f"the detail of a conflict has {len(detail):,} characters; "
+                f"at most {_LONGEST_DETAIL:,} are allowed"
             )
         self.remember.boundary.refuse_in_clear("the conflict", detail)
 
     @cached_property
     def _keyless(self) -> Remember:
-        """Without a key: records stay as the replica sealed them, and nothing is sealed here."""
+        """The write path without a key: records stay sealed as they came, none is sealed here."""
         boundary = replace(self.remember.boundary, vault=_NoKey())
         return replace(self.remember, boundary=boundary)
 
     def _share(self, share: Share) -> Share:
         reader = check_user(share.reader)
-        known = [user.name for user in self.store.users()]
-        if known and reader not in known:
+        users = [user.name for user in self.store.users()]
+        if users and reader not in users:
             raise UserNotFound(f"nobody has the name {reader!r} on the server")
         if share.tag is not None:
             self.remember.boundary.refuse_in_clear("the tag", share.tag)
@@ -63,18 +64,18 @@ class Admission:
 
 
 class _NoKey:
-    """Satisfies `bearinmind.protocols.Vault` for whoever must not seal or open anything."""
+    """Satisfies `bearinmind.protocols.Vault` where nothing may be sealed or opened."""
 
     def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:  # noqa: ARG002
-        """There is nothing to seal: a secret that comes in clear is turned away."""
+        """A secret that arrives in clear is refused."""
         raise InvalidChange(
             f"version {version} of memory {id} holds a secret in clear",
-            hint=f"Have it sealed where it was written: `bearinmind update {id} --sensitive`.",
+            hint=f"Seal it on the machine that wrote it: `bearinmind update {id} --sensitive`.",
         )
 
     def open(self, sealed: Sealed) -> str:
         """Nothing is opened."""
-        raise VaultKeyMissing(f"memory {sealed.id} is not opened here")
+        raise VaultKeyMissing(f"memory {sealed.id} cannot be opened here")
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:  # noqa: ARG002
         """Nothing is compared."""

@@ -1,8 +1,8 @@
-"""Takes in relations and mentions that were found elsewhere."""
+"""Imports relations and mentions that were extracted elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -19,13 +19,11 @@ from bearinmind.errors import (
 from bearinmind.graph import triples
 from bearinmind.graph.triples import Given
 from bearinmind.protocols import Store
-from bearinmind.recall import history
-from bearinmind.remember import secrets
 from bearinmind.types import Memory, MemoryId, Scope
 
 BATCH = 200  # lines of one transaction
 
-ORIGIN = "import"  #: of a relation that no extractor found here
+ORIGIN = "import"  #: of a relation that was imported, not extracted here
 
 #: The number of a line with its text, or with why it cannot be read.
 Line = tuple[int, str | bytes | MindError]
@@ -53,7 +51,7 @@ class GraphImported:
 
 
 class GraphImport:
-    """Adds what numbered lines say to the graph; a line that is wrong is left out and named."""
+    """Adds numbered lines to the graph; a wrong line is left out and reported."""
 
     def __init__(
         self,
@@ -61,12 +59,18 @@ class GraphImport:
         scope: Scope,
         now: datetime,
         *,
+        find: Callable[[str], Memory],
+        secret_kinds: Callable[[str], Sequence[str]],
+        masked: Callable[[str], str],
         same_as: Mapping[str, str] | None = None,
         advance: Callable[[int], None] | None = None,
     ) -> None:
         self._store = store
         self._scope = scope
         self._now = now
+        self._find = find
+        self._secret_kinds = secret_kinds
+        self._masked = masked
         self._same_as = same_as or {}
         self._advance = advance or (lambda _: None)
         self._result = GraphImported()
@@ -88,15 +92,27 @@ class GraphImport:
         if isinstance(line, MindError):
             raise line
         given = triples.read(line)
-        _refuse_secrets(given)
+        self._refuse_secrets(given)
         return given, tuple(self._memory(id_).id for id_ in given.memories)
 
+    def _refuse_secrets(self, given: Given) -> None:
+        """Concepts are stored in clear, so none may hold a secret.
+
+        Raises:
+            SecretInClearField: with the kind of the secret.
+        """
+        types = [statement.type for statement in given.statements]
+        for text in [*types, *(mention.label for mention in given.mentions)]:
+            kinds = self._secret_kinds(text)
+            if kinds:
+                raise SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
+
     def _memory(self, text: str) -> Memory:
-        """The memory with this id: a whole one, since 17 may be anything elsewhere."""
+        """The memory with this id; a beginning such as 17 may mean anything elsewhere."""
         id_ = ids.normalise(self._same_as.get(text, text))
         if len(id_) != ids.LENGTH:
             raise InvalidRecord(f"{text!r} is not the whole id of a memory")
-        memory = history.find(self._store, self._scope, id_)
+        memory = self._find(id_)
         if memory.sensitive:
             raise InvalidRecord(
                 f"memory {memory.id} is sensitive", hint="Nothing of it is kept in the graph."
@@ -109,8 +125,8 @@ class GraphImport:
 
     def _refuse(self, number: int, error: MindError) -> None:
         self._result.bad += 1
-        said = secrets.masked(error.message)  # some messages quote what they refuse
-        self._result.problems.append(BadLine(line=number, code=error.code, message=said))
+        message = self._masked(error.message)  # some messages quote what they refuse
+        self._result.problems.append(BadLine(line=number, code=error.code, message=message))
 
     def _flush(self) -> None:
         batch, self._waiting = self._waiting, []
@@ -127,16 +143,3 @@ class GraphImport:
         self._result.relations += self._store.add_statements(self._scope, stated, self._now, ORIGIN)
         self._result.lines += len(batch)
         self._advance(len(batch))
-
-
-def _refuse_secrets(given: Given) -> None:
-    """Concepts are kept in clear, so none may hold a secret.
-
-    Raises:
-        SecretInClearField: with the kind of the secret.
-    """
-    types = [statement.type for statement in given.statements]
-    for text in [*types, *(mention.label for mention in given.mentions)]:
-        spots = secrets.find(text)
-        if spots:
-            raise SecretInClearField(f"a concept holds what looks like: {spots[0].kind}")

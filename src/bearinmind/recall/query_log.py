@@ -1,7 +1,7 @@
-"""A private record of what was asked, for whoever turned `capture_queries` on.
+"""A private record of queries, written when `capture_queries` is on.
 
-It lies beside the store as JSON Lines, one line for each recall. Capturing never stands in the way
-of a recall: what cannot be written is logged and forgotten.
+It lies beside the store as JSON Lines, one line for each recall. It never delays or fails a recall:
+a line that cannot be written is logged and dropped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturedQuery:
-    """What was asked once, when, and which memories were given back."""
+    """One recall: its text, its time, and the memories of its answer."""
 
     text: str
     asked_at: datetime
@@ -47,7 +47,7 @@ class QueryLog:
         return cls(store.with_name(f"{store.name}.queries.jsonl"), user)
 
     def append(self, text: str, asked_at: datetime, hits: Iterable[str]) -> None:
-        """Keep a query; a failure is logged, without the text."""
+        """Write a query; a failure is logged, without the text."""
         row = {
             "text": text,
             "asked_at": asked_at.isoformat(),
@@ -57,20 +57,20 @@ class QueryLog:
         try:
             size = self._write(json.dumps(row).encode() + b"\n")
             if size > self._most_bytes:
-                self._forget_the_oldest_half()
+                self._drop_older_half()
         except OSError as exc:
             _log.warning("the query was not captured in %s: %s", self.path, exc.strerror)
 
     def read(self) -> Iterator[CapturedQuery]:
-        """The queries of this user, oldest first; lines that make no sense are passed over.
+        """The queries of this user, oldest first; lines that cannot be read are skipped.
 
         Raises:
-            InvalidInput: there is a file and it cannot be read.
+            InvalidInput: the file exists and cannot be read.
         """
         try:
             with self.path.open("rb") as lines:
                 for line in lines:
-                    query = self._understood(line)
+                    query = self._parsed(line)
                     if query:
                         yield query
         except FileNotFoundError:
@@ -95,8 +95,8 @@ class QueryLog:
         finally:
             os.close(file)
 
-    def _forget_the_oldest_half(self) -> None:
-        """Begin a new file with the newer half; a line written meanwhile may be lost."""
+    def _drop_older_half(self) -> None:
+        """Write a new file with the newer half; a line written meanwhile may be lost."""
         content = self.path.read_bytes()
         begin = content.find(b"\n", len(content) // 2) + 1
         part = self.path.with_name(f"{self.path.name}.{os.getpid()}.part")
@@ -108,7 +108,7 @@ class QueryLog:
         finally:
             part.unlink(missing_ok=True)
 
-    def _understood(self, line: bytes) -> CapturedQuery | None:
+    def _parsed(self, line: bytes) -> CapturedQuery | None:
         try:
             row: Any = json.loads(line)
             if row["user"] != self._user or not isinstance(row["text"], str):

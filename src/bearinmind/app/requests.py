@@ -1,4 +1,4 @@
-"""From the keyword arguments of a verb to the nouns: defaults filled in, words made canonical."""
+"""The keyword arguments of the verbs, and the nouns made of them: defaults filled in, checked."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bearinmind.remember.admit import (
 from bearinmind.types import (
     Draft,
     Filter,
+    MemoryId,
     Provenance,
     Query,
     Scope,
@@ -29,9 +30,13 @@ from bearinmind.types import (
     choose,
 )
 
+Place = tuple[datetime, MemoryId]  #: in a list of memories: behind it the list continues
+PROPOSALS = 100  #: that are listed unless more are wanted
+MOST_PROPOSALS = 10_000  #: that are listed at once
+
 
 class DraftFields(TypedDict, total=False):
-    """What may be said about a memory besides its content."""
+    """The fields of a new memory besides its content."""
 
     category: str
     tags: Iterable[str]
@@ -49,7 +54,7 @@ class DraftFields(TypedDict, total=False):
 
 
 class FilterFields(TypedDict, total=False):
-    """Which memories are meant."""
+    """Which memories a verb is about."""
 
     categories: Iterable[str]  #: any of these
     tags: Iterable[str]  #: all of these
@@ -63,13 +68,13 @@ class FilterFields(TypedDict, total=False):
 
 
 class ListFields(FilterFields, total=False):
-    """Which memories are listed."""
+    """Which memories are listed, and whose."""
 
-    owner: str | None  #: `me`, `others`, or the name of one who shares; else all that can be seen
+    owner: str | None  #: `me`, `others`, or the name of a user who shares; else all visible ones
 
 
 class QueryFields(FilterFields, total=False):
-    """How a question is put."""
+    """How a query is answered."""
 
     expanded: Iterable[str]
     focus: Iterable[str]
@@ -80,7 +85,7 @@ class QueryFields(FilterFields, total=False):
 
 
 def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
-    """What a caller wants remembered."""
+    """The draft of a new memory."""
     return Draft(
         content=content,
         category=fields.get("category", settings.categories[0]),
@@ -102,8 +107,8 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
 
 
 def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datetime) -> Filter:
-    """Which memories a caller means."""
-    if not fields:  # as most recalls are asked
+    """The filter that these fields describe."""
+    if not fields:  # as for most recalls
         return Filter(scope=scope, now=now)
     as_of = check_time(fields.get("as_of"), "as_of")
     created_from = check_time(fields.get("created_from"), "the beginning")
@@ -133,21 +138,21 @@ def filter_of(fields: FilterFields, scope: Scope, settings: Settings, now: datet
 
 
 def owner(fields: ListFields) -> Whose | UserId | None:
-    """Whose memories a caller means; None for all that can be seen.
+    """Whose memories are listed; None for all visible ones.
 
-    A word comes before a name. Whether somebody has the name is not told.
+    `me` and `others` come before names. The answer does not tell whether a user of a name exists.
 
     Raises:
-        InvalidUser: it is neither a word nor can it be a name.
+        InvalidUser: it is neither of the words, and no user can have such a name.
     """
-    said = fields.get("owner")
-    if said is None:
+    name = fields.get("owner")
+    if name is None:
         return None
-    return Whose(said) if said in {*Whose} else check_user(said)
+    return Whose(name) if name in {*Whose} else check_user(name)
 
 
 def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) -> Query:
-    """What a caller asks."""
+    """The query of a recall."""
     return Query(
         text=text,
         filter=filter,

@@ -1,0 +1,347 @@
+"""Memories on other machines and in other stores: sync, import and export."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from bearinmind.changes import Change, Peer, SubjectKind, SyncConflict, digest
+from bearinmind.config import state_folder
+from bearinmind.errors import ConflictNotFound, InvalidInput, OtherPeer, PeerNotFound
+from bearinmind.protocols import History, Sealed, Store
+from bearinmind.remember.admit import check_user
+from bearinmind.remember.from_replica import Admission
+from bearinmind.remember.pipeline import Changes, Remember
+from bearinmind.sync import shared_copies
+from bearinmind.sync.background import SyncLoop
+from bearinmind.sync.connection import Connection, KeyFile
+from bearinmind.sync.model import (
+    CHANGED,
+    NEVER_SENT,
+    ConflictDetail,
+    PendingChange,
+    Server,
+    SharingServer,
+    SyncReport,
+    SyncServer,
+    SyncStatus,
+)
+from bearinmind.sync.replica import Replica
+from bearinmind.sync.server import ServerSide, new_epoch
+from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
+from bearinmind.work.background import Background
+from bearinmind.work.post import Post
+
+if TYPE_CHECKING:  # httpx takes long to load
+    from bearinmind.app.mind import Mind
+    from bearinmind.sync.http_transport import HttpSyncServer
+
+Keep = Literal["served", "other"]
+_LISTED = 50  # pending changes that a status names one by one
+_PAGE = 500
+_CONFLICTS = 1_000  # that are listed at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sync:
+    """The memories of one user on several machines: one server, any number of replicas."""
+
+    store: Store
+    scope: Scope
+    clock: Callable[[], datetime]
+    remember: Remember
+    background: Background
+
+    # ---- a replica -----------------------------------------------------------------------------
+
+    def connect(self, url: str, user: str) -> Peer:
+        """Make these memories a replica of a server, where their owner has the same name.
+
+        Every memory counts as not sent yet; the server recognises what it has already.
+
+        Raises:
+            OtherPeer: they are synced with another server.
+        """
+        present = self.peer()
+        if present is not None:
+            if present.url != url:
+                raise OtherPeer(f"these memories are synced with {present.url} already")
+            return present
+        self.store.open_feed(self.scope, new_epoch())
+        peer = Peer(url=url, user=check_user(user))
+        self.store.keep_peer(self.scope, peer)
+        return peer
+
+    def disconnect(self) -> Peer:
+        """Stop syncing and forget the server; own memories stay, copies of others' are removed.
+
+        Raises:
+            PeerNotFound: they are not synced.
+        """
+        peer = self._peer()
+        copies = shared_copies.held(self.store, self.scope, self.clock())
+        shared_copies.purge(self.store, self.scope, [(copy.owner, copy.id) for copy in copies])
+        self.store.close_feed(self.scope)
+        return peer
+
+    def peer(self) -> Peer | None:
+        """The server that these memories are synced with, if they are."""
+        return self.store.peer(self.scope)
+
+    def run(self, server: Server, advance: Callable[[int], None] = lambda _: None) -> SyncReport:
+        """Pull, push and fetch what others share, once; the report names what failed.
+
+        Raises:
+            PeerNotFound: they are not synced.
+        """
+        self._peer()
+        report = replace(self._replica(server), advance=advance).round()
+        if report.pull_error is None or report.push_error is None:  # the server answers
+            self._shared_copies(server).sync(report)
+        if report.pulled or report.mirrored:
+            self.background.nudge()
+        return report
+
+    def _replica(self, server: SyncServer) -> Replica:
+        return Replica(
+            store=self.store,
+            scope=self.scope,
+            server=server,
+            sealing=self.remember.boundary,
+            clock=self.clock,
+        )
+
+    def _shared_copies(self, server: SharingServer) -> shared_copies.SharedCopies:
+        return shared_copies.SharedCopies(
+            store=self.store, scope=self.scope, server=server, clock=self.clock
+        )
+
+    def status(self) -> SyncStatus:
+        """What was not sent to the server yet, and why.
+
+        Raises:
+            PeerNotFound: they are not synced.
+        """
+        peer = self._peer()
+        counts: Counter[SubjectKind] = Counter()
+        refused: list[Change] = []
+        others: list[Change] = []
+        number_refused = 0
+        for change in self._pending():
+            counts[change.subject.kind] += 1
+            number_refused += change.refused is not None
+            named = others if change.refused is None else refused
+            if len(named) < _LISTED:
+                named.append(change)
+        return SyncStatus(
+            peer=peer,
+            pending={kind: counts[kind] for kind in SubjectKind if counts[kind]},
+            refused=number_refused,
+            listed=self._named([*refused, *others][:_LISTED]),
+            conflicts=len(self.store.conflicts(self.scope, _CONFLICTS)),
+            mirrored=shared_copies.counted(self.store, self.scope, self.clock()),
+        )
+
+    def _pending(self) -> Iterator[Change]:
+        after = 0
+        while page := self.store.changes(self.scope, after, _PAGE):
+            yield from page
+            after = page[-1].number
+
+    def _named(self, changes: Sequence[Change]) -> tuple[PendingChange, ...]:
+        sent = self.store.peer_numbers(self.scope, [change.subject for change in changes])
+        return tuple(
+            PendingChange(
+                change.subject,
+                change.refused or (CHANGED if change.subject in sent else NEVER_SENT),
+            )
+            for change in changes
+        )
+
+    # ---- conflicts -----------------------------------------------------------------------------
+
+    def conflicts(self, limit: int = _CONFLICTS) -> Sequence[ConflictDetail]:
+        """The conflicts between machines that nobody has decided yet, oldest first."""
+        return [*map(self._detail, self.store.conflicts(self.scope, limit))]
+
+    def resolve(self, number: int, keep: Keep | None = None) -> ConflictDetail:
+        """Close a conflict; with `other`, the version that is not served becomes the present one.
+
+        Raises:
+            ConflictNotFound: no open conflict has this number.
+            InvalidInput: there is no other version to keep.
+        """
+        detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
+        if detail is None:
+            raise ConflictNotFound(f"there is no conflict {number}")
+        if keep == "other":
+            self._make_present(detail)
+        self.store.resolve_conflict(self.scope, number, self.clock())
+        return detail
+
+    def _detail(self, conflict: SyncConflict) -> ConflictDetail:
+        if conflict.subject.kind is not SubjectKind.MEMORY:
+            return ConflictDetail(conflict=conflict)
+        versions = self.store.versions(self.scope, MemoryId(conflict.subject.parts[0]))
+        by_digest = {digest(version): version for version in versions}
+        return ConflictDetail(
+            conflict=conflict,
+            served=by_digest.get(conflict.served),
+            other=by_digest.get(conflict.other),
+            present=versions[-1] if versions else None,
+        )
+
+    def _make_present(self, detail: ConflictDetail) -> None:
+        """Make the version that is not served the present one, as an update does."""
+        other, present = detail.other, detail.present
+        if other is None or present is None:
+            raise InvalidInput(
+                f"conflict {detail.conflict.number} has no other version to keep",
+                hint="Change the memory or the link as it should be, and resolve it with `served`.",
+            )
+        if present.deleted_at is not None and other.deleted_at is None:
+            present = self.remember.restore(self.scope, present)
+        if present.deleted_at is None:
+            present = self.remember.update(self.scope, present, self._changes_to(other))
+        if other.deleted_at is not None and present.deleted_at is None:
+            self.remember.delete(self.scope, present)
+        self.background.nudge()
+
+    def _changes_to(self, other: Memory) -> Changes:
+        """The changes that give a memory the fields of another version of it."""
+        content = other.content
+        if other.sensitive:
+            content = self.remember.reveal(self.scope, other)
+        return Changes(
+            content=content,
+            category=other.category,
+            tags=other.tags,
+            keywords=other.keywords,
+            importance=other.importance,
+            sensitive=other.sensitive,
+            valid_from=other.valid_from,
+            valid_to=other.valid_to,
+            always_valid=True,  # its present span is cleared first
+            provenance=other.provenance,
+        )
+
+    def _peer(self) -> Peer:
+        peer = self.peer()
+        if peer is None:
+            raise PeerNotFound
+        return peer
+
+    # ---- a server ------------------------------------------------------------------------------
+
+    def server(self) -> ServerSide:
+        """These memories as the server that replicas of their owner sync with.
+
+        Raises:
+            OtherPeer: they are a replica themselves: there is one server for all replicas.
+        """
+        peer = self.peer()
+        if peer is not None:
+            raise OtherPeer(
+                f"these memories are a replica of those on {peer.url}",
+                hint=f"Sync with {peer.url} instead.",
+            )
+        admission = Admission(store=self.store, scope=self.scope, remember=self.remember)
+        return ServerSide(store=self.store, scope=self.scope, admit=admission, clock=self.clock)
+
+    def renumber(self) -> None:
+        """Number the changes of a server anew, after it was restored from a backup.
+
+        Every replica then sends what is missing here. A replica that has seen more changes than
+        the server has starts this by itself; it is needed only when no replica has.
+        """
+        self.server()
+        self.store.close_feed(self.scope)
+        self.store.open_feed(self.scope, new_epoch())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """The import and export of the memories of one user."""
+
+    store: Store
+    scope: Scope
+    remember: Remember
+    background: Background
+
+    def admit(
+        self, versions: Sequence[Memory], sealed: Sequence[Sealed] = (), *, made_id: bool = False
+    ) -> History:
+        """A memory from elsewhere, with its secrets, checked by the rules for a new one.
+
+        With `made_id`, its id was derived from its content: a sensitive one gets another.
+        """
+        return self.remember.admit_history(self.scope, versions, sealed, made_id=made_id)
+
+    def add(
+        self, histories: Sequence[History], siblings: Container[MemoryId] = ()
+    ) -> Sequence[Outcome | None]:
+        """Store admitted memories in one transaction; None where an id is stored already."""
+        outcomes = self.store.put_many(self.scope, histories, siblings)
+        self.background.nudge()
+        return outcomes
+
+    def add_link(self, link: Link) -> None:
+        """Store a link from elsewhere, with its times."""
+        self.remember.add_link(self.scope, link)
+
+    def links(self) -> Iterator[Link]:
+        """Every link ever made, ended ones too."""
+        return self.store.all_links(self.scope)
+
+
+# ---- made ready by the settings ----------------------------------------------------------------
+
+
+def connection(mind: Mind) -> Connection:
+    """How these memories are connected with a server."""
+    settings = mind.settings
+    return Connection(
+        memories=mind.sync,
+        key=settings.sync_key,
+        key_file=KeyFile.of(state_folder(), settings.store, settings.user),
+        timeout=settings.sync_timeout,
+    )
+
+
+def lock_of(store: Path) -> Post:
+    """The lock of the store whose files lie beside a path: its holder may sync."""
+    place = store.resolve()
+    return Post(place.with_name(f"{place.name}.sync"))
+
+
+def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
+    """Start to sync in the background; None when the setting `sync_seconds` is 0."""
+    settings = mind.settings
+    if not settings.sync_seconds:
+        return None
+    return SyncLoop(
+        mind,
+        every=settings.sync_seconds,
+        lock=lock_of(settings.beside),
+        server_of=_server,
+    )
+
+
+@contextmanager
+def in_step(mind: Mind) -> Iterator[None]:
+    """Sync in the background for a while."""
+    loop = sync_loop(mind)
+    try:
+        yield
+    finally:
+        if loop is not None:
+            loop.close()
+
+
+def _server(mind: Mind) -> HttpSyncServer:
+    return connection(mind).server()

@@ -1,0 +1,308 @@
+"""What becomes of the lessons of a turn: known, stored or proposed. Nothing is overwritten."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from bearinmind import ids
+from bearinmind.curate.deciding import Decision, What
+from bearinmind.errors import WorkFailure
+from bearinmind.learn import rules
+from bearinmind.learn.configured import ConfiguredReader
+from bearinmind.learn.turns import (
+    CATEGORIES,
+    Candidate,
+    Learned,
+    Message,
+    Mode,
+    Reading,
+    Refusal,
+    Refused,
+    Taken,
+)
+from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.types import Draft, Memory, MemoryId, Outcome, Stored, Trust, UserId
+
+ORIGIN = "learning"
+SOURCE = "turn"
+TAG = "learned"
+_NEIGHBOURS = 8  # memories that a new one is compared with
+_LONGEST_SHOWN = 200  # characters of a sentence that is not kept
+# A name and a password before a host: the detection of secrets does not know this form.
+_LOGIN = re.compile(r"\S:\S+@\S")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a turn was said."""
+
+    agent: str | None = None
+    session: str | None = None
+    project: str | None = None
+
+
+class LearningStatus(NamedTuple):
+    """How learning is set up, and what it has cost today."""
+
+    mode: Mode
+    model: str | None  #: that reads turns, if one does
+    leaves_machine: bool  #: whether turns are sent to another machine
+    spent: int  #: tokens today
+    limit: int
+
+
+class Memories(Protocol):
+    """What learning needs of the memories of one user."""
+
+    @property
+    def user(self) -> UserId:
+        """Whose memories these are."""
+
+    @property
+    def categories(self) -> Sequence[str]:
+        """The allowed categories, the default first."""
+
+    @property
+    def content_limit(self) -> int:
+        """Most characters of a memory."""
+
+    def draft(self, text: str, fields: Mapping[str, Any]) -> Draft:
+        """A draft of a memory; a secret in its clear fields is refused."""
+
+    def nearest(self, text: str, limit: int) -> Sequence[Memory]:
+        """The memories nearest to a text, the nearest first."""
+
+    def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
+        """What is to be done with a text, beside its neighbours."""
+
+    def kept_under(self, key: str) -> MemoryId | None:
+        """The memory that was stored under an idempotency key, deleted or not."""
+
+    def add(self, draft: Draft, key: str) -> Outcome:
+        """Store a draft under an idempotency key."""
+
+    def propose(self, proposal: Proposal) -> bool:
+        """Put a proposal into the inbox; False when it was proposed before."""
+
+    def has_secret(self, text: str) -> bool:
+        """Whether a text holds a secret."""
+
+    def masked(self, text: str) -> str:
+        """A text with its secrets replaced by their kinds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learner:
+    """Learns from one turn for one user."""
+
+    memories: Memories
+    mode: Mode
+    clock: Callable[[], datetime]
+    reader: ConfiguredReader
+    origin: Origin
+    dry_run: bool
+
+    def __call__(self, messages: Sequence[Message]) -> Learned:
+        """The lessons of a turn, and what became of each."""
+        if self.mode is Mode.OFF:
+            note = "learning is off: nothing was read (setting `learn`)"
+            return Learned(mode=self.mode, read_by="nobody", dry_run=self.dry_run, notes=(note,))
+        reading, read_by, notes = self._read(messages)
+        learned = Learned(mode=self.mode, read_by=read_by, dry_run=self.dry_run, notes=notes)
+        refused = [self._shown(sentence) for sentence in reading.refused]
+        for candidate in reading.candidates:
+            reason = self._refusal(candidate)
+            if reason is None:
+                learned = self._take(candidate, learned)
+            else:
+                refused.append(self._shown(Refused(said=candidate.said, reason=reason)))
+        return replace(learned, refused=tuple(refused))
+
+    def _read(self, messages: Sequence[Message]) -> tuple[Reading, str, tuple[str, ...]]:
+        """The candidates of a turn, who read it, and notes about what went wrong."""
+        by_rules = rules.read(messages)
+        if self.mode is not Mode.MODEL:
+            return by_rules, "rules", ()
+        try:
+            return self._read_by_model(messages, by_rules)
+        except WorkFailure as exc:
+            note = f"only rules have read: {self.memories.masked(exc.message)}"
+            return by_rules, "rules", (note,)
+
+    def _read_by_model(
+        self, messages: Sequence[Message], by_rules: Reading
+    ) -> tuple[Reading, str, tuple[str, ...]]:
+        from bearinmind.learn.model import readable  # noqa: PLC0415  only where a model reads
+
+        reader = self.reader.configured()
+        if reader is None:  # for the type checker: the mode says that there is one
+            return by_rules, "rules", ()
+        turn = readable(messages, self._is_secret)
+        if not turn:
+            return by_rules, "rules", ()
+        if reader.knows(turn):
+            return by_rules, "rules", (f"{reader.name} has read this turn before",)
+        by_model = reader.read(turn, keep=not self.dry_run)
+        sentences = {candidate.said.casefold() for candidate in by_rules.candidates}
+        more = [each for each in by_model.candidates if each.said.casefold() not in sentences]
+        return (
+            Reading(
+                candidates=(*by_rules.candidates, *more),
+                refused=(*by_rules.refused, *by_model.refused),
+            ),
+            f"rules and {reader.name}",
+            (),
+        )
+
+    def _refusal(self, candidate: Candidate) -> Refusal | None:
+        if self._is_secret(candidate.said) or self._is_secret(candidate.text):
+            return Refusal.SECRET
+        if len(candidate.text) > self.memories.content_limit:
+            return Refusal.LONG
+        return None
+
+    def _take(self, candidate: Candidate, learned: Learned) -> Learned:
+        """What was learned so far, with this candidate added."""
+        fields = self._fields(candidate)
+        draft = self.memories.draft(candidate.text, fields)
+        taken = Taken(text=candidate.text, lesson=candidate.lesson, category=draft.category)
+        before = self.memories.kept_under(self._key(candidate))
+        if before is not None:
+            known = replace(taken, id=before, reason="it was learned from this turn before")
+            return replace(learned, known=(*learned.known, known))
+        decision = self._decide(draft)
+        if decision.kind is What.NOOP and decision.memory is not None:
+            known = replace(taken, id=decision.memory.id, reason=decision.reason)
+            return replace(learned, known=(*learned.known, known))
+        is_sure = candidate.sure and learned.mode is not Mode.INBOX
+        if decision.kind is What.ADD and is_sure:
+            return self._stored(draft, candidate, taken, learned)
+        proposal = self._proposal(fields, decision, candidate)
+        taken = replace(taken, reason=_why_not_stored(candidate, decision))
+        return self._proposed(proposal, taken, learned)
+
+    def _decide(self, draft: Draft) -> Decision:
+        """What is to be done with a draft, compared with its project and with what has none."""
+        project = draft.provenance.project
+        near = [
+            memory
+            for memory in self.memories.nearest(draft.content, _NEIGHBOURS)
+            if memory.owner == self.memories.user and memory.provenance.project in (project, None)
+        ]
+        decision = self.memories.decide(draft.content, draft.category, near)
+        memory = decision.memory
+        if memory is None or decision.kind is What.NOOP or memory.provenance.project == project:
+            return decision
+        # A fact about one project does not end a fact about all projects.
+        return Decision(What.ADD, None, decision.reason)
+
+    def _stored(
+        self, draft: Draft, candidate: Candidate, taken: Taken, learned: Learned
+    ) -> Learned:
+        if self.dry_run:
+            return replace(learned, stored=(*learned.stored, taken))
+        outcome = self.memories.add(draft, self._key(candidate))
+        kept = replace(taken, id=outcome.memory.id)
+        if isinstance(outcome, Stored):
+            return replace(learned, stored=(*learned.stored, kept))
+        return replace(learned, known=(*learned.known, replace(kept, reason="it is known")))
+
+    def _proposed(self, proposal: Proposal, taken: Taken, learned: Learned) -> Learned:
+        if self.dry_run:
+            return replace(learned, proposed=(*learned.proposed, taken))
+        taken = replace(taken, id=proposal.id)
+        if self.memories.propose(proposal):
+            return replace(learned, proposed=(*learned.proposed, taken))
+        again = replace(taken, reason="it was proposed before")
+        return replace(learned, known=(*learned.known, again))
+
+    def _proposal(
+        self, fields: Mapping[str, Any], decision: Decision, candidate: Candidate
+    ) -> Proposal:
+        """The same lesson of the same project is the same proposal, in every session."""
+        memories = () if decision.memory is None else (decision.memory.id,)
+        is_update = decision.kind is What.UPDATE
+        parts = (ORIGIN, self.origin.project or "", candidate.text.casefold(), *memories)
+        digest = _digest(parts)
+        change = {"content": candidate.text}
+        return Proposal(
+            id=ids.derived(digest),
+            kind=ProposalKind.UPDATE if is_update else ProposalKind.STORE,
+            origin=ORIGIN,
+            memories=memories,
+            reason=_because(candidate, decision),
+            evidence={"said": candidate.said, "lesson": candidate.lesson.value},
+            change=change if is_update else {**change, **fields},
+            digest=digest.hex(),
+            created_at=self.clock(),
+            state=ProposalState.OPEN,
+        )
+
+    def _fields(self, candidate: Candidate) -> dict[str, Any]:
+        category = CATEGORIES[candidate.lesson]
+        if category not in self.memories.categories:
+            category = self.memories.categories[0]
+        return {
+            "category": category,
+            "tags": [TAG, candidate.lesson.value],
+            "importance": candidate.importance,
+            "agent": self.origin.agent,
+            "session": self.origin.session,
+            "project": self.origin.project,
+            "source": SOURCE,
+            "trust": Trust(candidate.trust).value,
+        }
+
+    def _key(self, candidate: Candidate) -> str:
+        """An idempotency key: the same sentence of the same session has the same one."""
+        origin = self.origin
+        parts = (origin.session or "", origin.project or "", candidate.text.casefold())
+        return f"turn-{_digest(parts).hex()}"
+
+    def _is_secret(self, text: str) -> bool:
+        """Whether a text holds a secret, or what might be one: neither is learned."""
+        return self.memories.has_secret(text) or bool(_LOGIN.search(text))
+
+    def _shown(self, refused: Refused) -> Refused:
+        """A sentence that is not kept, without its secrets."""
+        sentence = _LOGIN.sub("[login]", self.memories.masked(refused.said))
+        reason = Refusal.SECRET if sentence != refused.said else refused.reason
+        return Refused(said=sentence[:_LONGEST_SHOWN], reason=reason)
+
+
+def _digest(parts: Sequence[str]) -> bytes:
+    return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()
+
+
+def _because(candidate: Candidate, decision: Decision) -> str:
+    who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
+    more = "" if decision.kind is What.ADD else f" ({decision.reason})"
+    return f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}"
+
+
+def _why_not_stored(candidate: Candidate, decision: Decision) -> str:
+    if decision.kind is not What.ADD:
+        return decision.reason
+    return "" if candidate.sure else "it may be about this task alone"
+
+
+def status(mode: str, reader: ConfiguredReader, limit: int) -> LearningStatus:
+    """How learning is set up, and what it has cost today.
+
+    Raises:
+        InvalidSetting: a model is to read turns, and a setting is missing.
+        WorkFailure: its tokens cannot be counted.
+    """
+    model = reader.configured()
+    return LearningStatus(
+        mode=Mode(mode),
+        model=model.name if model else None,
+        leaves_machine=model.leaves_machine if model else False,
+        spent=model.tokens.spent() if model else 0,
+        limit=limit,
+    )

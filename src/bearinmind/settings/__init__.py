@@ -1,1 +1,0 @@
-"""The settings, by what they are about; `bearinmind.config` reads them and puts them together."""
