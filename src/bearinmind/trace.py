@@ -7,7 +7,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar, overload
 
-from bearinmind.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step
+from bearinmind.types import (
+    Fused,
+    Hit,
+    MemoryId,
+    Placing,
+    Query,
+    Reranked,
+    State,
+    Step,
+    in_json,
+)
 
 Item = TypeVar("Item")
 
@@ -52,8 +62,20 @@ class OnDemand(Sequence[Item]):
         return tuple, (self._items,)
 
 
+class _Worded:
+    """A reason that is written with its words."""
+
+    __slots__ = ()
+
+    @property
+    @in_json
+    def text(self) -> str:
+        """The reason in words."""
+        return str(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Superseded:
+class Superseded(_Worded):
     """A newer memory stands in its place."""
 
     by: MemoryId
@@ -64,7 +86,7 @@ class Superseded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expired:
+class Expired(_Worded):
     """Its valid-from / valid-to span does not hold the moment asked about."""
 
     def __str__(self) -> str:
@@ -72,7 +94,7 @@ class Expired:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotAskedFor:
+class NotAskedFor(_Worded):
     """It is in a state that the query does not ask for."""
 
     state: State
@@ -82,7 +104,7 @@ class NotAskedFor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class Gone(_Worded):
     """It was deleted or changed while it was being recalled."""
 
     def __str__(self) -> str:
@@ -90,7 +112,7 @@ class Gone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SaysTheSame:
+class SaysTheSame(_Worded):
     """A better placed memory has the same words, or nearly."""
 
     by: MemoryId
@@ -103,7 +125,7 @@ class SaysTheSame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TooUncertain:
+class TooUncertain(_Worded):
     """No leg has enough evidence for it."""
 
     confidence: float
@@ -114,7 +136,7 @@ class TooUncertain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BelowLimit:
+class BelowLimit(_Worded):
     """Enough better memories were found."""
 
     limit: int
@@ -124,7 +146,7 @@ class BelowLimit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverBudget:
+class OverBudget(_Worded):
     """It did not fit whole into what was left of the budget."""
 
     size: int
@@ -210,6 +232,7 @@ class Trace:
         return any(leg.error is None and leg.off is None for leg in self.legs)
 
     @property
+    @in_json
     def degraded(self) -> tuple[str, ...]:
         """What is missing from the answer, in words."""
         return self.failed + self.partial

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple, NewType, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, NewType, TypeVar
 
 from bearinmind.errors import InvalidInput
+
+#: Metadata of a field that is never written as JSON, nor read; see `bearinmind.codec`.
+NEVER_SENT: Final[Mapping[str, bool]] = MappingProxyType({"sent": False})
+
+Getter = TypeVar("Getter", bound=Callable[..., object])
+
+
+def in_json(getter: Getter) -> Getter:
+    """Declare, below `@property`, that a property is written with the fields of its noun."""
+    getter.__dict__["in_json"] = True
+    return getter
+
+
+def is_in_json(getter: Callable[..., object]) -> bool:
+    """Whether a property is written as JSON."""
+    return hasattr(getter, "in_json")
+
+
+def is_sent(field: Field[Any]) -> bool:
+    """Whether a field of a noun is written as JSON."""
+    return bool(field.metadata.get("sent", True))
+
 
 MemoryId = NewType("MemoryId", str)
 UserId = NewType("UserId", str)
@@ -208,7 +231,7 @@ class Key:
     id: str  #: the part of it that is no secret
     user: UserId
     access: Access
-    hash: bytes = field(repr=False)  #: of the secret
+    hash: bytes = field(default=b"", repr=False, metadata=NEVER_SENT)  #: of the secret
     label: str = ""
     created_at: datetime
     expires_at: datetime | None = None
@@ -335,10 +358,12 @@ class Ranking:
     candidates: tuple[Candidate, ...]
     floor: float = 0.0  #: the score of a memory that has nothing to do with the query
     #: The memories that the leg had to read anyway, made only when they are needed.
-    memories: Mapping[MemoryId, Callable[[], Memory]] = field(default_factory=dict)
+    memories: Mapping[MemoryId, Callable[[], Memory]] = field(
+        default_factory=dict, metadata=NEVER_SENT
+    )
     #: What the leg says of memories that are not among its candidates, if it can.
     judge: Callable[[Sequence[MemoryId]], Mapping[MemoryId, Candidate]] | None = field(
-        default=None, compare=False, repr=False
+        default=None, compare=False, repr=False, metadata=NEVER_SENT
     )
     #: By which way through the concept graph a memory was reached, the first step first.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
@@ -373,6 +398,7 @@ class Hit:
     support: float = 0.0  #: 0..1: how much speaks for it in all; 0.5 is enough to give it unasked
 
     @property
+    @in_json
     def confidence(self) -> float:
         """The surest leg's evidence that this memory answers the query."""
         return max((placing.confidence for placing in self.placings.values()), default=0.0)

@@ -17,6 +17,7 @@
     │   ├── InvalidRecord           a line of an import
     │   ├── InvalidSetting
     │   ├── InvalidData             an evaluation set, a result or a condition
+    │   ├── InvalidJson             JSON that does not describe what it should
     │   ├── InvalidRetriever
     │   ├── TooFewQueries
     │   ├── MissingExtra            an optional part of Bear in Mind is not installed
@@ -168,6 +169,7 @@ from bearinmind.errors.input import (
     InvalidId,
     InvalidImportance,
     InvalidInput,
+    InvalidJson,
     InvalidKeyTerms,
     InvalidKeyword,
     InvalidLink,
@@ -260,6 +262,7 @@ __all__ = [
     "InvalidId",
     "InvalidImportance",
     "InvalidInput",
+    "InvalidJson",
     "InvalidKeyTerms",
     "InvalidKeyword",
     "InvalidLink",

@@ -92,6 +92,12 @@ class InvalidData(InvalidInput):
     hint = "`bearinmind bench data validate DIR` lists everything that is wrong with a set."
 
 
+class InvalidJson(InvalidInput):
+    """The JSON does not describe what it should."""
+
+    hint = "Use the same release of Bear in Mind on both sides; the reference describes the shapes."
+
+
 class InvalidRetriever(InvalidInput):
     """There is no such retriever."""
 
