@@ -156,7 +156,8 @@ def test_migrate_makes_the_tables_and_then_finds_nothing_missing(
     assert f"Made the tables, with schema {PRESENT}." in first.out
     assert "creating the schema" in first.err
     again = run("db", "migrate", "--json", store=postgres_url).json
-    assert again == {"before": PRESENT, "schema": PRESENT, "applied": [], "meaning_off": None}
+    assert (again["before"], again["schema"]) == (PRESENT, PRESENT)
+    assert (again["applied"], again["meaning_off"]) == ([], None)
     assert "Nothing is missing" in run("db", "migrate", store=postgres_url).out
 
 

@@ -18,7 +18,6 @@ from bearinmind.recall.attach import one_line
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
 from bearinmind.requests import FilterFields
 from bearinmind.surfaces.cli import graph_change, options
-from bearinmind.surfaces.cli.graph_change import Labels, relation_facts, statement
 from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -26,10 +25,13 @@ from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     QUIET,
     STRONG,
+    Labels,
     grid,
     group,
     many,
     parts,
+    relation_facts,
+    statement,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, created

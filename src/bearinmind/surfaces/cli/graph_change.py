@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
-from bearinmind.graph.cards import MemoryCard
 from bearinmind.graph.contradictions import Contradiction
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.stats import graph_data
 from bearinmind.surfaces.cli.terminal import (
-    ID,
     NOTICE,
     STRONG,
+    Labels,
     counting,
     day,
     grid,
     many,
-    minute,
     parts,
+    relation_words,
+    statement,
     styled,
 )
 from bearinmind.surfaces.cli.work import (
@@ -38,7 +39,6 @@ from bearinmind.work.kinds import EXTRACT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.text import Text
 
     from bearinmind.app.graph_import import GraphImported
     from bearinmind.graph.contradictions import Contradiction
@@ -64,7 +64,7 @@ def build(
     with run.existing_store(NO_STORE) as mind:
         if dry_run:
             plan = mind.reading_plan(again=again)
-            run.reply(plan, lambda: reading_plan(plan))
+            run.reply(dataclasses.asdict(plan), lambda: reading_plan(plan))
             return
         mind.reader()  # without one there is nothing to do, which is better said than shown
         if again:
@@ -244,16 +244,6 @@ def _summary(done: GraphImported) -> str:
     return ", ".join(piece for piece in pieces if piece)
 
 
-Labels = Mapping[ConceptName, str]  #: how concepts are written
-
-
-def memory_rows(value: MemoryCard) -> list[tuple[str, Text]]:
-    """What a memory mentions and states, as rows of its fields."""
-    labels = {each.name: each.label for found in value.concepts.values() for each in found}
-    rows = [("concepts", styled(", ".join(labels.values())))] if labels else []
-    return rows + [("relation", statement(each, labels)) for each in value.relations]
-
-
 # ---- relations and merges ----------------------------------------------------------------------
 def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> RenderableType:
     """Pairs of relations that cannot both hold."""
@@ -270,7 +260,7 @@ def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> Ren
 
 def _settled_line(value: Contradiction, labels: Labels) -> RenderableType:
     """What was done about a contradiction."""
-    done = f"Done for relation {value.older.number}, {_said(value.older, labels)}"
+    done = f"Done for relation {value.older.number}, {relation_words(value.older, labels)}"
     return styled(f"{done}: {value.proposal}.")
 
 
@@ -291,35 +281,3 @@ def _merge_table(values: Sequence[Merge], *, likely: bool = False) -> Renderable
             ),
         )
     return table
-
-
-def statement(value: Relation, labels: Labels) -> Text:
-    """A relation in words, with its times."""
-    return styled(f"{_said(value, labels)}  ").append_text(relation_facts(value))
-
-
-def _said(value: Relation, labels: Labels) -> str:
-    source, target = (labels.get(end, end) for end in (value.source, value.target))
-    return f"{source} {value.type} {target}"
-
-
-def relation_facts(value: Relation) -> Text:
-    """When it held, since when that is known, and by which memories."""
-    return parts(
-        f"from {minute(value.valid_from)}" if value.valid_from else "",
-        f"until {minute(value.valid_to)}" if value.valid_to else "",
-        f"known since {day(value.recorded_at)}",
-        styled(" ".join(value.evidence), ID),
-    )
-
-
-def memory_data(value: MemoryCard) -> dict[str, Any]:
-    """What a memory mentions and states."""
-    return {
-        "concepts": [
-            {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
-            for role, found in value.concepts.items()
-            for each in found
-        ],
-        "relations": value.relations,
-    }

@@ -8,9 +8,11 @@ from __future__ import annotations
 import importlib
 import logging
 import sys
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import StrEnum
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
+from importlib.metadata import version as version_of
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -185,8 +187,13 @@ class _Commands(dict[str, "Command"]):
 
     def __missing__(self, name: str) -> Command:
         row = _ROWS.get(name)
-        part = _part(row) if row and row.place else _plugin(name, known=row is not None)
-        self[name] = _made(row.name if row else name, part)
+        part = _part(row) if row and row.place else _plugin(name)
+        if part is not None:
+            self[name] = _made(row.name if row else name, part)
+        elif row is not None:
+            self[name] = _not_installed(name)
+        else:
+            raise KeyError(name)
         return self[name]
 
 
@@ -195,72 +202,56 @@ def _aliases(row: Row) -> str:
 
 
 def _part(row: Row) -> object:
+    """The function or the Typer app of a command."""
     module, _, name = row.place.partition(".")
     return getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), name)
 
 
-def _plugin(name: str, *, known: bool) -> object:
-    """A command of another package.
-
-    Raises:
-        KeyError: no package that is installed has one, and none is known that could.
-    """
+def _plugin(name: str) -> object | None:
+    """The Typer app that another package has for a command; None when none is installed whole."""
     for found in entry_points(group=ENTRY_POINTS, name=name):
-        return _loaded(found)
-    if not known:
-        raise KeyError(name)
-    return _not_installed(name)
+        with suppress(ModuleNotFoundError):
+            return found.load()  # type: ignore[no-any-return]
+    return None
 
 
-def _loaded(found: EntryPoint) -> object:
-    """What an entry point names; a package that lacks a part of its own is told as missing."""
-    try:
-        return found.load()
-    except ModuleNotFoundError:
-        return _not_installed(found.name)
+def _made(name: str, part: Any, settings: dict[str, Any] | None = None) -> Command:  # noqa: ANN401
+    """A command as Typer makes it of a function or an app; its failures are told in words."""
+    alone = typer.Typer(rich_markup_mode=None)
+    if isinstance(part, typer.Typer):
+        _guard(part)
+        alone.add_typer(part, name=name)
+    else:
+        alone.command(name, context_settings=settings)(part)
+        _guard(alone)
+    return typer.main.get_group(alone).commands[name]
 
 
-def _not_installed(name: str) -> typer.Typer:
-    """A command that says how to get it, whatever it is asked for."""
-    from bearinmind.errors import MissingExtra  # noqa: PLC0415  rarely needed
-
-    app = typer.Typer(help=f"Not installed: pip install 'bearinmind[{name}]'.")
+def _not_installed(name: str) -> Command:
+    """A command that says how to install it, whatever follows it."""
 
     def missing() -> None:
+        from bearinmind.errors import MissingExtra  # noqa: PLC0415  rarely needed
+
         raise MissingExtra(
             f"`bearinmind {name}` is not installed",
             hint=f"Install it: pip install 'bearinmind[{name}]'.",
         )
 
-    anything = {"ignore_unknown_options": True, "allow_extra_args": True}
-    app.callback(invoke_without_command=True, context_settings=anything)(missing)
-    return app
+    missing.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
+    return _made(name, missing, {"ignore_unknown_options": True, "allow_extra_args": True})
 
 
-def _made(name: str, part: Any) -> Command:  # noqa: ANN401  a function or a Typer app
-    """A command as Typer makes it, whose failures are told in words."""
+def _guard(group: typer.Typer) -> None:
+    """Have the failures of every command of a group told in words."""
     from bearinmind.surfaces.cli.guard import guarded  # noqa: PLC0415  `--help` needs none of it
 
-    alone = typer.Typer(rich_markup_mode=None)
-    if isinstance(part, typer.Typer):
-        _guard_all(part)
-        alone.add_typer(part, name=name)
-    else:
-        alone.command(name)(guarded(part))
-    return typer.main.get_group(alone).commands[name]
-
-
-def _guard_all(group: typer.Typer) -> None:
-    from bearinmind.surfaces.cli.guard import guarded  # noqa: PLC0415  as above
-
-    for command in group.registered_commands:
-        if command.callback is not None:
+    for command in (*group.registered_commands, group.registered_callback):
+        if command and command.callback:
             command.callback = guarded(command.callback)
-    if group.registered_callback and group.registered_callback.callback:
-        group.registered_callback.callback = guarded(group.registered_callback.callback)
     for below in group.registered_groups:
         if below.typer_instance is not None:
-            _guard_all(below.typer_instance)
+            _guard(below.typer_instance)
 
 
 app = typer.Typer(
@@ -275,7 +266,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"bearinmind {importlib.metadata.version('bearinmind')}")
+        typer.echo(f"bearinmind {version_of('bearinmind')}")
         raise typer.Exit
 
 

@@ -13,11 +13,11 @@ from bearinmind.store.moving.move import Compared, Look, begun
 from bearinmind.store.moving.move import look as look_at
 from bearinmind.store.moving.opening import found_target, opened_source, opened_target
 from bearinmind.store_name import StoreName, store_name
+from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options, secret
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
-from bearinmind.surfaces.transfer import Import, count, export
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -39,10 +39,10 @@ def export_memories(
     run = Session.of(ctx, as_json=as_json)
     with (
         run.existing_store("nothing was exported.") as mind,
-        counting("exporting", count(mind)) as advance,
+        counting("exporting", transfer.count(mind)) as advance,
         created(file) as write,
     ):
-        done = export(mind, write, version(), advance)
+        done = transfer.export(mind, write, version(), advance)
     _reply_exported(run, file, done)
 
 
@@ -58,7 +58,7 @@ def import_memories(
     run = Session.of(ctx, as_json=as_json)
     with opened(file) as stream, run.open() as mind:
         with counting("importing") as advance:
-            importing = Import(
+            importing = transfer.Import(
                 mind, most_problems=None if as_json else SHOWN_PROBLEMS, advance=advance
             )
             done = importing(numbered(stream))
@@ -196,7 +196,7 @@ def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableT
 def _counted(rows: Mapping[str, int]) -> RenderableType:
     """How many rows the tables have that have any."""
     table = grid("-", ">")
-    for name, counted in rows.items():
-        if counted and name not in _LESSER:
-            table.add_row(name, f"{counted:,}")
+    for name, count in rows.items():
+        if count and name not in _LESSER:
+            table.add_row(name, f"{count:,}")
     return table

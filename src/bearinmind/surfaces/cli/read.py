@@ -12,12 +12,12 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidInput, MemoryNotFound
+from bearinmind.graph.cards import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step, Timeline, Why
 from bearinmind.requests import FilterFields, ListFields
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.graph_change import memory_data, memory_rows
 from bearinmind.surfaces.cli.session import Session, with_states
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -34,6 +34,7 @@ from bearinmind.surfaces.cli.terminal import (
     parts,
     safe,
     shared_by,
+    statement,
     styled,
     towards,
     tree,
@@ -98,12 +99,12 @@ def get(
         card = mind.graph_of(memory.id)
 
     def human() -> Iterable[RenderableType]:
-        yield _memory_card(memory, state, links, lines, memory_rows(card))
+        yield _memory_card(memory, state, links, lines, _graph_rows(card))
         if versions:
             yield styled("")
             yield _version_table(past)
 
-    run.reply(_whole(memory, state, past[:-1], links) | memory_data(card), human)
+    run.reply(_whole(memory, state, past[:-1], links) | _graph_data(card), human)
 
 
 def _reply_shared(run: Session, memory: Memory, state: State) -> None:
@@ -127,8 +128,8 @@ def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> No
         answer = mind.why(id)
         card = mind.graph_of(answer.memory.id)
     run.reply(
-        codec.to_data(answer) | memory_data(card),
-        lambda: [_why_tree(answer, memory_rows(card))],
+        codec.to_data(answer) | _graph_data(card),
+        lambda: [_why_tree(answer, _graph_rows(card))],
     )
 
 
@@ -178,6 +179,25 @@ def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, s
         with suppress(MemoryNotFound):
             lines[end] = one_line(mind.get(end).content)
     return lines
+
+
+def _graph_rows(value: MemoryCard) -> list[tuple[str, Text]]:
+    """What a memory mentions and states, as rows of its fields."""
+    labels = {each.name: each.label for found in value.concepts.values() for each in found}
+    rows = [("concepts", styled(", ".join(labels.values())))] if labels else []
+    return rows + [("relation", statement(each, labels)) for each in value.relations]
+
+
+def _graph_data(value: MemoryCard) -> dict[str, Any]:
+    """What a memory mentions and states."""
+    return {
+        "concepts": [
+            {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
+            for role, found in value.concepts.items()
+            for each in found
+        ],
+        "relations": value.relations,
+    }
 
 
 def _same_session(mind: Mind, id_: str | None, chosen: ListFields) -> ListFields:

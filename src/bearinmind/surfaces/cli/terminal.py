@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, TextIO
 
+from bearinmind.concepts import ConceptName, Relation
 from bearinmind.recall.attach import one_line
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Trust
 
@@ -249,3 +250,29 @@ def towards(kind: LinkKind, other: MemoryId, line: str, *, outgoing: bool) -> Te
     """A link as it is seen from one of its ends."""
     arrow = f"{kind} → " if outgoing else f"← {kind} "
     return styled(arrow, QUIET).append(other, style=ID).append(f"  {safe(line)}", style=QUIET)
+
+
+# ---- relations of the concept graph --------------------------------------------------------------
+
+Labels = Mapping[ConceptName, str]  #: how concepts are written
+
+
+def statement(value: Relation, labels: Labels) -> Text:
+    """A relation in words, with its times."""
+    return styled(f"{relation_words(value, labels)}  ").append_text(relation_facts(value))
+
+
+def relation_words(value: Relation, labels: Labels) -> str:
+    """A relation in words."""
+    source, target = (labels.get(end, end) for end in (value.source, value.target))
+    return f"{source} {value.type} {target}"
+
+
+def relation_facts(value: Relation) -> Text:
+    """When it held, since when that is known, and by which memories."""
+    return parts(
+        f"from {minute(value.valid_from)}" if value.valid_from else "",
+        f"until {minute(value.valid_to)}" if value.valid_to else "",
+        f"known since {day(value.recorded_at)}",
+        styled(" ".join(value.evidence), ID),
+    )

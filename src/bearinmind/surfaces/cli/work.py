@@ -112,14 +112,20 @@ def reembed(
 
 def work_data(done: WorkDone, left: WorkStatus) -> dict[str, Any]:
     """What a worker did, and how things stand now, as data."""
-    return {**codec.to_data(done), **codec.to_data(left)}
+    return {**codec.to_data(done), **_status_data(left)}
+
+
+def _status_data(status: WorkStatus) -> dict[str, Any]:
+    """How background work stands, with the keys by which vector spaces are named."""
+    spaces = [{**codec.to_data(each), "key": each.space.key} for each in status.spaces]
+    return {**codec.to_data(status), "spaces": spaces}
 
 
 def _reply_status(run: Session, mind: Mind) -> None:
     found: WorkStatus = mind.work_status()
     at_work = Post.of(run.settings.beside).is_taken
     run.reply(
-        codec.to_data(found) | {"worker_running": at_work},
+        _status_data(found) | {"worker_running": at_work},
         lambda: _status_lines(found, at_work=at_work),
     )
 
