@@ -215,15 +215,15 @@ def test_a_whole_key_is_taken_for_its_id_and_never_printed(run: Run, ada: str) -
 
 def test_the_audit_says_what_was_done_to_whom_and_by_whom(run: Run, ada: str) -> None:
     made = run("key", "create", ada, "--json").json
-    new = run("key", "rotate", made["key"]["key"]["id"], "--json").json
-    run("key", "revoke", new["key"]["key"]["id"])
+    new = run("key", "rotate", made["key"]["id"], "--json").json
+    run("key", "revoke", new["key"]["id"])
     run("user", "disable", ada)
     entries = run("--user", ada, "audit", "--json").json["entries"]
     assert [(entry["action"], entry["detail"]) for entry in entries] == [
         ("disable user", None),
-        ("revoke key", new["key"]["key"]["id"]),
-        ("renew key", f"{made['id']} by {new['id']}"),
-        ("create key", f"{made['id']} write"),
+        ("revoke key", new["key"]["id"]),
+        ("renew key", f"{made['key']['id']} by {new['key']['id']}"),
+        ("create key", f"{made['key']['id']} write"),
         ("add user", None),
     ]
     assert {(entry["owner"], entry["agent"]) for entry in entries} == {("ada", "local")}
