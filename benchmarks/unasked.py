@@ -18,9 +18,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.surfaces import machine
 from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT, MOST
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun
@@ -138,7 +138,7 @@ class _Memories:
     def _hits(self, user: Mind, text: str) -> list[dict[str, Any]]:
         names = self._stored.names
         hits = user.recall(text, limit=MOST).hits
-        return [{**machine.hit(hit), "id": names[hit.memory.id]} for hit in hits]
+        return [{**codec.to_data(hit), "id": names[hit.memory.id]} for hit in hits]
 
 
 # ---- what floors do ----------------------------------------------------------------------------

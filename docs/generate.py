@@ -34,6 +34,7 @@ from bearinmind.embedded_text import PARTS
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.rerank.choose import FORMS as RERANKERS
 from bearinmind.settings import PROVIDER_VARIABLES
+from bearinmind.surfaces.cli import terminal
 from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.main import app
 from bearinmind.surfaces.failures import InternalError
@@ -150,6 +151,7 @@ def _made_once() -> Iterator[None]:
     with (
         mock.patch("typer.testing._get_command", return_value=_COMMAND),
         mock.patch.object(local, "_load", loaded),
+        mock.patch.object(terminal, "is_terminal", return_value=True),  # lines that fit a page
     ):
         yield
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pydantic_core
-
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.protocols import Store
-from bearinmind.surfaces import machine
 from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
 from bearinmind.trace import Answer
 from made_up_embedders import WordEmbedder
@@ -41,5 +39,5 @@ def household(store: Store, clock: FixedClock, **fields: Any) -> Iterator[Mind]:
 
 def told(answer: Answer) -> str:
     """All that a machine is told of a recall."""
-    text = pydantic_core.to_json(machine.answer(answer, with_trace=True)).decode()
+    text = codec.to_json(answer).decode()
     return text.partition('"hits"')[2]  # what follows the query itself

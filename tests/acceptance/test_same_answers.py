@@ -14,7 +14,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.factory import open_store
 from bearinmind.store_name import StoreName, store_name
-from bearinmind.surfaces.demo_memories import LINKS, QUESTIONS, REMEMBERED
+from bearinmind.surfaces.cli.demo import LINKS, QUESTIONS, REMEMBERED
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.trace import Answer
 from bearinmind.types import Link, MemoryId, State

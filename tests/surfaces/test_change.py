@@ -25,7 +25,7 @@ def test_an_update_changes_what_is_named_and_nothing_else(run: Run, remember: Ru
         2,
     )
     assert (memory["tags"], memory["keywords"], memory["importance"]) == (["a"], ["http"], 1.0)
-    assert (memory["agent"], memory["project"]) == ("coder", "api")
+    assert (memory["provenance"]["agent"], memory["provenance"]["project"]) == ("coder", "api")
     assert memory["valid_to"] == "2040-01-01T00:00:00Z"
 
 
@@ -39,7 +39,7 @@ def test_an_update_can_take_things_away(run: Run, remember: Run) -> None:
     ).json["memory"]
 
     assert (memory["tags"], memory["keywords"]) == ([], [])
-    assert (memory["valid_to"], memory["agent"]) == (None, None)
+    assert (memory["valid_to"], memory["provenance"]["agent"]) == (None, None)
 
 
 @pytest.mark.parametrize("args", [["-"], ["--file", "new.txt"]])

@@ -156,12 +156,8 @@ def test_migrate_makes_the_tables_and_then_finds_nothing_missing(
     assert f"Made the tables, with schema {SCHEMA_VERSION}." in first.out
     assert "creating the schema" in first.err
     again = run("db", "migrate", "--json", store=postgres_url).json
-    assert again == {
-        "before": SCHEMA_VERSION,
-        "schema": SCHEMA_VERSION,
-        "applied": [],
-        "meaning_off": None,
-    }
+    assert (again["before"], again["schema"]) == (SCHEMA_VERSION, SCHEMA_VERSION)
+    assert (again["applied"], again["meaning_off"]) == ([], None)
     assert "Nothing is missing" in run("db", "migrate", store=postgres_url).out
 
 

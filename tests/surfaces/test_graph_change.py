@@ -102,7 +102,7 @@ def test_a_contradiction_is_found_settled_and_its_past_stays_readable(
     [found] = run("graph", "contradictions", "--json").json["contradictions"]
     number = found["older"]["number"]
     assert found["older"]["target"] == "db-1"
-    assert found["proposal"]["do"] == "end"
+    assert found["proposal"]["kind"] == "end"
     assert found["proposal"]["valid_to"].startswith("2026-03-01")
     assert f"bearinmind graph resolve {number}" in run("graph", "contradictions").out
 
@@ -117,7 +117,7 @@ def test_a_contradiction_is_found_settled_and_its_past_stays_readable(
     }
     past = run("graph", "show", "orders", "--as-of", before, "--json").json["relations"]
     assert {each["valid_to"] for each in past} == {None}
-    around = run("graph", "neighbours", "orders", "--json").json["neighbours"]
+    around = run("graph", "neighbours", "orders", "--json").json["found"]
     assert [each["concept"]["name"] for each in around] == ["db-2"]
     earlier = run("graph", "resolve", number)
     assert earlier.code == 3

@@ -80,8 +80,8 @@ def test_neighbours_show_relations_and_what_is_mentioned_together(run: Run, ids:
     answer = run("graph", "neighbours", "ORDERS", "--json").json
 
     assert answer["concept"]["name"] == "orders"
-    found = {each["concept"]["name"]: each for each in answer["neighbours"]}
-    assert answer["neighbours"][0]["concept"]["label"] == "Dana Okafor"
+    found = {each["concept"]["name"]: each for each in answer["found"]}
+    assert answer["found"][0]["concept"]["label"] == "Dana Okafor"
     assert found["dana okafor"]["relations"][0]["type"] == "owns"
     assert found["valkey"]["memories"] == [ids["cache"]]
     shown = run("graph", "neighbours", "orders").out
@@ -93,7 +93,7 @@ def test_a_path_shows_every_step_and_the_memory_it_goes_by(run: Run, ids: Ids) -
     answer = run("graph", "path", "Dana Okafor", "cache-02", "--json").json
 
     assert answer["found"]
-    assert [step["to"] for step in answer["steps"]] == ["orders", "cache-02"]
+    assert [step["target"] for step in answer["steps"]] == ["orders", "cache-02"]
     shown = run("graph", "path", "Dana Okafor", "cache-02").out
     assert "owns →" in shown
     assert ids["cache"] in shown
@@ -151,7 +151,7 @@ def test_the_graph_is_counted(run: Run, ids: Ids) -> None:
 def test_filters_leave_out_what_other_memories_say(run: Run, ids: Ids) -> None:
     people = run("graph", "neighbours", "orders", "--category", "people", "--json").json
 
-    assert [each["concept"]["name"] for each in people["neighbours"]] == ["dana okafor"]
+    assert [each["concept"]["name"] for each in people["found"]] == ["dana okafor"]
     ran = run("graph", "neighbours", "Valkey", "--category", "people")
     assert ran.code == 3
     assert "no memory that is meant here mentions 'Valkey'" in ran.err

@@ -68,7 +68,7 @@ def test_a_transcript_is_learned_once(
     assert [len(first[name]) for name in ("stored", "proposed", "known")] == [1, 1, 0]
     assert [len(again[name]) for name in ("stored", "proposed", "known")] == [0, 0, 2]
     [kept] = run("list", "--json").json["memories"]
-    assert (kept["id"], kept["project"]) == (first["stored"][0]["id"], "shop")
+    assert (kept["id"], kept["provenance"]["project"]) == (first["stored"][0]["id"], "shop")
 
 
 def test_what_is_proposed_is_in_the_inbox_and_stored_when_it_is_applied(run: Run) -> None:
@@ -77,7 +77,7 @@ def test_what_is_proposed_is_in_the_inbox_and_stored_when_it_is_applied(run: Run
     assert run("curate", "apply", proposed["id"]).code == 0
 
     [kept] = run("list", "--json").json["memories"]
-    assert (kept["content"], kept["trust"]) == ("Always use pnpm.", "user")
+    assert (kept["content"], kept["provenance"]["trust"]) == ("Always use pnpm.", "user")
 
 
 def test_nothing_worth_keeping_is_said_so(run: Run) -> None:

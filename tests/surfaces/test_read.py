@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind.surfaces.cli import terminal
+
 Run = Callable[..., Any]
 
 
@@ -192,3 +194,59 @@ def test_asking_for_a_memory_of_a_store_that_is_not_there_makes_nothing(
     assert not ran.out
     assert ran.err.startswith("error: ")
     assert not place.exists()
+
+
+# ---- where there is no store, and where nobody looks -------------------------------------------
+
+READERS = [["list"], ["recall", "x"], ["stats"], ["get", "x"], ["graph", "hubs"], ["work"]]
+
+
+@pytest.mark.parametrize("args", READERS)
+def test_a_store_in_a_folder_that_does_not_exist_is_an_error(
+    run: Run, tmp_path: Path, args: list[str]
+) -> None:
+    folder = tmp_path / "no" / "such"
+    ran = run(*args, store=folder / "memories.db")
+
+    assert ran.code == 3
+    assert not ran.out
+    assert f"the folder of the store does not exist: {str(folder)!r}" in ran.err
+    assert "hint: Check --store and BEARINMIND_STORE" in ran.err
+    assert not folder.exists()
+
+
+def test_the_doctor_says_that_the_folder_of_the_store_does_not_exist(
+    run: Run, tmp_path: Path
+) -> None:
+    ran = run("doctor", store=tmp_path / "nowhere" / "memories.db")
+
+    assert ran.code == 5
+    assert "the folder of the store does not exist" in ran.out
+
+
+def test_the_folder_of_the_default_store_need_not_exist_yet(run: Run) -> None:
+    assert run("list", store=None).out.startswith("Nothing is stored yet.")
+    assert run("store", "The first.", store=None).code == 0
+    assert "The first." in run("list", store=None).out
+
+
+def test_what_is_piped_is_neither_wrapped_nor_cut_off(
+    run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = " ".join(f"word{n}" for n in range(150))
+    id_ = remember(content, "--tag", ",".join(f"a-rather-long-tag-{n}" for n in range(9)))
+    monkeypatch.setenv("COLUMNS", "40")
+
+    for args in (["list"], ["recall", "word7"], ["get", id_], ["timeline"]):
+        assert content in run(*args).out
+
+
+def test_a_terminal_gets_lines_that_fit(
+    run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remember(" ".join(f"word{n}" for n in range(150)))
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+
+    for args in (["list"], ["recall", "word7"]):
+        assert max(map(len, run(*args).out.splitlines())) <= 40

@@ -18,7 +18,7 @@ def test_a_hit_shows_its_memory_and_why_it_is_there(run: Run, remember: Run) -> 
     out = run("recall", "E4017").out
 
     assert out.startswith("1  The gateway answers E4017 twice.")
-    for part in (id_, "facts", "#payments", "score ", "covers 100% of the query"):
+    for part in (id_, "facts", "#payments", "score ", "match 100 %"):
         assert part in out
 
 

@@ -136,10 +136,11 @@ def test_the_key_is_shown_by_its_place_and_name_alone(
     human, machine = run("secret", "key"), run("secret", "key", "--json").json
     assert machine == {
         "where": f"the file {key_file}",
-        "keys": [Keyring.read(word).present.id],
+        "key_ids": [Keyring.read(word).present.id],
         "secrets": 0,
         "unreadable": 0,
-        "problem": None,
+        "problem": "",
+        "hint": "",
     }
     assert word not in human.out + str(machine)
 

@@ -49,8 +49,8 @@ def test_every_option_reaches_the_memory(run: Run, remember: Run) -> None:
     memory = run("store", "Deploys go out at seven.", *flat, *words, "--json").json["memory"]
 
     assert memory | {"id": "", "updated_at": ""} == {
-        "record": "memory",
         "id": "",
+        "owner": "local",
         "content": "Deploys go out at seven.",
         "category": "decisions",
         "tags": ["a", "b", "c"],
@@ -62,11 +62,13 @@ def test_every_option_reaches_the_memory(run: Run, remember: Run) -> None:
         "deleted_at": None,
         "valid_from": "2026-01-03T10:00:00Z",
         "valid_to": "2036-01-03T08:00:00Z",
-        "agent": "coder",
-        "session": "s1",
-        "project": "orders",
-        "source": "https://example.org",
-        "trust": "external",
+        "provenance": {
+            "agent": "coder",
+            "session": "s1",
+            "project": "orders",
+            "source": "https://example.org",
+            "trust": "external",
+        },
         "version": 1,
     }
     assert run("get", old, "--json").json["state"] == "superseded"

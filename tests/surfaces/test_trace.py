@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+
+from bearinmind.surfaces.cli import terminal
 
 Run = Callable[..., Any]
 
@@ -29,7 +32,7 @@ def harbour(run: Run, remember: Run) -> list[str]:
 def test_a_hit_says_how_sure_each_leg_is(run: Run, harbour: list[str]) -> None:
     out = run("recall", "old harbour", "--limit", 1).out
 
-    assert "covers 100%, stands out " in out
+    assert "match 100 %" in out
     assert harbour
 
 
@@ -38,6 +41,7 @@ def test_the_trace_of_two_legs_fits_a_hundred_columns(
     run: Run, harbour: list[str], monkeypatch: pytest.MonkeyPatch, focus: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
     out = run("recall", "old harbour", "--limit", 3, "--trace", *focus).out
 
     assert max(map(len, out.splitlines())) <= 100
@@ -98,8 +102,7 @@ def test_why_not_shows_both_legs(run: Run, harbour: list[str]) -> None:
 
     assert last in harbour
     assert f"a limit of {len(given)}" in ran.out
-    assert "covers " in ran.out
-    assert "stands out " in ran.out
+    assert len(re.findall(r"match \d+ %", ran.out)) == 2
     assert "deviations above the mean" in ran.out or "not above the mean" in ran.out
     for standing in answer["standings"]:
         assert standing["evidence"] == given[-1]["placings"][standing["leg"]]["evidence"]

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind.surfaces.cli import terminal
+
 Run = Callable[..., Any]
 
 LABELS = "The labels are drawn by Gannet."
@@ -54,7 +56,7 @@ def test_what_the_query_names_is_shown_as_it_is_written(run: Run, led: list[str]
 
 
 def test_json_has_the_way_step_by_step(run: Run, led: list[str]) -> None:
-    step = {"from": led[0], "concept": "gannet", "role": "subject", "to": led[1]}
+    step = {"source": led[0], "concept": "gannet", "role": "subject", "target": led[1]}
     answer = run("recall", ASKED, "--trace", "--json").json
 
     assert [hit["path"] for hit in answer["hits"]] == [[], [step]]
@@ -70,9 +72,11 @@ def test_why_not_tells_the_way(run: Run, led: list[str]) -> None:
     out = " ".join(run(*asked).out.split())
     [_, graph] = run(*asked, "--json").json["why_not"]["standings"]
 
-    assert "graph leg rank 1 of 1 found · sure " in out
+    assert "graph leg rank 1 of 1 found · match " in out
     assert f'via "Gannet": {led[0]} mentions it, this memory is about it' in out
-    assert graph["path"] == [{"from": led[0], "concept": "gannet", "role": "subject", "to": led[1]}]
+    assert graph["path"] == [
+        {"source": led[0], "concept": "gannet", "role": "subject", "target": led[1]}
+    ]
 
 
 def test_what_is_not_read_yet_is_said_and_is_no_failure(
@@ -104,6 +108,7 @@ def test_three_legs_fit_a_hundred_columns(
     run: Run, remember: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
     monkeypatch.setenv("BEARINMIND_EMBEDDER", "hash")
     for content in (LABELS, GANNET, "Ilse Navrat sits in room four."):
         remember(content)

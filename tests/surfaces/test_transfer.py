@@ -285,7 +285,7 @@ def test_pages_and_batches_lose_nothing(
 def test_long_transfers_say_how_far_they_are(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bearinmind.surfaces.progress._EVERY", 5)
+    monkeypatch.setattr("bearinmind.surfaces.cli.terminal._PROGRESS_EVERY", 5)
     monkeypatch.setattr(transfer, "BATCH", 2)
     file = _jsonl(tmp_path / "ten.jsonl", *({"content": f"Number {n}."} for n in range(10)))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bearinmind.config import Settings
+from bearinmind.surfaces.cli import terminal
 
 Run = Callable[..., Any]
 
@@ -113,6 +114,7 @@ def test_the_demo_shows_six_answers_in_a_hundred_columns_and_how_to_go_on(
     run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
 
     out = run("demo").out
 

@@ -22,7 +22,7 @@ def by_words(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def spaces(run: Run) -> dict[str, dict[str, Any]]:
     found = run("work", "--status", "--json").json["spaces"]
-    return {space["model"]: space for space in found}
+    return {space["space"]["model"]: space for space in found}
 
 
 def test_work_embeds_what_waits(run: Run, remember: Run) -> None:
@@ -36,7 +36,7 @@ def test_work_embeds_what_waits(run: Run, remember: Run) -> None:
     [space] = answer["spaces"]
     assert (space["state"], space["embedded"], space["waiting"]) == ("active", 2, 0)
     stats = run("stats", "--json").json
-    assert (stats["embedded"], stats["embedded_by"]) == (2, space["model"])
+    assert (stats["embedded"], stats["embedded_by"]) == (2, space["space"]["model"])
     assert "embedded" in run("stats").out
 
 

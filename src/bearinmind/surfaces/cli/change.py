@@ -10,13 +10,35 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
+from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.store_name import StoreFile
-from bearinmind.surfaces.cli import guard, lazy, options, secret
+from bearinmind.surfaces.cli import guard, options, secret
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.types import Memory, MemoryId, Provenance, State, Stored, Whose
+from bearinmind.surfaces.cli.terminal import (
+    ID,
+    NOTICE,
+    QUIET,
+    day,
+    grid,
+    group,
+    link_text,
+    many,
+    outcome_line,
+    styled,
+)
+from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
+from bearinmind.types import (
+    Memory,
+    MemoryId,
+    Provenance,
+    State,
+    Stored,
+    Whose,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -70,20 +92,18 @@ def store(
     text = _text(content, file, or_piped=True)
     if text is None:
         raise EmptyContent("no content was given", hint=_HOW_TO_GIVE)
-    with run.open() as app:
-        outcome = app.store(text, supersedes=supersedes or (), **fields)
-        _note_sealing(run, app, outcome.memory, flagged=sensitive)
+    with run.open() as mind:
+        outcome = mind.store(text, supersedes=supersedes or (), **fields)
+        _note_sealing(run, mind, outcome.memory, flagged=sensitive)
         if wait:
-            run.wait_for_work(app)
+            run.wait_for_work(mind)
     stored = isinstance(outcome, Stored)
     if stored and not wait:
-        run.see_to_work()
+        run.start_worker()
+    word = "stored" if stored else "already known"
     run.reply(
-        {
-            "outcome": "stored" if stored else "already_known",
-            "memory": lazy.machine.memory(outcome.memory),
-        },
-        lambda: [lazy.render.outcome("Stored" if stored else "Already known", outcome.memory)],
+        {"outcome": word.replace(" ", "_"), "memory": outcome.memory},
+        lambda: [outcome_line(word.capitalize(), outcome.memory)],
     )
 
 
@@ -145,47 +165,47 @@ def update(
         raise InvalidInput(
             "no change was given", hint="Give new content or one of `bearinmind update --help`."
         )
-    with run.existing() as app:
-        before = app.get(id)
+    with run.existing() as mind:
+        before = mind.get(id)
         if origin:
             changes["provenance"] = _provenance(before, origin)
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
-        plain = _plain_versions(app, before)
-        memory = app.update(before.id, expected_version=expected_version, **changes)
-        concealed = plain - _plain_versions(app, before)
+        plain = _plain_versions(mind, before)
+        memory = mind.update(before.id, expected_version=expected_version, **changes)
+        concealed = plain - _plain_versions(mind, before)
         if memory.sensitive and not before.sensitive:
-            _note_sealing(run, app, memory, flagged=bool(sensitive))
-        _note_concealed(run, app, concealed)
+            _note_sealing(run, mind, memory, flagged=bool(sensitive))
+        _note_concealed(run, mind, concealed)
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
-        run.see_to_work()
+        run.start_worker()
     run.reply(
-        {"outcome": word.lower(), "memory": lazy.machine.memory(memory)},
-        lambda: [lazy.render.outcome(word, memory)],
+        {"outcome": word.lower(), "memory": memory},
+        lambda: [outcome_line(word, memory)],
     )
 
 
-def _plain_versions(app: Mind, memory: Memory) -> int:
+def _plain_versions(mind: Mind, memory: Memory) -> int:
     """How many versions of a memory are not sensitive; another's are not seen, and never sealed."""
-    if memory.owner != app.scope.user:
+    if memory.owner != mind.scope.user:
         return 0
-    return sum(not version.sensitive for version in app.versions(memory.id))
+    return sum(not version.sensitive for version in mind.versions(memory.id))
 
 
 def delete(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
     """Hide memories from recall; they can be restored."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as app:
-        _each(run, app.get, ids, app.delete, "Deleted")
+    with run.existing() as mind:
+        _each(run, mind.get, ids, mind.delete, "Deleted")
 
 
 def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
     """Bring deleted memories back."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as app:
-        _each(run, app.restorable, ids, app.restore, "Restored")
-    run.see_to_work()
+    with run.existing() as mind:
+        _each(run, mind.restorable, ids, mind.restore, "Restored")
+    run.start_worker()
 
 
 def purge(
@@ -204,13 +224,13 @@ def purge(
     run = Session.of(ctx, as_json=as_json)
     if bool(ids) == all_deleted:
         raise InvalidInput("say which memories: ids, or --all-deleted", hint="Give one of the two.")
-    with run.existing() as app:
-        plan = app.plan_purge(ids or _deleted(app))
+    with run.existing() as mind:
+        plan = mind.plan_purge(ids or _deleted(mind))
         purged = not dry_run and bool(plan.memories) and _agreed(run, plan, yes=yes)
-        if purged and not app.purge(plan):
+        if purged and not mind.purge(plan):
             run.note(_traces(run))
     run.reply(
-        lazy.machine.plan(plan, purged=purged),
+        {"purged": purged, **codec.to_data(plan)},
         lambda: _purge_lines(plan, purged=purged, dry_run=dry_run),
     )
 
@@ -225,17 +245,16 @@ def link(
 ) -> None:
     """Link two memories, read "SOURCE KIND TARGET"."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as app:
-        done = app.unlink(source, kind, target) if remove else app.link(source, kind, target)
+    with run.existing() as mind:
+        done = mind.unlink(source, kind, target) if remove else mind.link(source, kind, target)
     word = "unlinked" if remove else "linked"
     run.reply(
-        {"outcome": word, "link": lazy.machine.link(done)},
-        lambda: [lazy.render.data(f"{word.capitalize()} ") + lazy.render.link(done)],
+        {"outcome": word, "link": done},
+        lambda: [styled(f"{word.capitalize()} ") + link_text(done)],
     )
 
 
 # ---- what they share ---------------------------------------------------------------------------
-
 _HOW_TO_GIVE = "Give it as an argument, with --file, or pipe it in."
 
 
@@ -244,13 +263,13 @@ def _text(content: str | None, file: Path | None, *, or_piped: bool) -> str | No
     if content is not None and file is not None:
         raise InvalidInput("the content was given twice", hint="Give it once, or use --file.")
     if file is not None:
-        return lazy.lines.read_text(str(file))
-    if content == lazy.lines.STANDARD or (content is None and or_piped and lazy.lines.is_piped()):
-        return lazy.lines.read_text(lazy.lines.STANDARD)
+        return read_text(str(file))
+    if content == STANDARD or (content is None and or_piped and is_piped()):
+        return read_text(STANDARD)
     return content
 
 
-def _note_sealing(run: Session, app: Mind, memory: Memory, *, flagged: bool) -> None:
+def _note_sealing(run: Session, mind: Mind, memory: Memory, *, flagged: bool) -> None:
     """Say that a memory was encrypted without being asked to be, and that a key was made."""
     if not memory.sensitive:
         return
@@ -260,14 +279,14 @@ def _note_sealing(run: Session, app: Mind, memory: Memory, *, flagged: bool) -> 
             "kind of secret still find it. "
             f"`bearinmind update {memory.id} --not-sensitive` undoes it."
         )
-    secret.note_new_key(run, app.secrets.vault)
+    secret.note_new_key(run, mind.vault)
 
 
-def _note_concealed(run: Session, app: Mind, concealed: int) -> None:
+def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
     """Say how many earlier versions were encrypted too."""
     if concealed > 0:
         versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
-        overwritten = app.secrets.scrub()
+        overwritten = mind.scrub()
         rest = "; the text is overwritten in the file" if overwritten else ""
         run.note(f"{versions} of it encrypted too{rest}.")
         if not overwritten:
@@ -312,8 +331,8 @@ def _each(
             failed.append(exc)
     if done:
         run.reply(
-            {"memories": lazy.machine.memories(done, {})},
-            lambda: [lazy.render.outcome(word, memory) for memory in done],
+            {"memories": done},
+            lambda: [outcome_line(word, memory) for memory in done],
         )
     for error in failed[1:]:
         guard.tell(error, as_json=run.as_json)
@@ -321,9 +340,9 @@ def _each(
         raise failed[0]
 
 
-def _deleted(app: Mind) -> list[MemoryId]:
+def _deleted(mind: Mind) -> list[MemoryId]:
     ids: list[MemoryId] = []
-    while page := app.list(
+    while page := mind.list(
         limit=_PAGE, after=ids[-1] if ids else None, states=[State.DELETED], owner=Whose.ME
     ):
         ids += [memory.id for memory in page]
@@ -339,14 +358,40 @@ def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
             "a purge cannot be undone, and there is nobody here to ask",
             hint="Add --yes to do it, or --dry-run to see what it would remove.",
         )
-    run.show([lazy.render.plan(plan)])
+    run.show([_plan_table(plan)])
     return typer.confirm("Remove them for good?", err=True)
 
 
 def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[RenderableType]:
     if not plan.memories:
-        return [lazy.render.data("Nothing is deleted, so there is nothing to purge.")]
+        return [styled("Nothing is deleted, so there is nothing to purge.")]
     if dry_run:
-        return [lazy.render.plan(plan)]
-    count = lazy.render.many(len(plan.memories), "memory", "memories")
-    return [lazy.render.data(f"Purged {count}." if purged else "Nothing was purged.")]
+        return [_plan_table(plan)]
+    count = many(len(plan.memories), "memory", "memories")
+    return [styled(f"Purged {count}." if purged else "Nothing was purged.")]
+
+
+_PLANNED = 20  # memories of a purge that are named
+
+
+# ---- the store ---------------------------------------------------------------------------------
+def _plan_table(value: PurgePlan) -> RenderableType:
+    """What a purge removes for good."""
+    table = grid("-", "-", "")
+    for memory in value.memories[:_PLANNED]:
+        deleted = "" if memory.deleted_at is None else f"deleted {day(memory.deleted_at)}"
+        table.add_row(
+            styled(memory.id, ID), styled(deleted, QUIET), styled(one_line(memory.content))
+        )
+    more = len(value.memories) - _PLANNED
+    total = ", ".join(
+        [
+            many(len(value.memories), "memory", "memories"),
+            many(value.versions, "version"),
+            many(value.links, "link"),
+        ]
+    )
+    lines: list[RenderableType] = [table]
+    if more > 0:
+        lines.append(styled(f"and {more:,} more", QUIET))
+    return group(*lines, styled(f"To be removed for good: {total}.", NOTICE))

@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.requests import MOST_PROPOSALS
+from bearinmind.app.curation import MOST_PROPOSALS
+from bearinmind.curate.curating import Look
+from bearinmind.curate.hygiene import Report, Untidy
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.guard import exit_code, guarded
+from bearinmind.recall.attach import one_line
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.types import Memory, MemoryId
+from bearinmind.surfaces.cli.terminal import (
+    BAD,
+    GOOD,
+    ID,
+    NOTICE,
+    QUIET,
+    STRONG,
+    day,
+    grid,
+    group,
+    many,
+    minute,
+    parts,
+    styled,
+)
+from bearinmind.types import LinkKind, Memory, MemoryId
 
 if TYPE_CHECKING:
-    from bearinmind.surfaces.machine import Data
+    from rich.console import RenderableType
+    from rich.text import Text
 
 app = typer.Typer(
     invoke_without_command=True,
     help="Find duplicates, contradictions and what is out of date.",
 )
-
 _Since = Annotated[
     str | None,
     typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),
@@ -44,7 +63,6 @@ _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE
 
 
 @app.callback()
-@guarded
 def curate(
     ctx: typer.Context,
     propose: Annotated[
@@ -67,24 +85,27 @@ def curate(
     if ctx.invoked_subcommand is not None:
         return
     run = Session.of(ctx, as_json=as_json)
-    found = run.find()
-    if found is None:
-        run.reply_empty({"memories": 0, "proposals": []})
-        return
     moment = options.filter_fields(since=since).get("created_from")
-    with found as memories:
-        look = memories.curation.review(propose=propose, since=moment, ask=ask)
-        texts = _named(memories, look.proposals)
+    with run.reading({"memories": 0, "proposals": []}) as mind:
+        look = mind.curate(propose=propose, since=moment, ask=ask)
+        texts = _named(mind, look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
     run.reply(
-        lazy.machine_curate.look(look, texts, proposed=propose),
-        lambda: lazy.render_curate.look(look, texts, proposed=propose),
+        {
+            "memories": look.memories,
+            "by_meaning": look.by_meaning,
+            "proposed": propose,
+            "proposals": [
+                _proposal_data(each, texts) | {"known": each.id in look.known}
+                for each in look.proposals
+            ],
+        },
+        lambda: _look_lines(look, texts, proposed=propose),
     )
 
 
 @app.command("inbox")
-@guarded
 def inbox(
     ctx: typer.Context,
     every: Annotated[
@@ -100,7 +121,6 @@ def inbox(
 
 
 @app.command("log")
-@guarded
 def log(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show what was decided, the last first: applied, dismissed or undone.
 
@@ -110,24 +130,22 @@ def log(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("show")
-@guarded
 def show(ctx: typer.Context, id: _ProposalId, as_json: options.Json = False) -> None:
     """Show one proposal with the memories that it is about.
 
     Example: bearinmind curate show k7f2
     """
     run = Session.of(ctx, as_json=as_json)
-    with _existing(run) as memories:
-        proposal = memories.curation.proposal(id)
-        texts = _named(memories, [proposal])
+    with run.existing(ProposalNotFound) as mind:
+        proposal = mind.proposal(id)
+        texts = _named(mind, [proposal])
     run.reply(
-        lazy.machine_curate.proposal(proposal, texts),
-        lambda: [lazy.render_curate.whole(proposal, texts)],
+        _proposal_data(proposal, texts),
+        lambda: [_proposal_card(proposal, texts)],
     )
 
 
 @app.command("apply")
-@guarded
 def apply(
     ctx: typer.Context,
     ids: _ProposalIds = None,
@@ -145,11 +163,10 @@ def apply(
             "reviews cannot be applied all at once: each is for somebody to look at",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(ctx, ids, all_of, lambda memories: memories.curation.apply, as_json=as_json)
+    _decide(ctx, ids, all_of, Mind.apply_proposal, as_json=as_json)
 
 
 @app.command("dismiss")
-@guarded
 def dismiss(
     ctx: typer.Context,
     ids: _ProposalIds = None,
@@ -160,48 +177,44 @@ def dismiss(
 
     Example: bearinmind curate dismiss k7f2
     """
-    _decide(ctx, ids, all_of, lambda memories: memories.curation.dismiss, as_json=as_json)
+    _decide(ctx, ids, all_of, Mind.dismiss_proposal, as_json=as_json)
 
 
 @app.command("undo")
-@guarded
 def undo(ctx: typer.Context, ids: _ProposalIds = None, as_json: options.Json = False) -> None:
     """Take back what applied proposals did.
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(ctx, ids, None, lambda memories: memories.curation.undo, as_json=as_json)
+    _decide(ctx, ids, None, Mind.undo_proposal, as_json=as_json)
 
 
 @app.command("report")
-@guarded
 def report(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show what is untidy: twins, fragments, dangling links, orphans, what is too long.
 
     Example: bearinmind curate report
     """
     run = Session.of(ctx, as_json=as_json)
-    found = run.find()
-    if found is None:
-        run.reply_empty({"memories": 0, "links": 0, "found": []})
-        return
-    with found as memories:
-        answer = memories.curation.hygiene()
-    run.reply(lazy.machine_curate.report(answer), lambda: [lazy.render_curate.report(answer)])
+    with run.reading({"memories": 0, "links": 0, "found": []}) as mind:
+        answer = mind.hygiene()
+    run.reply(
+        {
+            **codec.to_data(answer),
+            "found": [codec.to_data(each) | {"count": each.count} for each in answer.found],
+        },
+        lambda: [_report_lines(answer)],
+    )
 
 
 def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool) -> None:
     run = Session.of(ctx, as_json=as_json)
-    found = run.find()
-    if found is None:
-        run.reply_empty({"proposals": []})
-        return
-    with found as memories:
-        proposals = memories.curation.proposals(states, limit=MOST_PROPOSALS)
-        texts = _named(memories, proposals)
+    with run.reading({"proposals": []}) as mind:
+        proposals = mind.proposals(states, limit=MOST_PROPOSALS)
+        texts = _named(mind, proposals)
     run.reply(
-        {"proposals": [lazy.machine_curate.proposal(each, texts) for each in proposals]},
-        lambda: [lazy.render_curate.proposals(proposals, texts)],
+        {"proposals": [_proposal_data(each, texts) for each in proposals]},
+        lambda: [_proposal_list(proposals, texts)],
     )
 
 
@@ -209,7 +222,7 @@ def _decide(
     ctx: typer.Context,
     ids: list[str] | None,
     all_of: ProposalKind | None,
-    verb: Callable[[Mind], Callable[[str], Proposal]],
+    verb: Callable[[Mind, str], Proposal],
     *,
     as_json: bool,
 ) -> None:
@@ -219,33 +232,159 @@ def _decide(
         raise InvalidInput("say which proposals are meant", hint="Give ids, or --all-of KIND.")
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
-    with _existing(run) as memories:
-        listed = () if ids else memories.curation.proposals(limit=MOST_PROPOSALS)
+    with run.existing(ProposalNotFound) as mind:
+        listed = () if ids else mind.proposals(limit=MOST_PROPOSALS)
         chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
-                done.append(verb(memories)(id_))
+                done.append(verb(mind, id_))
             except MindError as exc:
                 if len(chosen) == 1:
                     raise
                 failed.append((id_, exc))
-    data: Data = {
-        "decided": [lazy.machine_curate.proposal(each, {}) for each in done],
-        "failed": [{"id": id_, **lazy.machine.error(exc)} for id_, exc in failed],
-    }
-    run.reply(data, lambda: lazy.render_curate.decided(done, failed))
+    failures = [{"id": id_, "error": exc} for id_, exc in failed]
+    run.reply({"decided": done, "failed": failures}, lambda: _decided_lines(done, failed))
     if failed:
         raise typer.Exit(exit_code(failed[0][1]))
 
 
-def _named(memories: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
+def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
     named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(memories.graph.memories(named)) if named else {}
+    return dict(mind.graph_memories(named)) if named else {}
 
 
-def _existing(run: Session) -> Mind:
-    found = run.find()
-    if found is None:
-        raise ProposalNotFound(f"nothing is stored yet in {str(run.place)!r}")
-    return found
+_SHOWN = 5  # memories of one kind of untidiness that are named
+_STYLES = {
+    ProposalState.OPEN: NOTICE,
+    ProposalState.APPLIED: GOOD,
+    ProposalState.DISMISSED: QUIET,
+    ProposalState.UNDONE: QUIET,
+}
+_DONE = {
+    ProposalState.APPLIED: "Applied ",
+    ProposalState.DISMISSED: "Dismissed ",
+    ProposalState.UNDONE: "Undone ",
+}
+Texts = Mapping[MemoryId, Memory]
+
+
+def _look_lines(value: Look, texts: Texts, *, proposed: bool) -> Iterator[RenderableType]:
+    """What curation found."""
+    how = "by words and meaning" if value.by_meaning else "by words alone: nothing is embedded"
+    shown = [each for each in value.proposals if each.id not in value.known]
+    if shown:
+        yield _proposal_list(shown, texts)
+    looked = f"Looked at {many(value.memories, 'memory', 'memories')} {how}."
+    if proposed:
+        yield styled(f"{looked} {many(len(shown), 'proposal')} went into the inbox.")
+        if shown:
+            yield styled(
+                "bearinmind curate show ID, apply ID and dismiss ID decide on them.", QUIET
+            )
+        return
+    yield styled(f"{looked} {many(len(shown), 'proposal')} could be made; nothing was changed.")
+    if value.known:
+        yield styled(
+            f"{many(len(value.known), 'other')} was made before: curate inbox --all.", QUIET
+        )
+    if shown:
+        yield styled("bearinmind curate --propose puts them into the inbox.", QUIET)
+
+
+def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
+    """Proposals, each with the memories that it is about."""
+    if not values:
+        return styled("No proposals.")
+    return group(*(_proposal_lines(value, texts) for value in values))
+
+
+def _proposal_card(value: Proposal, texts: Texts) -> RenderableType:
+    """Everything about one proposal."""
+    facts = grid("-", "")
+    for name, figure in (value.evidence | value.change).items():
+        facts.add_row(styled(name, QUIET), styled(str(figure)))
+    facts.add_row(styled("made", QUIET), styled(minute(value.created_at)))
+    if value.decided_at:
+        facts.add_row(styled(value.state, QUIET), styled(minute(value.decided_at)))
+    memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
+    return group(_head(value), *memories, facts, *_settling(value))
+
+
+def _decided_lines(
+    done: Sequence[Proposal], failed: Sequence[tuple[str, MindError]]
+) -> Iterator[RenderableType]:
+    """What became of some proposals."""
+    for value in done:
+        line = styled(_DONE[value.state]).append(value.id, ID)
+        yield line.append(f"  {value.kind}: ").append_text(styled(value.reason))
+    for id_, error in failed:
+        yield (
+            styled("Not done ", BAD)
+            .append_text(styled(id_, ID))
+            .append(": ")
+            .append_text(styled(error.message))
+        )
+    if not done and not failed:
+        yield styled("There is no such proposal in the inbox.")
+
+
+def _report_lines(value: Report) -> RenderableType:
+    """What is untidy, and what to do about it."""
+    head = styled(
+        f"{many(value.memories, 'live memory', 'live memories')}, {many(value.links, 'link')}"
+    )
+    return group(head, *(_untidy(each) for each in value.found))
+
+
+def _proposal_lines(value: Proposal, texts: Texts) -> RenderableType:
+    return group(_head(value), *(_memory(id_, texts) for id_ in value.memories))
+
+
+def _head(value: Proposal) -> Text:
+    head = styled(value.id, ID).append("  ").append(value.kind, STRONG)
+    if value.state is not ProposalState.OPEN:
+        head.append(f" {value.state}", _STYLES[value.state])
+    return head.append(f"  {value.origin}: ", QUIET).append_text(styled(value.reason))
+
+
+def _memory(id_: MemoryId, texts: Texts, *, whole: bool = False) -> RenderableType:
+    memory = texts.get(id_)
+    if memory is None:
+        return styled("  ").append(id_, ID).append("  is no longer there", QUIET)
+    content = memory.content if whole else one_line(memory.content)
+    about = parts(memory.category, *(f"#{tag}" for tag in memory.tags), day(memory.created_at))
+    line = styled("  ").append(id_, ID).append("  ").append_text(styled(content))
+    return line.append("  ").append_text(about) if whole else line
+
+
+def _settling(value: Proposal) -> list[Text]:
+    """How somebody acts on a review, of which nothing comes by itself."""
+    if value.kind is not ProposalKind.REVIEW or value.state is not ProposalState.OPEN:
+        return []
+    lines = [styled(f"bearinmind curate dismiss {value.id}: both hold", QUIET)]
+    if len(value.memories) > 1:
+        newer, older = value.memories[:2]
+        serve = f"bearinmind link {newer} {LinkKind.SUPERSEDES} {older}: the newer one holds"
+        lines.append(styled(serve, QUIET))
+    return [*lines, styled(f"bearinmind curate apply {value.id}: it is settled", QUIET)]
+
+
+def _untidy(value: Untidy) -> RenderableType:
+    style = NOTICE if value.count else GOOD
+    line = styled(f"{value.count:>6,}  ", style).append(value.name, STRONG)
+    if not value.count:
+        return line
+    named: list[str] = [f"{x.source} {x.kind} {x.target}" for x in value.links] or [*value.memories]
+    more = f" and {len(named) - _SHOWN:,} more" if len(named) > _SHOWN else ""
+    return group(
+        line.append(f": {value.meaning}"),
+        styled("        ").append(", ".join(named[:_SHOWN]) + more, ID),
+        styled(f"        {value.remedy}", QUIET),
+    )
+
+
+def _proposal_data(value: Proposal, texts: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+    """A proposal; with the contents of its memories where they are given."""
+    contents = {id_: texts[id_].content for id_ in value.memories if id_ in texts}
+    return {**codec.to_data(value), **({"contents": contents} if contents else {})}

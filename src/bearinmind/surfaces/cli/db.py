@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,17 +12,30 @@ import typer
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
 from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.guard import guarded
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.terminal import (
+    NOTICE,
+    QUIET,
+    STRONG,
+    counting,
+    grid,
+    headed,
+    many,
+    styled,
+)
 
 if TYPE_CHECKING:
-    from bearinmind.store.postgres.embedded import EmbeddedServer
+    from rich.console import RenderableType
+
+    from bearinmind.protocols import Unavailable
+    from bearinmind.store.postgres.distribute import Distribution
+    from bearinmind.store.postgres.embedded import EmbeddedServer, ServerStatus
     from bearinmind.store.postgres.indexes import SpaceIndex, VectorIndexes
-    from bearinmind.store.postgres.upkeep import Upkeep
+    from bearinmind.store.postgres.migrate import Opened
+    from bearinmind.store.postgres.upkeep import DatabaseState, StoreState, Upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Look after the database of a store on Postgres.")
-
 _LOOK = 0.5  # seconds between two looks at a build
 _NAME_ONE = (
     "Name a database: --store postgresql://user@host/database, or --store postgres for the server "
@@ -31,7 +44,6 @@ _NAME_ONE = (
 
 
 @app.command("status")
-@guarded
 def status(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show how the database stands.
 
@@ -44,10 +56,7 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
     name = _database(run)
     server = server_of(name).status() if isinstance(name, EmbeddedStore) else None
     if server is not None and not server.running:  # looking at it is no reason to start it
-        run.reply(
-            {"server": lazy.machine_db.server(server), "database": None},
-            lambda: lazy.render_db.server(server),
-        )
+        run.reply({"server": server, "database": None}, lambda: _server_lines(server))
         return
     replica = run.settings.replica
     with _opened(run) as upkeep:
@@ -56,16 +65,12 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
             staleness=run.settings.replica_staleness,
         )
     run.reply(
-        {
-            "server": lazy.machine_db.server(server) if server else None,
-            "database": lazy.machine_db.database(found),
-        },
-        lambda: [*(lazy.render_db.server(server) if server else ()), *lazy.render_db.state(found)],
+        {"server": server, "database": found},
+        lambda: [*(_server_lines(server) if server else ()), *_state_lines(found)],
     )
 
 
 @app.command("migrate")
-@guarded
 def migrate(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Bring the schema up to date.
 
@@ -76,11 +81,10 @@ def migrate(ctx: typer.Context, as_json: options.Json = False) -> None:
     run = Session.of(ctx, as_json=as_json)
     with _opened(run) as upkeep:
         done = upkeep.migrate(run.note)
-    run.reply(lazy.machine_db.migrated(done), lambda: lazy.render_db.migrated(done))
+    run.reply(done, lambda: _migrated_lines(done))
 
 
 @app.command("index")
-@guarded
 def index(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Build the vector indexes that are due.
 
@@ -100,14 +104,13 @@ def index(ctx: typer.Context, as_json: options.Json = False) -> None:
         {
             "built": [each.space for each in built],
             "being_built_by_others": others,
-            "indexes": [lazy.machine_db.index(each) for each in known],
+            "indexes": known,
         },
-        lambda: lazy.render_db.indexed(len(built), others, known),
+        lambda: _indexed_lines(len(built), others, known),
     )
 
 
 @app.command("distribute")
-@guarded
 def distribute(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Spread the memories over a Citus cluster.
 
@@ -119,11 +122,10 @@ def distribute(ctx: typer.Context, as_json: options.Json = False) -> None:
     run = Session.of(ctx, as_json=as_json)
     with _opened(run) as upkeep:
         done = upkeep.distribute(run.note)
-    run.reply(lazy.machine_db.distributed(done), lambda: lazy.render_db.distributed(done))
+    run.reply(done, lambda: _distributed_lines(done))
 
 
 @app.command("start")
-@guarded
 def start(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Start the embedded server.
 
@@ -135,11 +137,10 @@ def start(ctx: typer.Context, as_json: options.Json = False) -> None:
     server = _embedded(run)
     server.ensure()
     found = server.status()
-    run.reply(lazy.machine_db.server(found), lambda: lazy.render_db.server(found))
+    run.reply(found, lambda: _server_lines(found))
 
 
 @app.command("stop")
-@guarded
 def stop(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Stop the embedded server.
 
@@ -151,12 +152,10 @@ def stop(ctx: typer.Context, as_json: options.Json = False) -> None:
     server = _embedded(run)
     server.stop()
     found = server.status()
-    run.reply(lazy.machine_db.server(found), lambda: lazy.render_db.server(found))
+    run.reply(found, lambda: _server_lines(found))
 
 
 # ---- what they share ---------------------------------------------------------------------------
-
-
 def _database(run: Session) -> StoreServer | EmbeddedStore:
     """The name of the store, which is on Postgres."""
     if isinstance(run.place, StoreFile):
@@ -196,7 +195,7 @@ def _built(indexes: VectorIndexes, index: SpaceIndex) -> bool:
     done = 0
     with (
         ThreadPoolExecutor(1) as thread,
-        lazy.progress.counting(f"space {index.space}", index.vectors, "vectors") as advance,
+        counting(f"space {index.space}", index.vectors, "vectors") as advance,
     ):
         build = thread.submit(indexes.build, index)
         while not wait([build], _LOOK).done:
@@ -205,3 +204,146 @@ def _built(indexes: VectorIndexes, index: SpaceIndex) -> bool:
                 advance(max(0, found.done - done))
                 done = max(done, found.done)
         return build.result()
+
+
+_MIGRATE = "`bearinmind db migrate` brings it up to date."
+
+
+def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
+    """How an embedded server stands."""
+    standing = f"running (pid {value.pid})" if value.running else "not running"
+    facts = {
+        "embedded server": standing if value.version else "not installed",
+        "folder": str(value.folder),
+        "log": str(value.log) if value.version else "",
+    }
+    yield _grid(facts)
+
+
+def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
+    """How a database stands."""
+    extensions = (f"{name} {version}" for name, version in value.extensions.items())
+    facts = {
+        "database": f"{value.place}, {_size(value.bytes)}",
+        "server": f"Postgres {value.server}{', a standby' if value.follows else ''}",
+        "extensions": ", ".join(extensions),
+        "connections": f"{value.connections:,} to it; the server allows {value.most_connections:,}",
+        "replica": value.replica or "",
+    }
+    store = value.store
+    if store is None:
+        others = f"none: {many(value.others, 'table')} of some other program"
+        yield _grid(facts | {"schema": others if value.others else f"none yet. {_MIGRATE}"})
+        return
+    yield _grid(facts | _store(store, value.present))
+    yield from _off(value.meaning_off)
+    yield _tables(store)
+    if store.indexes:
+        yield _indexes(store.indexes)
+
+
+def _store(store: StoreState, present: int) -> dict[str, str]:
+    schema = f"{store.schema}"
+    if store.schema < present:
+        begun = f", {many(store.steps, 'step')} of the next are done" if store.steps else ""
+        schema = f"{schema} of {present}{begun}. {_MIGRATE}"
+    queue = (f"{each.jobs:,} {each.kind} {each.state}" for each in store.queue)
+    building = store.building
+    return {
+        "schema": schema,
+        "users": f"{store.tenants:,}",
+        "memories": f"{many(store.versions, 'version')}, {_each(store)}",
+        "queue": ", ".join(queue) or "empty",
+        "building": f"{building.phase}, {building.done:,} of {building.total:,}"
+        if building
+        else "",
+        "spread": _spread(store),
+    }
+
+
+def _spread(store: StoreState) -> str:
+    kept = list(store.spread.values())
+    return ", ".join(f"{many(kept.count(how), 'table')} {how}" for how in dict.fromkeys(kept))
+
+
+def _each(store: StoreState) -> str:
+    if not store.versions:
+        return "none yet"
+    return f"{sum(each.bytes for each in store.tables) / store.versions:,.0f} bytes each"
+
+
+def _tables(store: StoreState) -> RenderableType:
+    table = headed("", "table", "rows>", "size>", "of that indexes>", "bytes a memory>")
+    for each in store.tables:
+        share = f"{each.bytes / store.versions:,.0f}" if store.versions else ""
+        table.add_row(
+            styled(each.name), f"{each.rows:,}", _size(each.bytes), _size(each.index_bytes), share
+        )
+    return table
+
+
+def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
+    table = headed("", "space>", "dimensions>", "vectors>", "most of one user>", "index")
+    for each in indexes:
+        found = {None: "none", False: "not complete"}.get(each.complete, _size(each.bytes))
+        table.add_row(
+            f"{each.space}", f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}", found
+        )
+    return table
+
+
+def _migrated_lines(value: Opened) -> Iterator[RenderableType]:
+    """What a migration did."""
+    if value.before is None:
+        yield styled(f"Made the tables, with schema {value.schema}.")
+    elif value.applied:
+        yield styled(f"Applied {', '.join(value.applied)}: schema {value.schema}.")
+    else:
+        yield styled(f"Nothing is missing: schema {value.schema}.")
+    yield from _off(value.meaning_off)
+
+
+def _indexed_lines(
+    built: int, others: int, indexes: Sequence[SpaceIndex]
+) -> Iterator[RenderableType]:
+    """Which indexes were built."""
+    yield styled(f"Built {many(built, 'index', 'indexes')}." if built else "No index is due.")
+    if others:
+        yield styled(f"{many(others, 'other')} waits: somebody else is building one.", NOTICE)
+    if indexes:
+        yield _indexes(indexes)
+
+
+def _distributed_lines(value: Distribution) -> Iterator[RenderableType]:
+    """How tables were spread."""
+    if value.emptied:
+        yield styled(f"Removed from the coordinator's own disk: {_listed(value.emptied)}.")
+    if value.queued:
+        yield styled(f"Queued {many(value.queued, 'job')} that had been lost.")
+    if not value.spread and not value.copied:
+        yield styled(f"Nothing is left to spread: Citus {value.citus} has all.")
+        return
+    yield styled(f"Spread by owner, with Citus {value.citus}: {_listed(value.spread)}.")
+    yield styled(f"Copied to every machine: {_listed(value.copied)}.")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def _off(off: Unavailable | None) -> Iterator[RenderableType]:
+    if off is not None:
+        yield styled(f"Semantic recall is off: {off.reason}.", NOTICE)
+        yield styled(off.hint, NOTICE)
+
+
+def _grid(facts: dict[str, str]) -> RenderableType:
+    table = grid("-", "")
+    for name, text in facts.items():
+        if text:
+            table.add_row(styled(name, QUIET), styled(text, STRONG if name == "database" else ""))
+    return table
+
+
+def _size(size: int) -> str:
+    return f"{size / 2**20:,.1f} MiB"

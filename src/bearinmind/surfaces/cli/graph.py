@@ -1,25 +1,49 @@
-"""The commands of the concept graph: what memories mention, and what connects them."""
+"""The commands that read the concept graph: what memories mention, and what connects them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from bearinmind.app import Mind
-from bearinmind.app.requests import FilterFields
-from bearinmind.errors import ConceptNotFound, FileMissing
+from bearinmind import codec
+from bearinmind.concepts import Concept, ConceptName, Relation, Role
+from bearinmind.errors import ConceptNotFound
+from bearinmind.graph.cards import ConceptCard
+from bearinmind.graph.surroundings import Edge
+from bearinmind.graph.walk import Neighbour, Neighbours, Path, Subgraph
+from bearinmind.protocols import GraphCounts
+from bearinmind.recall.attach import one_line
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
-from bearinmind.surfaces.cli import graph_build, graph_change, lazy, options
-from bearinmind.surfaces.cli.filtering import with_filters
-from bearinmind.surfaces.cli.guard import guarded
+from bearinmind.requests import FilterFields
+from bearinmind.surfaces.cli import graph_change, options
+from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.terminal import (
+    ID,
+    NOTICE,
+    QUIET,
+    STRONG,
+    Labels,
+    grid,
+    group,
+    many,
+    parts,
+    relation_facts,
+    statement,
+    styled,
+)
+from bearinmind.surfaces.lines import STANDARD, created
+from bearinmind.types import Memory, MemoryId
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
 
 app = typer.Typer(
     no_args_is_help=True, help="Go from memory to memory by the concepts that they mention."
 )
-
 Limit = Annotated[
     int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most concepts to show.")
 ]
@@ -39,9 +63,9 @@ def neighbours(
     Example: bearinmind graph neighbours "orders cache"
     """
     run = Session.of(ctx, as_json=as_json)
-    with existing(run) as memories:
-        found = memories.graph.neighbours(concept, limit=limit, **meant)
-    run.reply(lazy.machine_graph.neighbours(found), lambda: [lazy.render_graph.neighbours(found)])
+    with run.existing(ConceptNotFound) as mind:
+        found = mind.graph_neighbours(concept, limit=limit, **meant)
+    run.reply(found, lambda: [_neighbour_lines(found)])
 
 
 def path(
@@ -61,12 +85,15 @@ def path(
     Example: bearinmind graph path "Dana Okafor" Valkey
     """
     run = Session.of(ctx, as_json=as_json)
-    with existing(run) as memories:
-        found = memories.graph.path(start, goal, longest=longest, **meant)
+    with run.existing(ConceptNotFound) as mind:
+        found = mind.graph_path(start, goal, longest=longest, **meant)
         ids = {id_ for step in found.steps for id_ in step.memories[:1]}
-        said = memories.graph.memories(ids, meant.get("as_of"))
-        labels = memories.graph.labels({step.target for step in found.steps})
-    run.reply(lazy.machine_graph.path(found), lambda: [lazy.render_graph.path(found, said, labels)])
+        said = mind.graph_memories(ids, meant.get("as_of"))
+        labels = mind.graph_labels({step.target for step in found.steps})
+    run.reply(
+        {**codec.to_data(found), "found": found.is_found},
+        lambda: [_path_lines(found, said, labels)],
+    )
 
 
 def subgraph(
@@ -84,9 +111,9 @@ def subgraph(
     Example: bearinmind graph subgraph orders --hops 2 --limit 50
     """
     run = Session.of(ctx, as_json=as_json)
-    with existing(run) as memories:
-        found = memories.graph.subgraph(concept, hops=hops, limit=limit, **meant)
-    run.reply(lazy.machine_graph.subgraph(found), lambda: [lazy.render_graph.subgraph(found)])
+    with run.existing(ConceptNotFound) as mind:
+        found = mind.graph_subgraph(concept, hops=hops, limit=limit, **meant)
+    run.reply(found, lambda: [_subgraph_lines(found)])
 
 
 def hubs(
@@ -103,15 +130,11 @@ def hubs(
     Example: bearinmind graph hubs --containing cache
     """
     run = Session.of(ctx, as_json=as_json)
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty({"concepts": []})
-        return
-    with app_or_none as memories:
-        found = memories.graph.hubs(limit=limit, containing=containing, **meant)
+    with run.reading({"concepts": []}) as mind:
+        found = mind.graph_hubs(limit=limit, containing=containing, **meant)
     run.reply(
-        {"concepts": [lazy.machine_graph.concept(each) for each in found]},
-        lambda: [lazy.render_graph.hubs(found)],
+        {"concepts": found},
+        lambda: [_concept_table(found)],
     )
 
 
@@ -127,13 +150,13 @@ def show(
     Example: bearinmind graph show "orders cache" --as-of 2026-03-01
     """
     run = Session.of(ctx, as_json=as_json)
-    with existing(run) as memories:
-        found = memories.graph.concept(concept, limit=limit, **meant)
-        said = memories.graph.memories(found.mentions, meant.get("as_of"))
-        labels = memories.graph.labels(graph_change.ends(found.relations))
+    with run.existing(ConceptNotFound) as mind:
+        found = mind.graph_concept(concept, limit=limit, **meant)
+        said = mind.graph_memories(found.mentions, meant.get("as_of"))
+        labels = mind.graph_labels(graph_change.ends(found.relations))
     run.reply(
-        lazy.machine_graph.concept_card(found, said),
-        lambda: [lazy.render_graph.concept_card(found, said, labels)],
+        _card_data(found, said),
+        lambda: [_concept_card(found, said, labels)],
     )
 
 
@@ -157,16 +180,11 @@ def export_graph(
     Example: bearinmind graph export --format graphml --output graph.graphml
     """
     run = Session.of(ctx, as_json=as_json)
-    memories = run.find()
-    if memories is None:
-        raise FileMissing(
-            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was exported."
-        )
-    with memories, lazy.lines.created(output) as write:
-        for piece in memories.graph.export(to, memories=not no_memories, **meant):
+    with run.existing_store("nothing was exported.") as mind, created(output) as write:
+        for piece in mind.graph_export(to, memories=not no_memories, **meant):
             write(piece)
-        counts = memories.graph.counts()
-    if output != lazy.lines.STANDARD:  # else it would mix with what was written
+        counts = mind.graph_counts()
+    if output != STANDARD:  # else it would mix with what was written
         run.say(
             {"file": output, "format": to, "concepts": counts.concepts},
             f"Exported the graph to {output}",
@@ -179,32 +197,13 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     Example: bearinmind graph stats --json
     """
     run = Session.of(ctx, as_json=as_json)
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty(lazy.machine_graph.NO_COUNTS)
-        return
-    with app_or_none as memories:
-        counts = memories.graph.counts()
-    run.reply(counts._asdict(), lambda: [lazy.render_graph.counts(counts)])
-
-
-def existing(run: Session) -> Mind:
-    """The store, for a command that names one of its concepts.
-
-    Raises:
-        ConceptNotFound: there is no store.
-    """
-    found = run.find()
-    if found is None:
-        raise ConceptNotFound(
-            f"nothing is stored yet in {str(run.place)!r}",
-            hint="`bearinmind store TEXT` keeps the first memory.",
-        )
-    return found
+    with run.reading(dict.fromkeys(GraphCounts._fields, 0)) as mind:
+        counts = mind.graph_counts()
+    run.reply(counts, lambda: [_count_table(counts)])
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "build": graph_build.build,
+    "build": graph_change.build,
     "neighbours": with_filters(neighbours),
     "path": with_filters(path),
     "subgraph": with_filters(subgraph),
@@ -220,6 +219,206 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "export": with_filters(export_graph),
     "stats": stats,
 }
-
 for _name, _command in COMMANDS.items():
-    app.command(_name)(guarded(_command))
+    app.command(_name)(_command)
+_NAMED = 5  # hubs that are named where there may be many
+_LINE = 100  # characters of a memory beside a concept
+
+
+# ---- concepts ----------------------------------------------------------------------------------
+def _concept_table(values: Sequence[Concept]) -> RenderableType:
+    """Concepts by how many memories mention them."""
+    if not values:
+        return styled("No memory that is meant here mentions a concept.")
+    table = grid(">", "-", "")
+    for value in values:
+        table.add_row(
+            styled(f"{value.memories:,}", QUIET), styled(value.label), _facts(value, QUIET)
+        )
+    return table
+
+
+def _concept_card(
+    value: ConceptCard, said: Mapping[MemoryId, Memory], labels: Labels
+) -> RenderableType:
+    """A concept with its relations and its memories."""
+    lines: list[RenderableType] = [_heading(value.concept)]
+    if value.concept.aliases:
+        lines.append(parts("also", ", ".join(value.concept.aliases)))
+    if value.relations:
+        lines += [styled(""), _relation_table(value.relations, value.concept.name, labels)]
+    table = grid("-", "-", "")
+    for id_, roles in value.mentions.items():
+        if id_ in said:
+            what = styled(one_line(said[id_].content, _LINE))
+            table.add_row(styled(id_, ID), styled(_role(roles), QUIET), what)
+    if table.row_count:
+        lines += [styled(""), table]
+    return group(*lines)
+
+
+# ---- walks -------------------------------------------------------------------------------------
+def _neighbour_lines(value: Neighbours) -> RenderableType:
+    """What is one step away from a concept."""
+    table = grid("-", "-", "")
+    for each in value.found:
+        shared = f"{many(len(each.memories), 'memory', 'memories')} with it"
+        found = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
+        table.add_row(_joint(each, value.concept.name), styled(each.concept.label), found)
+    lines: list[RenderableType] = [_heading(value.concept), table]
+    if value.left_out:
+        lines.append(
+            styled(f"and {many(value.left_out, 'more concept')}; --limit shows more", QUIET)
+        )
+    if value.partly:
+        lines.append(styled("It is a hub: only its newest memories were looked at.", QUIET))
+    if not value.found:
+        lines[1] = styled("Nothing is joined to it.")
+    return group(*lines)
+
+
+def _path_lines(value: Path, said: Mapping[MemoryId, Memory], labels: Labels) -> RenderableType:
+    """The way between two concepts, a line for each step."""
+    lines: list[RenderableType] = [_heading(value.start)]
+    if value.steps:
+        table = grid("-", "-", "")
+        for step in value.steps:
+            target = labels.get(step.target, step.target)
+            table.add_row(_arrow(step), styled(target), _ground(step, said))
+        lines.append(table)
+    elif value.is_found:
+        lines.append(styled("The two names mean the same concept."))
+    else:
+        steps = many(value.longest, "step")
+        lines.append(styled(f"No way to {value.goal.label} within {steps}.", NOTICE))
+    return group(*lines, *_given_up(value))
+
+
+def _subgraph_lines(value: Subgraph) -> RenderableType:
+    """The concepts around one, and what joins them."""
+    labels = {each.name: each.label for each in value.concepts}
+    lines: list[RenderableType] = [_heading(value.centre), _concept_table(value.concepts[1:])]
+    if value.relations:
+        table = grid(">", "")
+        for each in value.relations:
+            table.add_row(styled(str(each.number), QUIET), statement(each, labels))
+        lines += [styled(""), table]
+    if value.together:
+        table = grid(">", "")
+        for pair in sorted(value.together, key=lambda pair: -len(pair.memories)):
+            ends = f"{labels.get(pair.one, pair.one)} and {labels.get(pair.other, pair.other)}"
+            table.add_row(styled(f"{len(pair.memories):,}", QUIET), styled(ends))
+        lines += [styled("\nmemories that mention both", QUIET), table]
+    if value.left_out:
+        lines.append(
+            styled(f"{many(value.left_out, 'more concept')} had no room; see --limit", QUIET)
+        )
+    return group(*lines)
+
+
+def _joint(value: Neighbour, centre: ConceptName) -> Text:
+    if not value.relations:
+        return styled("with", QUIET)
+    relation = value.relations[0]
+    outgoing = relation.source == centre
+    return styled(f"{relation.type} →" if outgoing else f"← {relation.type}")
+
+
+def _arrow(step: Edge) -> Text:
+    if not step.relations:
+        return styled("  with", QUIET)
+    relation = step.relations[0]
+    return styled(
+        f"  {relation.type} →" if relation.source == step.source else f"  ← {relation.type}"
+    )
+
+
+def _ground(step: Edge, said: Mapping[MemoryId, Memory]) -> Text:
+    """The memory that a step is taken by, or the relation where none is at hand."""
+    for id_ in step.memories[:1]:
+        if id_ in said:
+            line = one_line(said[id_].content, _LINE)
+            return styled(id_, ID).append(f"  {styled(line).plain}", QUIET)
+    return parts(_numbers(step.relations))
+
+
+def _given_up(value: Path) -> Iterable[Text]:
+    """What the walk did not look at: another way may lead over it."""
+    if value.partly:
+        named = _named(value.partly)
+        yield styled(f"Looked at the newest memories alone of: {named}.", QUIET)
+    if value.passed_over:
+        yield styled(f"Not gone on from, too often mentioned: {_named(value.passed_over)}.", QUIET)
+
+
+def _named(names: Sequence[ConceptName]) -> str:
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _count_table(value: GraphCounts) -> RenderableType:
+    """What the graph holds."""
+    table = grid("-", ">")
+    for name, count in value._asdict().items():
+        table.add_row(styled(name, QUIET), f"{count:,}")
+    return table
+
+
+def _relation_table(
+    values: Sequence[Relation], centre: ConceptName, labels: Labels
+) -> RenderableType:
+    table = grid(">", "-", "")
+    for value in values:
+        outgoing = value.source == centre
+        other = value.target if outgoing else value.source
+        label = labels.get(other, other)
+        arrow = f"{value.type} → {label}" if outgoing else f"← {value.type} {label}"
+        table.add_row(styled(str(value.number), QUIET), styled(arrow), relation_facts(value))
+    return table
+
+
+# ---- small parts -------------------------------------------------------------------------------
+def _heading(value: Concept) -> Text:
+    counted = many(value.memories, "memory", "memories")
+    return styled(value.label, STRONG).append("  ").append_text(parts(value.kind, counted))
+
+
+def _facts(value: Concept, style: str) -> Text:
+    about = f"{value.subjects:,} about it" if value.subjects else ""
+    return parts(value.kind, about, ", ".join(value.aliases), style=style)
+
+
+def _numbers(values: Sequence[Relation]) -> str:
+    if not values:
+        return ""
+    word = "relation" if len(values) == 1 else "relations"
+    return f"{word} {', '.join(str(value.number) for value in values)}"
+
+
+def _role(roles: Sequence[Role]) -> str:
+    """What the memory does with the concept, in a word."""
+    for role, word in _ROLES.items():
+        if role in roles:
+            return word
+    return ""
+
+
+_ROLES = {
+    Role.SUBJECT: "about it",
+    Role.NAME: "names it",
+    Role.TAG: "tagged",
+    Role.KEYWORD: "keyword",
+}
+
+
+def _card_data(value: ConceptCard, said: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+    """A concept with its relations and its memories."""
+    return {
+        "concept": value.concept,
+        "relations": value.relations,
+        "memories": [
+            {"id": id_, "roles": roles, "line": one_line(said[id_].content)}
+            for id_, roles in value.mentions.items()
+            if id_ in said
+        ],
+    }

@@ -1,22 +1,83 @@
-"""The commands that change the concept graph, or propose to."""
+"""The commands that build and change the concept graph, or propose to."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.app import Mind
-from bearinmind.concepts import ConceptName, Relation
-from bearinmind.errors import FileMissing
-from bearinmind.surfaces.cli import lazy, options
+from bearinmind.concepts import ConceptName, Merge, Relation
+from bearinmind.graph.contradictions import Contradiction
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.stats import graph_data
+from bearinmind.surfaces.cli.terminal import (
+    NOTICE,
+    STRONG,
+    Labels,
+    counting,
+    day,
+    grid,
+    many,
+    parts,
+    relation_words,
+    statement,
+    styled,
+)
+from bearinmind.surfaces.cli.work import (
+    NO_STORE,
+    built,
+    end,
+    interruptible,
+    reading_plan,
+    work_data,
+)
+from bearinmind.surfaces.lines import numbered, opened
+from bearinmind.work.kinds import EXTRACT
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from bearinmind.app.graph_import import GraphImported
     from bearinmind.graph.contradictions import Contradiction
-    from bearinmind.graph.importer import GraphImported
+
+
+def build(
+    ctx: typer.Context,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would take; nothing is sent.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Read every memory anew, also what was read before.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Read for the graph what is not read yet, here and now.
+
+    The background worker does the same. With an LLM, `--dry-run` says what it would cost.
+
+    Example: bearinmind graph build --dry-run
+    """
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing_store(NO_STORE) as mind:
+        if dry_run:
+            plan = mind.reading_plan(again=again)
+            run.reply(dataclasses.asdict(plan), lambda: reading_plan(plan))
+            return
+        mind.reader()  # without one there is nothing to do, which is better said than shown
+        if again:
+            mind.read_again()
+        worker = mind.worker(EXTRACT)
+        done = interruptible(mind, worker, "reading for the graph", worker.finish, EXTRACT)
+        left, counts = mind.work_status().of_kind(EXTRACT), mind.graph_counts()
+    run.reply(
+        {**work_data(done, left), "graph": graph_data(left, counts)},
+        lambda: built(done, left, counts),
+    )
+    end(run, worker, done, "`bearinmind graph build` goes on from here.")
+
 
 ConceptText = Annotated[
     str, typer.Argument(metavar="CONCEPT", help="A concept, by its name in any case.")
@@ -24,9 +85,6 @@ ConceptText = Annotated[
 RelationNumber = Annotated[
     int, typer.Argument(metavar="NUMBER", min=1, help="The number of a relation.")
 ]
-
-_SHOWN = 20  # bad lines that are named to a person
-_SOME_BAD = 2  # the exit code of invalid input
 
 
 def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
@@ -37,16 +95,12 @@ def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
     Example: bearinmind graph contradictions
     """
     run = Session.of(ctx, as_json=as_json)
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty({"contradictions": []})
-        return
-    with app_or_none as memories:
-        found = memories.graph.contradictions()
-        labels = memories.graph.labels(ends(_disputed(found)))
+    with run.reading({"contradictions": []}) as mind:
+        found = mind.graph_contradictions()
+        labels = mind.graph_labels(ends(_disputed(found)))
     run.reply(
-        {"contradictions": [lazy.machine_graph.contradiction(each) for each in found]},
-        lambda: [lazy.render_graph.contradictions(found, labels)],
+        {"contradictions": found},
+        lambda: [_contradiction_table(found, labels)],
     )
 
 
@@ -58,12 +112,12 @@ def resolve(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     Example: bearinmind graph resolve 17
     """
     run = Session.of(ctx, as_json=as_json)
-    with _store(run) as memories:
-        settled = memories.graph.resolve(number)
-        labels = memories.graph.labels(ends(_disputed([settled])))
+    with run.existing_store() as mind:
+        settled = mind.graph_resolve(number)
+        labels = mind.graph_labels(ends(_disputed([settled])))
     run.reply(
-        lazy.machine_graph.contradiction(settled),
-        lambda: [lazy.render_graph.settled(settled, labels)],
+        settled,
+        lambda: [_settled_line(settled, labels)],
     )
 
 
@@ -75,8 +129,8 @@ def retract(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     Example: bearinmind graph retract 17
     """
     run = Session.of(ctx, as_json=as_json)
-    with _store(run) as memories:
-        memories.graph.retract(number)
+    with run.existing_store() as mind:
+        mind.graph_retract(number)
     run.say({"retracted": number}, f"Relation {number} is believed no more.")
 
 
@@ -96,9 +150,9 @@ def merge(
     Example: bearinmind graph merge Postgres PostgreSQL
     """
     run = Session.of(ctx, as_json=as_json)
-    with _store(run) as memories:
-        merged = memories.graph.merge(alias, into, reason=reason)
-    run.say(dataclasses.asdict(merged), f"{merged.alias} now means {merged.into}.")
+    with run.existing_store() as mind:
+        merged = mind.graph_merge(alias, into, reason=reason)
+    run.say(merged, f"{merged.alias} now means {merged.into}.")
 
 
 def unmerge(
@@ -113,8 +167,8 @@ def unmerge(
     Example: bearinmind graph unmerge Postgres
     """
     run = Session.of(ctx, as_json=as_json)
-    with _store(run) as memories:
-        name = memories.graph.unmerge(alias)
+    with run.existing_store() as mind:
+        name = mind.graph_unmerge(alias)
     run.say({"unmerged": name}, f"{name} is a concept of its own again.")
 
 
@@ -134,20 +188,12 @@ def merges(
     Example: bearinmind graph merges --likely
     """
     run = Session.of(ctx, as_json=as_json)
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty({"merges": []})
-        return
-    with app_or_none as memories:
+    with run.reading({"merges": []}) as mind:
         looking = likely or near
-        found = (
-            memories.graph.likely_merges(near=near)
-            if looking
-            else memories.graph.merges(undone=every)
-        )
+        found = mind.graph_likely_merges(near=near) if looking else mind.graph_merges(undone=every)
     run.reply(
-        {"merges": [dataclasses.asdict(each) for each in found]},
-        lambda: [lazy.render_graph.merges(found, likely=looking)],
+        {"merges": found},
+        lambda: [_merge_table(found, likely=looking)],
     )
 
 
@@ -168,17 +214,13 @@ def import_triples(
     """
     run = Session.of(ctx, as_json=as_json)
     with (
-        lazy.lines.opened(file) as stream,
-        _store(run) as memories,
-        lazy.progress.counting("importing", unit="lines") as advance,
+        opened(file) as stream,
+        run.existing_store() as mind,
+        counting("importing", unit="lines") as advance,
     ):
-        done = memories.graph.import_lines(lazy.lines.numbered(stream), advance=advance)
-    run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
-    if not as_json:
-        for line in _problem_lines(done):
-            run.note(line)
-    if done.bad:
-        raise typer.Exit(_SOME_BAD)
+        done = mind.graph_import(numbered(stream), advance=advance)
+    run.say(done, _summary(done))
+    run.end_import(done.problems, done.bad)
 
 
 def ends(relations: Iterable[Relation]) -> set[ConceptName]:
@@ -191,29 +233,51 @@ def _disputed(found: Iterable[Contradiction]) -> Iterator[Relation]:
         yield from (each.older, each.newer)
 
 
-def _store(run: Session) -> Mind:
-    found = run.find()
-    if found is None:
-        raise FileMissing(
-            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was changed."
-        )
-    return found
-
-
 def _summary(done: GraphImported) -> str:
-    many = lazy.render.many
-    parts = [
+    pieces = [
         f"{many(done.relations, 'relation')} and {many(done.mentions, 'mention')} added",
         f"{many(done.unusable, 'unusable triple or entity', 'unusable triples or entities')} left"
         if done.unusable
         else "",
         f"{many(done.bad, 'bad line')} skipped" if done.bad else "",
     ]
-    return ", ".join(part for part in parts if part)
+    return ", ".join(piece for piece in pieces if piece)
 
 
-def _problem_lines(done: GraphImported) -> Iterable[str]:
-    for problem in done.problems[:_SHOWN]:
-        yield f"line {problem.line}: {problem.code}: {problem.message}"
-    if done.bad > _SHOWN:
-        yield f"and {done.bad - _SHOWN:,} more; --json lists all of them"
+# ---- relations and merges ----------------------------------------------------------------------
+def _contradiction_table(values: Sequence[Contradiction], labels: Labels) -> RenderableType:
+    """Pairs of relations that cannot both hold."""
+    if not values:
+        return styled("No two relations contradict each other.")
+    table = grid(">", "")
+    for value in values:
+        for relation in (value.older, value.newer):
+            table.add_row(styled(str(relation.number), STRONG), statement(relation, labels))
+        settle = f"{value.proposal}: bearinmind graph resolve {value.older.number}"
+        table.add_row("", styled(f"{value.older.number} is the older; {settle}", NOTICE))
+    return table
+
+
+def _settled_line(value: Contradiction, labels: Labels) -> RenderableType:
+    """What was done about a contradiction."""
+    done = f"Done for relation {value.older.number}, {relation_words(value.older, labels)}"
+    return styled(f"{done}: {value.proposal}.")
+
+
+def _merge_table(values: Sequence[Merge], *, likely: bool = False) -> RenderableType:
+    """Names that mean another concept, or may."""
+    if not values:
+        return styled(
+            "No two concepts look like one." if likely else "No concept is merged into another."
+        )
+    table = grid("-", "-", "")
+    for value in values:
+        undone = f"undone {day(value.undone_at)}" if value.undone_at else ""
+        table.add_row(
+            styled(value.alias),
+            styled(f"→ {value.into}"),
+            parts(
+                "" if likely else day(value.merged_at), value.reason, f"{value.score:.2f}", undone
+            ),
+        )
+    return table

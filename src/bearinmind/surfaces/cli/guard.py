@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import sys
 import traceback
@@ -14,7 +13,6 @@ from typing import Any, ParamSpec, TypeVar
 import typer
 
 from bearinmind.errors import InvalidText, MindError
-from bearinmind.surfaces.cli import lazy
 from bearinmind.surfaces.cli.session import Globals, write_json
 from bearinmind.surfaces.failures import InternalError, meaning_of
 
@@ -64,16 +62,11 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
     """Print an error and its hint on standard error."""
     if as_json:
-        write_json(lazy.machine.error(error), sys.stderr)
+        write_json({"error": error}, sys.stderr)
         return
     typer.echo(f"{kind}: {_shown(error.message)}", err=True)
     if error.hint:
         typer.echo(f"hint: {_shown(error.hint)}", err=True)
-
-
-def quiet_logging() -> None:
-    """Keep the library's log off the terminal; what matters of it is in the answer."""
-    logging.getLogger("bearinmind").addHandler(logging.NullHandler())
 
 
 def _internal(exc: Exception) -> InternalError:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.surfaces.cli import lazy, options
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.guard import guarded
 from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.surfaces.cli.terminal import styled
 from bearinmind.surfaces.hooks.clients import Client, Event, Scope
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     run = Session.of(ctx, as_json=as_json)
     now = found(folder())
-    run.reply(now, lambda: [lazy.render.data(line) for line in _lines(now)])
+    run.reply(now, lambda: [styled(line) for line in _lines(now)])
 
 
 @app.command("run")
@@ -124,8 +125,8 @@ def plugin(
     run.reply(
         {"folder": folder, "files": written},
         lambda: [
-            *(lazy.render.data(str(path)) for path in written),
-            lazy.render.data(f"To try it: claude --plugin-dir {folder}"),
+            *(styled(str(path)) for path in written),
+            styled(f"To try it: claude --plugin-dir {folder}"),
         ],
     )
 

@@ -1,16 +1,26 @@
-"""The commands around a session of an agent: learn from it, and what it begins with."""
+"""The commands around a session of an agent: what it teaches, and what it begins with."""
 
 from __future__ import annotations
 
+import json
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.errors import EmptyContent
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.session import Session
+from bearinmind.app.learning import LearningStatus
+from bearinmind.errors import EmptyContent, InvalidInput
+from bearinmind.learn.turns import Learned, Message, Role, Taken
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
+from bearinmind.surfaces.hooks.standalone.transcript import Read
+from bearinmind.surfaces.lines import STANDARD
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _HOW_TO_GIVE = "Give a file, or `-` to read standard input; `--status` needs neither."
 
@@ -38,23 +48,21 @@ def learn(
     """Learn from what was said in a session."""
     run = Session.of(ctx, as_json=as_json)
     if status:
-        with run.open() as app:
-            found = app.curation.learning_status()
-        run.reply(found._asdict(), lambda: lazy.render_learning.status(found))
+        with run.open() as mind:
+            found = mind.learning_status()
+        run.reply(found._asdict(), lambda: _status_lines(found))
         return
     if file is None:
         raise EmptyContent("no file was given", hint=_HOW_TO_GIVE)
-    if str(file) == "-":
-        messages = lazy.turn_files.from_text(sys.stdin.buffer.read())
-    else:
-        messages = lazy.turn_files.messages_of(file)
-    with run.open() as app:
-        learned = app.learn(
+    piped = str(file) == STANDARD
+    messages = _message_of(sys.stdin.buffer.read()) if piped else _messages_in(file)
+    with run.open() as mind:
+        learned = mind.learn(
             messages, agent=agent, session=session, project=project, dry_run=dry_run
         )
     if learned.stored and not dry_run:
-        run.see_to_work()
-    run.reply(lazy.machine_learning.learned(learned), lambda: lazy.render_learning.learned(learned))
+        run.start_worker()
+    run.reply(learned, lambda: _learned_lines(learned))
 
 
 def brief(
@@ -72,16 +80,88 @@ def brief(
 ) -> None:
     """Show what a session should begin with."""
     run = Session.of(ctx, as_json=as_json)
-    app = run.find()
-    if app is None:
-        run.reply_empty({"memories": []})
-        return
-    with app:
-        found = app.brief(
+    with run.reading({"memories": []}) as mind:
+        found = mind.brief(
             project=project, session=session, query=query, limit=limit, budget_bytes=budget_bytes
         )
-        states = app.states(found)
+        states = mind.states(found)
     run.reply(
-        {"memories": [lazy.machine.memory(each, states[each.id]) for each in found]},
-        lambda: [lazy.render.memories(found, states)],
+        {"memories": with_states(found, states)},
+        lambda: [memory_list(found, states)],
     )
+
+
+def _learned_lines(answer: Learned) -> Iterator[Text]:
+    """What became of everything that looked worth keeping."""
+    would = answer.dry_run
+    yield from _taken("Would store" if would else "Stored", answer.stored)
+    yield from _taken("Would propose" if would else "Proposed", answer.proposed)
+    yield from _taken("Known", answer.known)
+    for refused in answer.refused:
+        yield styled(f"Not kept, {refused.reason}  {refused.said}", QUIET)
+    if not (answer.stored or answer.proposed or answer.known or answer.refused or answer.notes):
+        yield styled("Nothing in it is worth keeping.")
+    if answer.proposed and not would:
+        yield styled("`bearinmind curate inbox` shows what is proposed.", QUIET)
+    for note in answer.notes:
+        yield styled(note, QUIET)
+
+
+def _status_lines(found: LearningStatus) -> Iterator[Text]:
+    """How learning is set up."""
+    if found.mode == "off":
+        yield styled("learn = off: nothing is read, and no token is spent")
+    elif found.model is None:
+        yield styled(f"learn = {found.mode}: rules alone read turns, and no token is spent")
+    else:
+        place = "turns are sent to its server" if found.leaves_machine else "turns stay here"
+        yield styled(f"learn = {found.mode}: rules and {found.model} read turns; {place}")
+        yield styled(f"{found.spent:,} of {found.limit:,} tokens are spent today")
+
+
+def _taken(what: str, every: Sequence[Taken]) -> Iterator[Text]:
+    for each in every:
+        yield styled(f"{what} {each.id}  {each.text}" if each.id else f"{what}  {each.text}")
+        yield styled("  ").append_text(parts(each.lesson or "", each.category, each.reason))
+
+
+_MOST_BYTES = 64 * 1024 * 1024  # of a transcript: its end
+
+
+def _messages_in(file: Path) -> list[Message]:
+    """What was said, oldest first; plain text is one message of the user.
+
+    Raises:
+        InvalidInput: it cannot be read, or is no text.
+    """
+    try:
+        with file.open("rb") as opened:
+            is_transcript = _is_transcript(opened.readline())
+        if not is_transcript:
+            return _message_of(file.read_bytes())
+    except OSError as exc:
+        raise InvalidInput(
+            f"{str(file)!r} cannot be read: {exc.strerror or exc}",
+            hint="Give the transcript of a session, a text, or `-` for standard input.",
+        ) from exc
+    said = Read(str(file), 0, _MOST_BYTES).said
+    return [Message(role=Role(each.role), text=each.text) for each in said]
+
+
+def _message_of(content: bytes) -> list[Message]:
+    """A text as the one message of a user."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise InvalidInput(
+            f"this is no text in UTF-8: byte {exc.start} is {content[exc.start]:#04x}",
+            hint="Give the transcript of a session as JSON lines, or plain text.",
+        ) from None
+    return [Message(role=Role.USER, text=text)] if text.strip() else []
+
+
+def _is_transcript(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False

@@ -1,65 +1,257 @@
-"""The `bearinmind` command: its options and all its verbs."""
+"""The `bearinmind` command: its options, and the table of all its commands.
+
+A command's module is loaded when the command is named; `--help` is printed from the table.
+"""
 
 from __future__ import annotations
 
+import importlib
+import logging
 import sys
+from contextlib import suppress
+from difflib import get_close_matches
+from enum import StrEnum
+from importlib.metadata import entry_points
+from importlib.metadata import version as version_of
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-import typer
+import typer.core
+import typer.main
 
-from bearinmind.surfaces.cli.guard import quiet_logging
-from bearinmind.surfaces.cli.ondemand import PLUGIN, GroupOnDemand
-from bearinmind.surfaces.cli.session import Globals
-
-#: Where each command is.
-COMMANDS = {
-    "store": "change.store",
-    "recall": "read.recall",
-    "list": "read.list_memories",
-    "get": "read.get",
-    "update": "change.update",
-    "delete": "change.delete",
-    "restore": "change.restore",
-    "purge": "change.purge",
-    "link": "change.link",
-    "why": "read.why",
-    "timeline": "read.timeline",
-    "stats": "read.stats",
-    "learn": "learn.learn",
-    "brief": "learn.brief",
-    "import": "move.import_memories",
-    "export": "move.export_memories",
-    "migrate-store": "moving.migrate_store",
-    "work": "work.work",
-    "reembed": "work.reembed",
-    "audit": "audit.audit",
-    "serve": "serve.serve",
-    "mcp": "mcp.mcp",
-    "doctor": "upkeep.doctor",
-    "config": "upkeep.config",
-    "demo": "upkeep.demo",
-}
-#: Where each group of commands is; they are listed after the commands.
-GROUPS = {
-    "graph": "graph.app",
-    "curate": "curate.app",
-    "secret": "secret.app",
-    "share": "share.app",
-    "sync": "sync.app",
-    "user": "user.app",
-    "key": "key.app",
-    "db": "db.app",
-    "hooks": "hooks.app",
-    "bench": PLUGIN,
-}
+if TYPE_CHECKING:
+    from typer._click import Command, Context, HelpFormatter
 
 
-class Root(GroupOnDemand):
+class Section(StrEnum):
+    """The headings of `bearinmind --help`."""
+
+    EVERYDAY = "Everyday"
+    AGENTS = "Agents"
+    SERVER = "Server"
+    UPKEEP = "Upkeep"
+    MEASURING = "Measuring"
+
+
+class Row(NamedTuple):
+    """One command, or one group of commands."""
+
+    name: str
+    section: Section
+    place: str  #: `module.name` below this package; empty where an extra brings the command
+    help: str
+    aliases: tuple[str, ...] = ()
+
+
+_EVERYDAY, _AGENTS, _SERVER, _UPKEEP, _MEASURING = Section
+
+TABLE: tuple[Row, ...] = (
+    Row("store", _EVERYDAY, "change.store", "Remember something.", ("add", "remember")),
+    Row(
+        "recall",
+        _EVERYDAY,
+        "recall.recall",
+        "Find the memories that matter for a question.",
+        ("search",),
+    ),
+    Row("list", _EVERYDAY, "read.list_memories", "Show memories, the newest first.", ("ls",)),
+    Row("get", _EVERYDAY, "read.get", "Show a memory with all its fields, links and versions."),
+    Row(
+        "update", _EVERYDAY, "change.update", "Change a memory; the version before stays readable."
+    ),
+    Row(
+        "delete",
+        _EVERYDAY,
+        "change.delete",
+        "Hide memories from recall; they can be restored.",
+        ("forget",),
+    ),
+    Row("restore", _EVERYDAY, "change.restore", "Bring deleted memories back."),
+    Row("link", _EVERYDAY, "change.link", 'Link two memories, read "SOURCE KIND TARGET".'),
+    Row("why", _EVERYDAY, "read.why", "Show what led to a memory."),
+    Row(
+        "timeline",
+        _EVERYDAY,
+        "read.timeline",
+        "Show what was remembered around a memory or a moment.",
+    ),
+    Row(
+        "graph",
+        _EVERYDAY,
+        "graph.app",
+        "Go from memory to memory by the concepts that they mention.",
+    ),
+    Row("secret", _EVERYDAY, "secret.app", "Read sensitive memories, and look after their key."),
+    Row("stats", _EVERYDAY, "stats.stats", "Count what is stored, and what others share."),
+    Row("demo", _EVERYDAY, "demo.demo", "Show on an example what recalling is like."),
+    Row("hooks", _AGENTS, "hooks.app", "Add Bear in Mind to agents, so that it is simply there."),
+    Row("mcp", _AGENTS, "serve.mcp", "Serve one agent over standard input and output (MCP)."),
+    Row("learn", _AGENTS, "learn.learn", "Learn from what was said in a session."),
+    Row("brief", _AGENTS, "learn.brief", "Show what a session should begin with."),
+    Row("serve", _SERVER, "serve.serve", "Serve the memories of a store over HTTP and MCP."),
+    Row("sync", _SERVER, "sync.app", "Keep this machine in step with a server; alone: `sync now`."),
+    Row("user", _SERVER, "accounts.user_app", "Look after the users of a server."),
+    Row("key", _SERVER, "accounts.key_app", "Look after the keys that let users into a server."),
+    Row("share", _SERVER, "share.app", "Let other users see memories, or change them."),
+    Row(
+        "audit",
+        _SERVER,
+        "accounts.audit",
+        "Show who read secrets, shared, or changed users and keys.",
+    ),
+    Row("db", _SERVER, "db.app", "Look after the database of a store on Postgres."),
+    Row("doctor", _UPKEEP, "doctor.doctor", "Look for problems, and say what to do about them."),
+    Row("config", _UPKEEP, "config.config", "Show every setting and where its value came from."),
+    Row(
+        "curate",
+        _UPKEEP,
+        "curate.app",
+        "Find duplicates, contradictions and what is out of date.",
+    ),
+    Row(
+        "export",
+        _UPKEEP,
+        "move.export_memories",
+        "Write every memory, version and link as JSON Lines.",
+    ),
+    Row("import", _UPKEEP, "move.import_memories", "Add memories and links from JSON Lines."),
+    Row(
+        "migrate-store",
+        _UPKEEP,
+        "move.migrate_store",
+        "Move a whole store, of every user, into an empty one.",
+    ),
+    Row("purge", _UPKEEP, "change.purge", "Remove deleted memories for good."),
+    Row("work", _UPKEEP, "work.work", "Embed, and read for the graph, what waits for it."),
+    Row(
+        "reembed",
+        _UPKEEP,
+        "work.reembed",
+        "Embed every memory again, with the configured embedder.",
+    ),
+    Row("bench", _MEASURING, "", "Measure recall, and tell what is better from chance."),
+)
+#: Installed packages add commands by this group of entry points: its name is the command's, its
+#: value a Typer app.
+ENTRY_POINTS = "bearinmind.commands"
+
+_ROWS = {name: row for row in TABLE for name in (row.name, *row.aliases)}
+
+
+class Root(typer.core.TyperGroup):
     """All that `bearinmind` can do."""
 
-    places = COMMANDS | GROUPS
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  Typer's own, passed on
+        super().__init__(**given)
+        self.commands = _Commands()
+
+    def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002  names need no context
+        """The names in their order, without aliases."""
+        return [row.name for row in TABLE]
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002  as above
+        """The command of a name or an alias; its module is loaded now."""
+        try:
+            return self.commands[cmd_name]
+        except KeyError:
+            return None
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """The command that was typed; a guess when there is none of that name."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            guesses = ", ".join(repr(name) for name in get_close_matches(args[0], _ROWS))
+            mean = f" Did you mean {guesses}?" if guesses else " `bearinmind --help` lists them."
+            ctx.fail(f"No such command {args[0]!r}.{mean}")
+        name, command, rest = super().resolve_command(ctx, args)
+        return _ROWS[name].name if name in _ROWS else name, command, rest
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        """The commands by what they are for, each with the other names that it has."""
+        width = max(len(row.name) for row in TABLE)
+        for section in Section:
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (row.name.ljust(width), f"{row.help}{_aliases(row)}")
+                        for row in TABLE
+                        if row.section is section
+                    ]
+                )
+
+
+class _Commands(dict[str, "Command"]):
+    """The commands that were used so far; another is made when it is looked up."""
+
+    def __missing__(self, name: str) -> Command:
+        row = _ROWS.get(name)
+        part = _part(row) if row and row.place else _plugin(name)
+        if part is not None:
+            self[name] = _made(row.name if row else name, part)
+        elif row is not None:
+            self[name] = _not_installed(name)
+        else:
+            raise KeyError(name)
+        return self[name]
+
+
+def _aliases(row: Row) -> str:
+    return f" Also: {', '.join(row.aliases)}." if row.aliases else ""
+
+
+def _part(row: Row) -> object:
+    """The function or the Typer app of a command."""
+    module, _, name = row.place.partition(".")
+    return getattr(importlib.import_module(f"bearinmind.surfaces.cli.{module}"), name)
+
+
+def _plugin(name: str) -> object | None:
+    """The Typer app that another package has for a command; None when none is installed whole."""
+    for found in entry_points(group=ENTRY_POINTS, name=name):
+        with suppress(ModuleNotFoundError):
+            return found.load()  # type: ignore[no-any-return]
+    return None
+
+
+def _made(name: str, part: Any, settings: dict[str, Any] | None = None) -> Command:  # noqa: ANN401
+    """A command as Typer makes it of a function or an app; its failures are told in words."""
+    alone = typer.Typer(rich_markup_mode=None)
+    if isinstance(part, typer.Typer):
+        _guard(part)
+        alone.add_typer(part, name=name)
+    else:
+        alone.command(name, context_settings=settings)(part)
+        _guard(alone)
+    return typer.main.get_group(alone).commands[name]
+
+
+def _not_installed(name: str) -> Command:
+    """A command that says how to install it, whatever follows it."""
+
+    def missing() -> None:
+        from bearinmind.errors import MissingExtra  # noqa: PLC0415  rarely needed
+
+        raise MissingExtra(
+            f"`bearinmind {name}` is not installed",
+            hint=f"Install it: pip install 'bearinmind[{name}]'.",
+        )
+
+    missing.__doc__ = f"Not installed: pip install 'bearinmind[{name}]'."
+    return _made(name, missing, {"ignore_unknown_options": True, "allow_extra_args": True})
+
+
+def _guard(group: typer.Typer) -> None:
+    """Have the failures of every command of a group told in words."""
+    from bearinmind.surfaces.cli.guard import guarded  # noqa: PLC0415  `--help` needs none of it
+
+    for command in (*group.registered_commands, group.registered_callback):
+        if command and command.callback:
+            command.callback = guarded(command.callback)
+    for below in group.registered_groups:
+        if below.typer_instance is not None:
+            _guard(below.typer_instance)
 
 
 app = typer.Typer(
@@ -74,9 +266,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from bearinmind.surfaces.cli import upkeep  # noqa: PLC0415  rarely needed
-
-        typer.echo(f"bearinmind {upkeep.version()}")
+        typer.echo(f"bearinmind {version_of('bearinmind')}")
         raise typer.Exit
 
 
@@ -105,7 +295,10 @@ def root(
     ] = False,
 ) -> None:
     """A persistent memory for AI agents that explains what it recalls."""
-    quiet_logging()
+    from bearinmind.surfaces.cli.session import Globals  # noqa: PLC0415  `--help` needs none of it
+
+    # The library's log stays off the terminal: what matters of it is in the answer.
+    logging.getLogger("bearinmind").addHandler(logging.NullHandler())
     ctx.obj = Globals(store=store, user=user, config=config, debug=debug)
 
 

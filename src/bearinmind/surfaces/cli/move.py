@@ -1,23 +1,28 @@
-"""The commands that move memories between stores."""
+"""The commands that move memories between stores: export, import, and migrate-store."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from bearinmind.errors import FileMissing
-from bearinmind.surfaces.cli import lazy, options, secret
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.upkeep import version
+from bearinmind import codec
+from bearinmind.store.choose import Access
+from bearinmind.store.moving.move import Compared, Look, begun
+from bearinmind.store.moving.move import look as look_at
+from bearinmind.store.moving.opening import found_target, opened_source, opened_target
+from bearinmind.store_name import StoreName, store_name
+from bearinmind.surfaces import transfer
+from bearinmind.surfaces.cli import options, secret
+from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
+from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
+from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
 
 if TYPE_CHECKING:
-    from bearinmind.surfaces.transfer import Exported, Imported
+    from rich.console import RenderableType
 
-_SHOWN = 20  # bad lines that are named to a person
-_SOME_BAD = 2  # the exit code of invalid input
+    from bearinmind.surfaces.transfer import Exported, Imported
 
 
 def export_memories(
@@ -32,17 +37,12 @@ def export_memories(
     What others share is not in it: it is theirs to export.
     """
     run = Session.of(ctx, as_json=as_json)
-    app_or_none = run.find()
-    if app_or_none is None:
-        raise FileMissing(
-            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was exported."
-        )
     with (
-        app_or_none as app,
-        lazy.progress.counting("exporting", lazy.transfer.count(app)) as advance,
-        lazy.lines.created(file) as write,
+        run.existing_store("nothing was exported.") as mind,
+        counting("exporting", transfer.count(mind)) as advance,
+        created(file) as write,
     ):
-        done = lazy.transfer.export(app, write, version(), advance)
+        done = transfer.export(mind, write, version(), advance)
     _reply_exported(run, file, done)
 
 
@@ -56,42 +56,36 @@ def import_memories(
 ) -> None:
     """Add memories and links from JSON Lines."""
     run = Session.of(ctx, as_json=as_json)
-    with lazy.lines.opened(file) as stream, run.open() as app:
-        with lazy.progress.counting("importing") as advance:
-            importing = lazy.transfer.Import(
-                app, most_problems=None if as_json else _SHOWN, advance=advance
+    with opened(file) as stream, run.open() as mind:
+        with counting("importing") as advance:
+            importing = transfer.Import(
+                mind, most_problems=None if as_json else SHOWN_PROBLEMS, advance=advance
             )
-            done = importing(lazy.lines.numbered(stream))
-        secret.note_new_key(run, app.secrets.vault)
+            done = importing(numbered(stream))
+        secret.note_new_key(run, mind.vault)
         if wait:
-            run.wait_for_work(app)
+            run.wait_for_work(mind)
     if done.stored and not wait:
-        run.see_to_work()
-    run.reply(dataclasses.asdict(done), lambda: [lazy.render.data(_summary(done))])
-    if not as_json:
-        for line in _problem_lines(done):
-            run.note(line)
-    if done.bad:
-        raise typer.Exit(_SOME_BAD)
+        run.start_worker()
+    run.say(done, _summary(done))
+    run.end_import(done.problems, done.bad)
 
 
 def _reply_exported(run: Session, file: str, done: Exported) -> None:
     """Say what was written, where it does not mix with what was written."""
-    many = lazy.render.many
-    if file != lazy.lines.STANDARD:
-        counted = f"{many(done.memories, 'memory', 'memories')} and {many(done.links, 'link')}"
-        run.say({"file": file, **dataclasses.asdict(done)}, f"Exported {counted} to {file}")
+    if file != STANDARD:
+        counted = f"{memory_count(done.memories)} and {many(done.links, 'link')}"
+        run.say({"file": file, **codec.to_data(done)}, f"Exported {counted} to {file}")
     if done.shared and not run.as_json:
-        left_out = many(done.shared, "memory", "memories")
+        left_out = memory_count(done.shared)
         are = "is" if done.shared == 1 else "are"
         run.note(f"note: {left_out} shared with you {are} not in it")
 
 
 def _summary(done: Imported) -> str:
-    many = lazy.render.many
     parts = [
-        f"{many(done.stored, 'memory', 'memories')} stored",
-        f"{many(done.known, 'memory', 'memories')} known already",
+        f"{memory_count(done.stored)} stored",
+        f"{memory_count(done.known)} known already",
         f"{many(done.links_stored, 'link')} added",
         f"{many(done.links_known, 'link')} known already",
     ]
@@ -101,8 +95,108 @@ def _summary(done: Imported) -> str:
     return ", ".join(parts + bad)
 
 
-def _problem_lines(done: Imported) -> Iterable[str]:
-    for problem in done.problems:
-        yield f"line {problem.line}: {problem.code}: {problem.message}"
-    if done.bad > len(done.problems):
-        yield f"and {done.bad - len(done.problems):,} more; --json lists all of them"
+def migrate_store(
+    ctx: typer.Context,
+    from_: Annotated[
+        str,
+        typer.Argument(
+            metavar="FROM",
+            help="The store to move, named as for --store. It is only read.",
+        ),
+    ],
+    to: Annotated[
+        str, typer.Argument(metavar="TO", help="An empty store; it is made if there is none.")
+    ],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be moved, and move nothing.")
+    ] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Begin an unfinished move into TO anew.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Move a whole store, of every user, into an empty one."""
+    run = Session.of(ctx, as_json=as_json)
+    source, target = store_name(from_), store_name(to)
+    places = {"from": str(source), "to": str(target)}
+    access = Access(busy_timeout=run.settings.busy_timeout)
+    if dry_run:
+        seen = _look(source, target, access)
+        run.reply({**places, **codec.to_data(seen)}, lambda: _look_lines(seen, str(target)))
+        return
+    done = _move(source, target, access, restart=restart, note=run.note)
+    run.reply(
+        {**places, **codec.to_data(done)},
+        lambda: _moved_lines(done, str(source), str(target)),
+    )
+
+
+class Moved(NamedTuple):
+    """A move that is done."""
+
+    tables: Sequence[Compared]
+    resumed: bool  #: it had been interrupted
+    renumbered: bool  #: relations have other numbers now
+
+
+def _look(source: StoreName, target: StoreName, access: Access) -> Look:
+    """What would be moved."""
+    with opened_source(source, access) as one, found_target(target, access) as other:
+        return look_at(one, other)
+
+
+def _move(
+    source: StoreName,
+    target: StoreName,
+    access: Access,
+    *,
+    restart: bool,
+    note: Callable[[str], None],
+) -> Moved:
+    """Move a store, and show how far that is."""
+    with (
+        opened_source(source, access) as one,
+        opened_target(target, access) as other,
+        begun(one, other, restart=restart) as going,
+    ):
+        if going.resumed:
+            note(f"going on with an unfinished move: {going.moved:,} rows are there already")
+        rows = sum(going.rows.values())
+        with counting("moving", rows, "rows") as advance:
+            advance(going.moved)
+            going.copy(advance)
+        with counting("comparing", 2 * rows, "rows") as advance:
+            compared = going.verify(advance)
+    return Moved(compared, going.resumed, going.renumbered)
+
+
+#: Not tables of their own: a column, and counts beside the rows.
+_LESSER = {"standing", "index_facts"}
+
+
+def _look_lines(value: Look, target: str) -> Iterator[RenderableType]:
+    """What would be moved."""
+    yield _counted(value.rows)
+    there = value.moved or 0
+    would = f"{many(sum(value.rows.values()) - there, 'row')} would be moved into {target}"
+    yield styled(f"{would}; {there:,} are there already" if there else would)
+
+
+def _moved_lines(value: Moved, source: str, target: str) -> Iterator[RenderableType]:
+    """What was moved."""
+    yield _counted({each.table: each.rows for each in value.tables})
+    yield styled(f"Moved into {target}: counts and hashes are the same at both ends", GOOD)
+    if value.renumbered:
+        yield styled("Relations have other numbers there: several users had used the same ones")
+    yield styled(
+        f"{source} was not changed; set `store`, or give --store, to use the new one", QUIET
+    )
+
+
+def _counted(rows: Mapping[str, int]) -> RenderableType:
+    """How many rows the tables have that have any."""
+    table = grid("-", ">")
+    for name, count in rows.items():
+        if count and name not in _LESSER:
+            table.add_row(name, f"{count:,}")
+    return table

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+import inspect
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, cast, get_type_hints
 
 import typer
 
@@ -187,3 +189,45 @@ def time(option: str, text: str | None) -> datetime | None:
 def past(option: str, text: str | None, now: datetime) -> datetime | None:
     """The time of an option that may also say how long ago."""
     return None if text is None else times.parse_past(text, option, now)
+
+
+# ---- the options of a filter as one value -------------------------------------------------------
+
+#: By the name of the option's parameter: its declaration, and the field that it fills.
+_OPTIONS: dict[str, tuple[Any, str]] = {
+    "category": (InCategories, "categories"),
+    "tag": (WithTags, "tags"),
+    "since": (Since, "since"),
+    "until": (Until, "until"),
+    "as_of": (AsOf, "as_of"),
+    "session": (OfSession, "session"),
+    "project": (OfProject, "project"),
+    "agent": (OfAgent, "agent"),
+}
+
+
+def with_filters(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that has every option of a filter, and takes them as its argument `meant`."""
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:  # noqa: ANN401  the options of any command
+        chosen = {field: values.pop(name) for name, (_, field) in _OPTIONS.items()}
+        command(**values, meant=filter_fields(**chosen))
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "meant"
+    ]
+    shared = [
+        inspect.Parameter(
+            name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=declared
+        )
+        for name, (declared, _) in _OPTIONS.items()
+    ]
+    parameters = [*own[:-1], *shared, *own[-1:]]  # `--json` comes last, as everywhere
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    del run.__wrapped__
+    return run

@@ -2,105 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.requests import ListFields, QueryFields
-from bearinmind.concepts import ConceptName
-from bearinmind.errors import InvalidInput, MemoryNotFound, StoreFailure
-from bearinmind.recall import paths
+from bearinmind.errors import InvalidInput, MemoryNotFound
+from bearinmind.graph.cards import MemoryCard
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.paths import Labels
+from bearinmind.recall.history import Step, Timeline, Why
+from bearinmind.requests import FilterFields, ListFields
 from bearinmind.surfaces import times
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.session import Session
-from bearinmind.trace import Answer
-from bearinmind.types import Link, Memory, MemoryId, State
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.terminal import (
+    ID,
+    NOTICE,
+    QUIET,
+    STRONG,
+    facts,
+    fields,
+    grid,
+    group,
+    listed_line,
+    memory_list,
+    minute,
+    parts,
+    safe,
+    shared_by,
+    statement,
+    styled,
+    towards,
+    tree,
+)
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, State
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
 
-def recall(
-    ctx: typer.Context,
-    query: Annotated[
-        list[str],
-        typer.Argument(metavar="QUERY", help="The question; `-` reads standard input."),
-    ],
-    limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
-    pool: Annotated[int | None, typer.Option("--pool", help="How deep each leg looks.")] = None,
-    category: options.InCategories = None,
-    tag: options.WithTags = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    as_of: options.AsOf = None,
-    session: options.OfSession = None,
-    project: options.OfProject = None,
-    agent: options.OfAgent = None,
-    state: options.InStates = None,
-    sort_by: options.Sorting = None,
-    focus: Annotated[
-        list[str] | None,
-        typer.Option("--focus", help="A tag or category that matters more just now; repeatable."),
-    ] = None,
-    expand: Annotated[
-        list[str] | None,
-        typer.Option("--expand", help="Another word for what is asked; repeatable."),
-    ] = None,
-    budget: Annotated[
-        int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
-    ] = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
-    why_not: Annotated[
-        str | None,
-        typer.Option("--why-not", metavar="ID", help="Say why this memory is not in the answer."),
-    ] = None,
-    as_json: options.Json = False,
-) -> None:
-    """Find the memories that matter for a question."""
-    run = Session.of(ctx, as_json=as_json)
-    text = _query_text(query)
-    filtering = options.filter_fields(
-        categories=category,
-        tags=tag,
-        since=since,
-        until=until,
-        as_of=as_of,
-        states=state,
-        session=session,
-        project=project,
-        agent=agent,
-    )
-    asking = {
-        "limit": limit,
-        "pool": pool,
-        "sort_by": sort_by,
-        "focus": options.words(focus),
-        "expanded": options.words(expand),
-        "budget_bytes": budget,
-    }
-    fields = cast("QueryFields", {**filtering, **options.given(asking)})
-    if why_not is not None:
-        with run.existing() as app:
-            _reply_why_not(run, app, text, why_not, fields)
-        return
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty({"query": text, "hits": [], "degraded": []})
-        return
-    with app_or_none as app:
-        answer = app.recall(text, **fields)
-        labels = {} if as_json else app.graph.labels(_concepts(answer, with_trace=trace))
-    _reply_answer(run, answer, labels, with_trace=trace)
-
-
+@options.with_filters
 def list_memories(
     ctx: typer.Context,
+    meant: FilterFields,
     limit: options.ListLimit = 20,
     after: Annotated[
         str | None, typer.Option("--after", metavar="ID", help="Go on behind this memory.")
@@ -108,14 +58,6 @@ def list_memories(
     oldest_first: Annotated[
         bool, typer.Option("--oldest-first", help="Begin with the oldest.")
     ] = False,
-    category: options.InCategories = None,
-    tag: options.WithTags = None,
-    since: options.Since = None,
-    until: options.Until = None,
-    as_of: options.AsOf = None,
-    session: options.OfSession = None,
-    project: options.OfProject = None,
-    agent: options.OfAgent = None,
     owner: options.OfOwner = None,
     state: options.InStates = None,
     as_json: options.Json = False,
@@ -125,30 +67,15 @@ def list_memories(
     The own ones, and with their owner those that others share.
     """
     run = Session.of(ctx, as_json=as_json)
-    fields = options.list_fields(
-        categories=category,
-        tags=tag,
-        since=since,
-        until=until,
-        as_of=as_of,
-        states=state,
-        session=session,
-        project=project,
-        agent=agent,
-        owner=owner,
-    )
-    app_or_none = run.find()
-    if app_or_none is None:
-        run.reply_empty({"memories": []})
-        return
-    with app_or_none as app:
-        found = app.list(limit=limit, after=after, newest_first=not oldest_first, **fields)
-        states = app.states(found)
+    chosen = cast("ListFields", meant | options.list_fields(states=state, owner=owner))
+    with run.reading({"memories": []}) as mind:
+        found = mind.list(limit=limit, after=after, newest_first=not oldest_first, **chosen)
+        states = mind.states(found)
     run.reply_rows(
-        {"memories": lazy.machine.memories(found, states)},
+        {"memories": with_states(found, states)},
         found,
-        lambda: lazy.render.memories(found, states, app.scope.user),
-        _NOTHING_LISTED,
+        lambda: memory_list(found, states, mind.scope.user),
+        "No memory matches.",
     )
 
 
@@ -160,45 +87,49 @@ def get(
 ) -> None:
     """Show a memory with all its fields, links and versions."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as app:
-        memory = app.get(id)
-        state = app.states([memory])[memory.id]
-        if memory.owner != app.scope.user:
+    with run.existing() as mind:
+        memory = mind.get(id)
+        state = mind.states([memory])[memory.id]
+        if memory.owner != mind.scope.user:
             _reply_shared(run, memory, state)
             return
-        links = app.links(memory.id)
-        past = app.versions(memory.id)
-        lines = {} if as_json else _lines(app, memory.id, links)
-        card = app.graph.of_memory(memory.id)
+        links = mind.links(memory.id)
+        past = mind.versions(memory.id)
+        lines = {} if as_json else _lines(mind, memory.id, links)
+        card = mind.graph_of(memory.id)
 
     def human() -> Iterable[RenderableType]:
-        yield lazy.render.memory(memory, state, links, lines, lazy.render_graph.memory_rows(card))
+        yield _memory_card(memory, state, links, lines, _graph_rows(card))
         if versions:
-            yield lazy.render.data("")
-            yield lazy.render.versions(past)
+            yield styled("")
+            yield _version_table(past)
 
-    whole = lazy.machine.whole(memory, state, past[:-1], links)
-    run.reply(whole | lazy.machine_graph.memory_card(card), human)
+    run.reply(_whole(memory, state, past[:-1], links) | _graph_data(card), human)
 
 
 def _reply_shared(run: Session, memory: Memory, state: State) -> None:
     """Print another user's memory, of which neither the past nor the links are seen."""
-    more = [("owner", lazy.render.data(memory.owner, lazy.render.NOTICE))]
-    run.reply(
-        lazy.machine.whole(memory, state, (), ()) | {"owner": memory.owner},
-        lambda: [lazy.render.memory(memory, state, (), {}, more)],
-    )
+    more = [("owner", styled(memory.owner, NOTICE))]
+    run.reply(_whole(memory, state, (), ()), lambda: [_memory_card(memory, state, (), {}, more)])
+
+
+def _whole(
+    memory: Memory, state: State, earlier: Sequence[Memory], links: Sequence[Link]
+) -> dict[str, Any]:
+    """A memory with its past and its links, as data."""
+    [data] = with_states([memory], {memory.id: state})
+    return {**data, "earlier": earlier, "links": links}
 
 
 def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> None:
     """Show what led to a memory."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as app:
-        answer = app.why(id)
-        card = app.graph.of_memory(answer.memory.id)
+    with run.existing() as mind:
+        answer = mind.why(id)
+        card = mind.graph_of(answer.memory.id)
     run.reply(
-        lazy.machine.why(answer) | lazy.machine_graph.memory_card(card),
-        lambda: [lazy.render.why(answer, lazy.render_graph.memory_rows(card))],
+        codec.to_data(answer) | _graph_data(card),
+        lambda: [_why_tree(answer, _graph_rows(card))],
     )
 
 
@@ -228,107 +159,161 @@ def timeline(
     moment = None
     if around is None or times.is_time(around):
         moment = now if around is None else times.parse_past(around, "the moment", now)
-    app_or_none = run.existing() if moment is None else run.find()
-    if app_or_none is None:
-        run.reply_empty({"moment": moment, "anchor": None, "before": [], "after": []})
-        return
-    with app_or_none as app:
-        fields = options.list_fields(session=session, owner=owner)
+    nothing: dict[str, Any] = {"moment": moment, "anchor": None, "before": [], "after": []}
+    with run.existing() if moment is None else run.reading(nothing) as mind:
+        chosen = options.list_fields(session=session, owner=owner)
         if same_session:
-            fields = _same_session(app, None if moment else around, fields)
-        answer = app.timeline(moment or str(around), before=before, after=after, **fields)
-    user = app.scope.user
-    run.reply(lazy.machine.timeline(answer), lambda: [lazy.render.timeline(answer, user)])
-
-
-def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
-    """Count what is stored, and what others share."""
-    run = Session.of(ctx, as_json=as_json)
-    place = {"store": str(run.place)}
-    app_or_none = run.find()
-    if app_or_none is None:
-        machine = lazy.machine
-        nothing = machine.NO_STATISTICS | machine.embeddings(None) | machine.graph(None, None)
-        run.reply_empty(place | {"bytes": 0, "versions": {}} | nothing)
-        return
-    with app_or_none as app:
-        counts = app.stats()
-        work = app.work.status()
-        graph = app.graph.counts()
-        facts = app.store_facts()
-    done = lazy.machine.embeddings(work) | lazy.machine.graph(work, graph)
-    run.reply(
-        place
-        | {"bytes": facts.bytes, "versions": facts.versions}
-        | lazy.machine.statistics(counts)
-        | done,
-        lambda: [lazy.render_stats.statistics(counts, str(run.place), facts, work, graph)],
-    )
+            chosen = _same_session(mind, None if moment else around, chosen)
+        answer = mind.timeline(moment or str(around), before=before, after=after, **chosen)
+    user = mind.scope.user
+    run.reply(answer, lambda: [_timeline_table(answer, user)])
 
 
 # ---- what they share ---------------------------------------------------------------------------
 
-_NOTHING_LISTED = "No memory matches."
-_NOTHING_RECALLED = "No memory matches the query."
 
-
-def _query_text(query: list[str]) -> str:
-    if query == [lazy.lines.STANDARD]:
-        return lazy.lines.read_text(lazy.lines.STANDARD)
-    return " ".join(query)
-
-
-def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
-    """The concepts that are shown with an answer."""
-    ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
-    return paths.concepts(ways)
-
-
-def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:
-    for missing in answer.trace.failed:
-        run.note(f"degraded: {missing}")
-    for missing in answer.trace.partial:
-        run.note(f"note: {missing}; words find everything already")
-    if answer.trace.failed and not answer.trace.answered:
-        raise StoreFailure(
-            "no leg of the recall could answer",
-            hint="`bearinmind doctor` looks for what is wrong with the store.",
-        )
-
-    def human() -> Iterable[RenderableType]:
-        if answer.hits:
-            user = answer.query.filter.scope.user
-            yield lazy.render_recall.hits(answer.hits, labels, user)
-        else:
-            yield lazy.render.data(_NOTHING_RECALLED)
-        if with_trace:
-            yield lazy.render_trace.answer(answer, labels)
-
-    run.reply(lazy.machine.answer(answer, with_trace=with_trace), human)
-
-
-def _reply_why_not(run: Session, app: Mind, text: str, id_: str, fields: QueryFields) -> None:
-    answer = app.why_not(text, id_, **fields)
-    run.reply(
-        {"query": app.masked(text), "why_not": lazy.machine.why_not(answer)},
-        lambda: [lazy.render_trace.why_not(answer)],
-    )
-
-
-def _lines(app: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
+def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
     """One line of each linked memory; one that is to come by a later sync has none yet."""
     lines: dict[MemoryId, str] = {}
     for end in {end for link in links for end in (link.source, link.target)} - {id_}:
         with suppress(MemoryNotFound):
-            lines[end] = one_line(app.get(end).content)
+            lines[end] = one_line(mind.get(end).content)
     return lines
 
 
-def _same_session(app: Mind, id_: str | None, fields: ListFields) -> ListFields:
+def _graph_rows(value: MemoryCard) -> list[tuple[str, Text]]:
+    """What a memory mentions and states, as rows of its fields."""
+    labels = {each.name: each.label for found in value.concepts.values() for each in found}
+    rows = [("concepts", styled(", ".join(labels.values())))] if labels else []
+    return rows + [("relation", statement(each, labels)) for each in value.relations]
+
+
+def _graph_data(value: MemoryCard) -> dict[str, Any]:
+    """What a memory mentions and states."""
+    return {
+        "concepts": [
+            {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
+            for role, found in value.concepts.items()
+            for each in found
+        ],
+        "relations": value.relations,
+    }
+
+
+def _same_session(mind: Mind, id_: str | None, chosen: ListFields) -> ListFields:
     """The session of a memory; others may have one of that name, so its owner belongs to it."""
     if id_ is None:
         raise InvalidInput("--same-session needs a memory", hint="Give an id, or --session NAME.")
-    memory = app.get(id_)
+    memory = mind.get(id_)
     if memory.provenance.session is None:
         raise InvalidInput(f"memory {memory.id} does not say which session it comes from")
-    return {"owner": memory.owner, **fields, "session": memory.provenance.session}
+    return {"owner": memory.owner, **chosen, "session": memory.provenance.session}
+
+
+def _memory_card(
+    value: Memory,
+    state: State,
+    links: Sequence[Link],
+    lines: Mapping[MemoryId, str],
+    more: Iterable[tuple[str, Text]] = (),
+) -> RenderableType:
+    """A memory with all its fields and links; `lines` has one line of each linked memory."""
+    origin = value.provenance
+    rows: dict[str, str] = {
+        "state": state,
+        "category": value.category,
+        "tags": ", ".join(value.tags),
+        "keywords": ", ".join(value.keywords),
+        "importance": f"{value.importance:g}",
+        "created": minute(value.created_at),
+        "updated": minute(value.updated_at) if value.version > 1 else "",
+        "deleted": minute(value.deleted_at),
+        "valid from": minute(value.valid_from),
+        "valid to": minute(value.valid_to),
+        "agent": origin.agent or "",
+        "session": origin.session or "",
+        "project": origin.project or "",
+        "source": origin.source or "",
+        "trust": origin.trust,
+        "version": str(value.version),
+    }
+    table = fields(rows)
+    for link in links:
+        table.add_row(styled("link", QUIET), _link_line(value.id, link, lines))
+    for name, shown_as in more:
+        table.add_row(styled(name, QUIET), shown_as)
+    return group(styled(value.id, ID), styled(value.content), styled(""), table)
+
+
+def _version_table(values: Sequence[Memory]) -> RenderableType:
+    """Every version of a memory, oldest first."""
+    table = grid(">", "-", "")
+    for value in values:
+        what = styled(value.content)
+        if value.deleted_at is not None:
+            what = styled("deleted", NOTICE)
+        table.add_row(styled(f"v{value.version}", QUIET), styled(minute(value.updated_at)), what)
+    return table
+
+
+def _link_line(id_: MemoryId, value: Link, lines: Mapping[MemoryId, str]) -> Text:
+    outgoing = value.source == id_
+    other = value.target if outgoing else value.source
+    return towards(value.kind, other, lines.get(other, ""), outgoing=outgoing)
+
+
+# ---- history -----------------------------------------------------------------------------------
+
+
+def _why_tree(value: Why, more: Iterable[tuple[str, Text]] = ()) -> RenderableType:
+    """What led to a memory, as a tree; `more` is what else is known of the memory itself."""
+    root = tree(_leaf(value.memory))
+    nodes = {value.memory.id: root}
+    for newer in value.superseded_by:
+        root.add(_leaf(newer, "superseded by"))
+    for version in value.versions[:-1]:
+        changed = f"version {version.version}, {minute(version.updated_at)}"
+        root.add(parts(changed, one_line(version.content)))
+    for step in value.steps:
+        parent, word = _step(step)
+        nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word))
+    for name, known in more:
+        root.add(styled(f"{name} ", QUIET).append_text(known))
+    return root
+
+
+def _step(step: Step) -> tuple[MemoryId, str]:
+    """From which memory a step was taken, and how it reads from there."""
+    if step.link.kind is LinkKind.CAUSES:
+        return step.link.target, "caused by"
+    return step.link.source, step.link.kind.replace("-", " ")
+
+
+def _leaf(memory: Memory, word: str = "") -> Text:
+    line = styled(f"{word} " if word else "", QUIET).append(memory.id, style=ID)
+    origin = memory.provenance
+    named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
+    given = [f"{name} {text}" for name, text in named if text]
+    line.append("  ").append(safe(one_line(memory.content)), style="default")
+    return styled("\n").join([line, parts(*facts(memory), *given)])
+
+
+def _timeline_table(value: Timeline, user: str | None = None) -> RenderableType:
+    """What was remembered around a moment, oldest first; what others share with its owner."""
+    table = grid("-", "-", "")
+    for memory in value.before:
+        _moment_row(table, memory, user)
+    if value.anchor is None:
+        table.add_row(styled(minute(value.moment), STRONG), "", styled("◂", STRONG))
+    else:
+        _moment_row(table, value.anchor, user, STRONG)
+    for memory in value.after:
+        _moment_row(table, memory, user)
+    return table
+
+
+def _moment_row(table: Table, memory: Memory, user: str | None, style: str = "") -> None:
+    what = styled(listed_line(memory.content), style)
+    table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
+    if owner := shared_by(memory, user):
+        table.add_row("", "", owner)

@@ -1,33 +1,43 @@
-"""The commands about sensitive memories: what they say, who asked, and the key."""
+"""The commands about sensitive memories: what they say, who read them, and the key."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.app import Mind, open_vault
-from bearinmind.errors import FileMissing
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.guard import guarded
-from bearinmind.surfaces.cli.session import Session
+from bearinmind import codec
+from bearinmind.app import open_vault
+from bearinmind.protocols import AuditEntry
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.terminal import (
+    BAD,
+    ID,
+    NOTICE,
+    QUIET,
+    counting,
+    grid,
+    many,
+    memory_list,
+    minute,
+    styled,
+)
 from bearinmind.vault.keys import Key
 from bearinmind.vault.rotate import Rotated
 from bearinmind.vault.seal import SealingVault
-from bearinmind.vault.status import examine
+from bearinmind.vault.status import VaultStatus, examine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 app = typer.Typer(no_args_is_help=True, help="Read sensitive memories, and look after their key.")
-
 _HERE = "command line"  # who asked, as the audit has it, when nobody says
 
 
 @app.command("get")
-@guarded
 def get(
     ctx: typer.Context,
     id: options.Id,
@@ -41,9 +51,9 @@ def get(
 ) -> None:
     """Print what a sensitive memory says; that it was asked for is written down."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as memories:
-        memory = memories.get(id)
-        content = memories.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
+    with run.existing() as mind:
+        memory = mind.get(id)
+        content = mind.secret_get(memory.id, version=version, agent=agent or _HERE)
     if as_json or sys.stdout.isatty():
         run.say(
             {"id": memory.id, "version": version or memory.version, "content": content}, content
@@ -53,46 +63,35 @@ def get(
 
 
 @app.command("list")
-@guarded
 def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show the sensitive memories, without what they say."""
     run = Session.of(ctx, as_json=as_json)
-    found = run.find()
-    if found is None:
-        run.reply_empty({"memories": []})
-        return
-    with found as memories:
-        sensitive = memories.secrets.list()
-        states = memories.states(sensitive)
+    with run.reading({"memories": []}) as mind:
+        sensitive = mind.sensitive()
+        states = mind.states(sensitive)
     run.reply_rows(
-        {"memories": lazy.machine.memories(sensitive, states)},
+        {"memories": with_states(sensitive, states)},
         sensitive,
-        lambda: lazy.render.memories(sensitive, states),
+        lambda: memory_list(sensitive, states),
         "No memory is sensitive.",
     )
 
 
 @app.command("audit")
-@guarded
 def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Json = False) -> None:
     """Show who asked for secrets, the youngest first."""
     run = Session.of(ctx, as_json=as_json)
-    found = run.find()
-    if found is None:
-        run.reply_empty({"entries": []})
-        return
-    with found as memories:
-        entries = memories.secrets.audit(limit)
+    with run.reading({"entries": []}) as mind:
+        entries = mind.secret_audit(limit)
     run.reply_rows(
-        {"entries": [entry._asdict() for entry in entries]},
+        {"entries": entries},
         entries,
-        lambda: lazy.render_secret.audit(entries),
+        lambda: _audit_table(entries),
         "Nobody has asked for a secret.",
     )
 
 
 @app.command("rotate")
-@guarded
 def rotate(
     ctx: typer.Context,
     drop_old: Annotated[
@@ -103,16 +102,15 @@ def rotate(
 ) -> None:
     """Seal everything under a new key; run again, it goes on where it was interrupted."""
     run = Session.of(ctx, as_json=as_json)
-    with _store(run) as memories:
-        total = memories.secrets.status().secrets
-        with lazy.progress.counting("sealing anew", total, "secrets") as advance:
-            done = memories.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
-        where = memories.secrets.vault.source.where
-    run.reply(done._asdict() | {"where": where}, lambda: _rotated(done, where))
+    with run.existing_store() as mind:
+        total = mind.vault_status().secrets
+        with counting("sealing anew", total, "secrets") as advance:
+            done = mind.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
+        where = mind.vault.source.where
+    run.reply({**codec.to_data(done), "where": where}, lambda: _rotated(done, where))
 
 
 @app.command("key")
-@guarded
 def key(
     ctx: typer.Context,
     create: Annotated[
@@ -133,22 +131,13 @@ def key(
     if found is None:  # a key may be there before the first memory
         vault, under = open_vault(run.settings, lambda: True), {}
     else:
-        with found as memories:
-            vault, under = memories.secrets.vault, memories.secrets.count_by_key()
+        with found as mind:
+            vault, under = mind.vault, mind.secrets_by_key()
     if create:
         vault.create()
         note_new_key(run, vault)
     status = examine(vault, under)
-    run.reply(
-        {
-            "where": status.where,
-            "keys": status.key_ids,
-            "secrets": status.secrets,
-            "unreadable": status.unreadable,
-            "problem": status.problem or None,
-        },
-        lambda: [lazy.render_secret.status(status)],
-    )
+    run.reply(status, lambda: [_status_table(status)])
 
 
 def note_new_key(run: Session, vault: SealingVault) -> None:
@@ -164,25 +153,43 @@ _NEW_KEY = (
 )
 
 
-def _store(run: Session) -> Mind:
-    found = run.find()
-    if found is None:
-        raise FileMissing(
-            f"there is no store at {str(run.place)!r}", hint="Check --store; nothing was changed."
-        )
-    return found
-
-
 def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
-    many = lazy.render.many
     word = "A new key" if done.made else "The present key"
-    yield lazy.render.data(
-        f"{word}, {done.key_id} in {where}, now seals {many(done.sealed, 'secret')} more."
-    )
+    yield styled(f"{word}, {done.key_id} in {where}, now seals {many(done.sealed, 'secret')} more.")
     if done.unreadable:
         unread = many(done.unreadable, "secret")
-        yield lazy.render.data(
-            f"Left as they are, because their key is not here: {unread}.", lazy.render.NOTICE
-        )
+        yield styled(f"Left as they are, because their key is not here: {unread}.", NOTICE)
     if done.dropped:
-        yield lazy.render.data(f"Forgotten: {many(done.dropped, 'old key')}.")
+        yield styled(f"Forgotten: {many(done.dropped, 'old key')}.")
+
+
+def _audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
+    """Who asked for secrets."""
+    table = grid("-", "-", "-", "")
+    for entry in entries:
+        version = f" v{entry.version}" if entry.version else ""
+        table.add_row(
+            styled(minute(entry.at), QUIET),
+            styled(entry.action),
+            styled(entry.id or "", ID).append(version, QUIET),
+            styled(entry.agent or ""),
+        )
+    return table
+
+
+def _status_table(value: VaultStatus) -> RenderableType:
+    """Where the key is, and what it opens."""
+    table = grid("-", "")
+    table.add_row(styled("key", QUIET), styled(value.where))
+    if value.problem:
+        table.add_row(styled("problem", BAD), styled(value.problem))
+    for place, key_id in enumerate(value.key_ids):
+        table.add_row(styled("" if place else "ids", QUIET), styled(key_id, QUIET if place else ""))
+    if not value.key_ids and not value.problem:
+        table.add_row(styled("ids", QUIET), styled("none yet: it is made when first needed"))
+    table.add_row(styled("secrets", QUIET), styled(f"{value.secrets:,}"))
+    if value.unreadable:
+        table.add_row(
+            styled("unreadable", BAD), styled(f"{value.unreadable:,}: their key is not here")
+        )
+    return table

@@ -1,4 +1,4 @@
-"""The command that serves the memories of a store to others."""
+"""The commands that serve memories: `serve` to many, `mcp` to one agent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
+from bearinmind.errors import InvalidSetting
 from bearinmind.store_name import StoreFile
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
+
+if TYPE_CHECKING:
+    from mcp_types import Tool
 
 
 def serve(
@@ -49,15 +53,14 @@ def serve(
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
     # Other commands need none of it, and it takes half a second to load.
-    from bearinmind.surfaces.http import logs  # noqa: PLC0415
-    from bearinmind.surfaces.http.server import prepare  # noqa: PLC0415
+    from bearinmind.surfaces.http import logs, serving  # noqa: PLC0415
 
     run = Session.of(ctx, as_json=as_json)
     said = options.given({"server_host": host, "server_port": port})
-    with _memories(run.settings.model_copy(update=said), demo=demo) as app:
-        settings = app.settings
-        made = app.first_key() if first_key or demo else None
-        server = prepare(app, settings, idle_exit=idle_exit)
+    with _memories(run.settings.model_copy(update=said), demo=demo) as mind:
+        settings = mind.settings
+        made = mind.first_key() if first_key or demo else None
+        server = serving.prepare(mind, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if as_json:
             write_json(places, sys.stdout)
@@ -73,17 +76,17 @@ def serve(
 def _memories(settings: Settings, *, demo: bool) -> Iterator[Mind]:
     """What is served: the store of the settings, or that of the demo."""
     if not demo:
-        with Mind.build(settings, background=settings.worker == "auto") as app:
-            yield app
+        with Mind.build(settings, background=settings.worker == "auto") as mind:
+            yield mind
         return
-    from bearinmind.surfaces.demo import fill  # noqa: PLC0415 (likewise)
+    from bearinmind.surfaces.cli.demo import fill  # noqa: PLC0415  rarely needed
 
     with tempfile.TemporaryDirectory(prefix="bearinmind-demo-") as folder:
         place = StoreFile(Path(folder) / "memories.db")
         shown = settings.model_copy(update={"store": place})
-        with Mind.build(shown, background=settings.worker == "auto") as app:
-            fill(app, datetime.now(UTC))
-            yield app
+        with Mind.build(shown, background=settings.worker == "auto") as mind:
+            fill(mind, datetime.now(UTC))
+            yield mind
 
 
 def _places(url: str, key: str | None) -> dict[str, Any]:
@@ -93,7 +96,7 @@ def _places(url: str, key: str | None) -> dict[str, Any]:
 def _lines(places: dict[str, Any]) -> Iterator[str]:
     """Where everything is, and how an agent is connected."""
     yield f"Page  {places['url']}/"
-    yield f"API   {places['api']} (described at {places['url']}/docs)"
+    yield f"API   {places['api']} (described by {places['url']}/openapi.json)"
     yield f"MCP   {places['mcp']}"
     header = ""
     if places["key"]:
@@ -101,3 +104,83 @@ def _lines(places: dict[str, Any]) -> Iterator[str]:
         header = f' --header "Authorization: Bearer {places["key"]}"'
     yield f"Claude Code: claude mcp add --transport http bearinmind {places['mcp']}{header}"
     yield "Ctrl-C ends it."
+
+
+def mcp(
+    ctx: typer.Context,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server", metavar="URL", help="A Bear in Mind server to ask; also BEARINMIND_SERVER."
+        ),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", help="The key for it; BEARINMIND_SERVER_KEY hides it from others."),
+    ] = None,
+    key_file: Annotated[
+        Path | None, typer.Option("--key-file", help="A file that holds the key for it.")
+    ] = None,
+    describe: Annotated[
+        bool, typer.Option("--describe", help="Show what an agent is told, and end.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Serve one agent over standard input and output (MCP)."""
+    run = Session.of(ctx, as_json=as_json)
+    if describe:
+        _describe(run)
+        return
+    where = server or run.settings.server
+    if where is None:
+        _serve_store(run)
+    else:
+        _serve_server(run, where, key or (None if key_file is None else _key_in(key_file)))
+
+
+def _serve_store(run: Session) -> None:
+    """Answer from the store of this machine."""
+    # Other commands need none of it, and it takes a second to load.
+    from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
+
+    settings = run.settings
+    with Mind.build(settings, background=settings.worker == "auto") as mind:
+        stdio.serve(lambda verb, request: verb.run(mind, request), settings.categories)
+
+
+def _serve_server(run: Session, where: str, key: str | None) -> None:
+    """Answer with what a server answers."""
+    from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
+    from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
+    from bearinmind.surfaces.mcp.asking import sent_once  # noqa: PLC0415
+
+    with Client(where, key or run.settings.server_key) as client:
+        stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
+
+
+def _key_in(file: Path) -> str:
+    try:
+        return file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as exc:
+        raise InvalidSetting(f"--key-file {str(file)!r} holds no key that can be read") from exc
+
+
+def _describe(run: Session) -> None:
+    from bearinmind.surfaces.mcp import counting, tools  # noqa: PLC0415  as above
+
+    told = tools.all_described(run.settings.categories)
+    data: dict[str, Any] = told.model_dump(by_alias=True, exclude_none=True)
+    count = counting.tokens(counting.wire_text(told))
+    run.reply({**data, "tokens": count}, lambda: _tool_lines(told.tools, count, counting.MOST))
+
+
+def _tool_lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:
+    """Each tool with what it takes, and what all of them cost."""
+    for tool in tools:
+        required = tool.input_schema.get("required", ())
+        fields = [
+            name if name in required else f"[{name}]" for name in tool.input_schema["properties"]
+        ]
+        yield f"{tool.name} {' '.join(fields)}".rstrip()
+        yield f"    {tool.description}"
+    yield f"{len(tools)} tools, about {count:,} tokens; at most {most:,} are allowed."

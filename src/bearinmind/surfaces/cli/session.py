@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import sys
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import pydantic_core
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
-from bearinmind.errors import FileMissing, MemoryNotFound
-from bearinmind.store_name import StoreName
-from bearinmind.surfaces.cli import lazy
+from bearinmind.errors import FileMissing, MemoryNotFound, MindError
+from bearinmind.store_name import StoreFile, StoreName
+from bearinmind.surfaces.cli import terminal
+from bearinmind.types import Memory, MemoryId, State
 from bearinmind.work.kinds import EMBED, EXTRACT
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import RenderableType
 
+    from bearinmind.app.graph_import import BadLine
+    from bearinmind.surfaces.transfer import Problem
+
+SHOWN_PROBLEMS = 20  # bad lines that are named to a person
+_INVALID_INPUT = 2  # the exit code
 _EMPTY_HINT = (
     "`bearinmind store TEXT` keeps the first memory; `bearinmind demo` shows how it works."
 )
@@ -82,31 +91,67 @@ class Session:
         return Mind.build(self.settings)
 
     def find(self) -> Mind | None:
-        """The store, if there is one."""
+        """The store, if there is one.
+
+        Raises:
+            FileMissing: not even the folder is there in which the store was said to be.
+        """
         try:
             return Mind.build(self.settings, create=False, borrow=True)
         except FileMissing:
+            if (folder := missing_folder(self.configuration)) is not None:
+                raise no_folder(folder) from None
             return None
 
-    def existing(self) -> Mind:
-        """The store, for a command that names one of its memories.
+    @contextmanager
+    def reading(self, nothing: object) -> Iterator[Mind]:
+        """The store, for a command that shows what is in it.
+
+        Without a store the command ends here. It answers that nothing is stored yet, which is
+        `nothing` for a machine.
+        """
+        mind = self.find()
+        if mind is None:
+            sentence = f"Nothing is stored yet. {_EMPTY_HINT}"
+            self.reply(nothing, lambda: [terminal.styled(sentence)])
+            raise typer.Exit
+        with mind:
+            yield mind
+
+    def existing(self, error: type[MindError] = MemoryNotFound) -> Mind:
+        """The store, for a command that names something in it.
 
         Raises:
-            MemoryNotFound: there is no store.
+            MindError: there is no store; `error` says what was looked for.
         """
-        app = self.find()
-        if app is None:
-            raise MemoryNotFound(f"nothing is stored yet in {str(self.place)!r}", hint=_EMPTY_HINT)
-        return app
+        mind = self.find()
+        if mind is None:
+            raise error(f"nothing is stored yet in {str(self.place)!r}", hint=_EMPTY_HINT)
+        return mind
 
-    def see_to_work(self) -> None:
-        """Have what was stored embedded and read in the background; waits for nothing."""
-        lazy.background.ensure(self.settings, self._options.config)
+    def existing_store(self, rest: str = "nothing was changed.") -> Mind:
+        """The store, for a command that has nothing to do without one.
 
-    def wait_for_work(self, app: Mind) -> None:
+        Raises:
+            FileMissing: there is no store; `rest` says what the command did not do.
+        """
+        mind = self.find()
+        if mind is None:
+            raise FileMissing(
+                f"there is no store at {str(self.place)!r}", hint=f"Check --store; {rest}"
+            )
+        return mind
+
+    def start_worker(self) -> None:
+        """Have what was stored embedded and read in the background, without waiting for it."""
+        from bearinmind.surfaces import background  # noqa: PLC0415  only what stores needs it
+
+        background.ensure(self.settings, self._options.config)
+
+    def wait_for_work(self, mind: Mind) -> None:
         """Embed and read here and now what waits for it, and say what could not be."""
-        with lazy.progress.counting("background work", unit="jobs") as advance:
-            status = app.work.wait(progress=advance)
+        with terminal.counting("background work", unit="jobs") as advance:
+            status = mind.wait_for_work(progress=advance)
         for kind, done, instead in (
             (EMBED, "embedded", "recall finds them by their words"),
             (EXTRACT, "read for the graph", "recall finds them, but not by way of others"),
@@ -121,62 +166,94 @@ class Session:
 
     # ---- the way out ---------------------------------------------------------------------------
 
-    def reply(self, data: object, human: Callable[[], Iterable[RenderableType]]) -> None:
+    def reply(self, value: object, human: Callable[[], Iterable[RenderableType]]) -> None:
         """Print the answer, for a machine or for a person."""
         if self.as_json:
-            write_json(data, sys.stdout)
+            write_json(value, sys.stdout)
         else:
             self.show(human())
 
-    def say(self, data: object, sentence: str) -> None:
+    def show(self, renderables: Iterable[RenderableType]) -> None:
+        """Print for a person, on standard output."""
+        terminal.show(renderables)
+
+    def say(self, value: object, sentence: str) -> None:
         """Print the answer, which is one sentence for a person."""
-        self.reply(data, lambda: [lazy.render.data(sentence)])
+        self.reply(value, lambda: [terminal.styled(sentence)])
 
     def reply_rows(
         self,
-        data: object,
+        value: object,
         rows: Sized,
         table: Callable[[], RenderableType],
         without: str,
     ) -> None:
         """Print rows; for a person as a table, or a sentence when there are none."""
-        self.reply(data, lambda: [table() if rows else lazy.render.data(without)])
+        self.reply(value, lambda: [table() if rows else terminal.styled(without)])
 
-    def reply_empty(self, data: object) -> None:
-        """Print that there is nothing yet."""
-        if self.as_json:
-            write_json(data, sys.stdout)
-        else:
-            typer.echo(f"Nothing is stored yet. {_EMPTY_HINT}")
-
-    def show(self, renderables: Iterable[RenderableType]) -> None:
-        """Print for a person, on standard output."""
-        console = make_console(sys.stdout)
-        if console.is_terminal:
-            for renderable in renderables:
-                console.print(renderable)
+    def end_import(self, problems: Sequence[Problem | BadLine], bad: int) -> None:
+        """Name the lines of a file that were not imported; if there are any, end with a failure."""
+        if not bad:
             return
-        with console.capture() as captured:
-            for renderable in renderables:
-                console.print(renderable)
-        # Columns are filled up with spaces, which only a terminal needs.
-        lines = [line.rstrip() for line in captured.get().splitlines()]
-        sys.stdout.write("".join(f"{line}\n" for line in lines))
+        if not self.as_json:
+            shown = problems[:SHOWN_PROBLEMS]
+            for problem in shown:
+                self.note(f"line {problem.line}: {problem.code}: {problem.message}")
+            if bad > len(shown):
+                self.note(f"and {bad - len(shown):,} more; --json lists all of them")
+        raise typer.Exit(_INVALID_INPUT)
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
         typer.echo(text, err=True)
 
 
-def make_console(stream: TextIO) -> Console:
-    """Output that wraps to the terminal, is plain elsewhere, and takes nothing for markup."""
-    from rich.console import Console  # noqa: PLC0415  only people need it
+def missing_folder(configuration: Configuration) -> Path | None:
+    """The folder in which the store was said to be, if it is not there.
 
-    return Console(file=stream, markup=False, highlight=False, emoji=False)
+    The folder of the store that nobody named is made with the first memory.
+    """
+    store = configuration.settings.store
+    origin = next(each.origin for each in configuration.origins if each.name == "store")
+    if not isinstance(store, StoreFile) or origin == "default":
+        return None
+    folder = store.path.parent
+    return None if folder.is_dir() else folder
 
 
-def write_json(data: object, stream: TextIO) -> None:
+def no_folder(folder: Path) -> FileMissing:
+    """The error that there is no such folder."""
+    return FileMissing(
+        f"the folder of the store does not exist: {str(folder)!r}",
+        hint="Check --store and BEARINMIND_STORE; `bearinmind store TEXT` makes the folder.",
+    )
+
+
+def version() -> str:
+    """The installed version."""
+    return importlib.metadata.version("bearinmind")
+
+
+def with_states(
+    memories: Iterable[Memory], states: Mapping[MemoryId, State]
+) -> list[dict[str, Any]]:
+    """Memories as data, each with the state that it is in."""
+    return [codec.to_data(each) | {"state": states[each.id]} for each in memories]
+
+
+def write_json(value: object, stream: TextIO) -> None:
     """Print one JSON document on one line, in UTF-8 whatever the terminal's encoding."""
     stream.flush()
-    stream.buffer.write(pydantic_core.to_json(data, inf_nan_mode="null") + b"\n")
+    stream.buffer.write(pydantic_core.to_json(_as_data(value), inf_nan_mode="null") + b"\n")
     stream.flush()
+
+
+def _as_data(value: object) -> object:
+    """An answer whose nouns, wherever they stand in it, are in the form of the codec."""
+    if isinstance(value, Mapping):
+        return {name: _as_data(item) for name, item in value.items()}
+    if codec.is_noun(type(value)) or isinstance(value, MindError):
+        return codec.to_data(value)
+    if isinstance(value, list | tuple):
+        return [_as_data(item) for item in value]
+    return value

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bearinmind.errors import InvalidShare
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.guard import guarded
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.terminal import ID, QUIET, STRONG, day, grid, styled
 from bearinmind.types import Right, Share
 
-app = typer.Typer(no_args_is_help=True, help="Let other users see memories, or change them.")
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
 
+app = typer.Typer(no_args_is_help=True, help="Let other users see memories, or change them.")
 _Reader = Annotated[str, typer.Argument(metavar="USER", help="The name of the other user.")]
 _Tag = Annotated[str, typer.Argument(metavar="TAG", help="A tag; memories may get it later.")]
 _Write = Annotated[
@@ -23,7 +27,6 @@ _Write = Annotated[
 
 
 @app.command("memory")
-@guarded
 def share_memory(
     ctx: typer.Context,
     id: options.Id,
@@ -33,13 +36,12 @@ def share_memory(
 ) -> None:
     """Let another user see one memory."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as memories:
-        share = memories.share(id, reader, _right(write=write))
+    with run.existing() as mind:
+        share = mind.share(id, reader, _right(write=write))
     _reply(run, share)
 
 
 @app.command("tag")
-@guarded
 def share_tag(
     ctx: typer.Context,
     tag: _Tag,
@@ -49,13 +51,12 @@ def share_tag(
 ) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     run = Session.of(ctx, as_json=as_json)
-    with run.open() as memories:
-        share = memories.share_tag(tag, reader, _right(write=write))
+    with run.open() as mind:
+        share = mind.share_tag(tag, reader, _right(write=write))
     _reply(run, share)
 
 
 @app.command("end")
-@guarded
 def end(
     ctx: typer.Context,
     what: Annotated[
@@ -68,13 +69,12 @@ def end(
 ) -> None:
     """Take back what was shared; it holds at once."""
     run = Session.of(ctx, as_json=as_json)
-    with run.existing() as memories:
-        share = memories.unshare_tag(what, reader) if tag else memories.unshare(what, reader)
+    with run.existing() as mind:
+        share = mind.unshare_tag(what, reader) if tag else mind.unshare(what, reader)
     _reply(run, share)
 
 
 @app.command("list")
-@guarded
 def list_shares(
     ctx: typer.Context,
     with_me: Annotated[
@@ -87,19 +87,15 @@ def list_shares(
     run = Session.of(ctx, as_json=as_json)
     if with_me and mine:
         raise InvalidShare("--with-me and --mine leave nothing to show", hint="Give one of them.")
-    found = run.find()
-    if found is None:
-        run.reply_empty({"mine": [], "with_me": []})
-        return
-    with found as memories:
-        own: Sequence[Share] = [] if with_me else memories.my_shares()
-        others: Sequence[Share] = [] if mine else memories.shared_with_me()
+    with run.reading({"mine": [], "with_me": []}) as mind:
+        own: Sequence[Share] = [] if with_me else mind.my_shares()
+        others: Sequence[Share] = [] if mine else mind.shared_with_me()
     run.reply(
         {
-            "mine": [lazy.machine_sharing.share(each) for each in own],
-            "with_me": [lazy.machine_sharing.share(each) for each in others],
+            "mine": own,
+            "with_me": others,
         },
-        lambda: [lazy.render_sharing.shares(own, others)],
+        lambda: [_share_table(own, others)],
     )
 
 
@@ -108,6 +104,37 @@ def _right(*, write: bool) -> Right:
 
 
 def _reply(run: Session, share: Share) -> None:
-    run.reply(
-        {"share": lazy.machine_sharing.share(share)}, lambda: [lazy.render_sharing.done(share)]
-    )
+    run.reply({"share": share}, lambda: [_done_line(share)])
+
+
+_MAY = {Right.READ: "may read", Right.WRITE: "may read and write"}
+
+
+def _done_line(value: Share) -> RenderableType:
+    """What was just shared, or taken back."""
+    line = styled("Shared " if value.ended_at is None else "Ended the share of ")
+    line.append_text(_what(value)).append(" with ").append_text(styled(value.reader, STRONG))
+    return line if value.ended_at else line.append(f", who {_MAY[value.right]}")
+
+
+def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableType:
+    """What a user shares, and what others share with that user."""
+    if not own and not others:
+        return styled("Nothing is shared.")
+    table = grid("-", "-", "-", "")
+    for value in own:
+        _row(table, value, styled("with ", QUIET).append_text(styled(value.reader, STRONG)))
+    for value in others:
+        _row(table, value, styled("by ", QUIET).append_text(styled(value.owner, STRONG)))
+    return table
+
+
+def _row(table: Table, value: Share, whom: Text) -> None:
+    since = styled(f"since {day(value.created_at)}", QUIET)
+    table.add_row(whom, _what(value), styled(value.right), since)
+
+
+def _what(value: Share) -> Text:
+    if value.memory is not None:
+        return styled(value.memory, ID)
+    return styled(f"#{value.tag}", ID)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -12,23 +12,39 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from pydantic import SecretStr
 
+from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import InvalidInput, PeerNotFound
+from bearinmind.recall.attach import one_line
 from bearinmind.surfaces import lines
-from bearinmind.surfaces.cli import lazy, options
-from bearinmind.surfaces.cli.guard import exit_code, guarded, tell
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.guard import exit_code, tell
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.sync import connection, lock_of
-from bearinmind.sync.background import held
+from bearinmind.surfaces.cli.terminal import (
+    ID,
+    NOTICE,
+    QUIET,
+    STRONG,
+    counting,
+    grid,
+    many,
+    minute,
+    styled,
+)
+from bearinmind.sync.report import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.types import Memory, UserId
 
 if TYPE_CHECKING:
-    from bearinmind.sync.model import SyncReport
+    from rich.console import RenderableType
+    from rich.text import Text
+
+    from bearinmind.sync.report import SyncReport
 
 app = typer.Typer(
     invoke_without_command=True,
     help="Keep this machine in step with a server; alone: `sync now`.",
 )
-
 _WAITED = 0.1  # seconds between two looks whether another process has finished its round
 _EVERY = 30.0  # seconds between two rounds of `watch`, where the setting says never
 
@@ -41,7 +57,6 @@ class Keep(StrEnum):
 
 
 @app.callback()
-@guarded
 def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
     if ctx.invoked_subcommand is None:
@@ -54,14 +69,12 @@ def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("now")
-@guarded
 def now(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Get what others changed, and send what was changed here."""
     _now(Session.of(ctx, as_json=as_json))
 
 
 @app.command("connect")
-@guarded
 def connect(
     ctx: typer.Context,
     url: Annotated[
@@ -81,49 +94,50 @@ def connect(
     as_json: options.Json = False,
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
+    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  httpx takes long to load
+
     run = Session.of(ctx, as_json=as_json)
     key = _key(run, url, key_file)
-    with run.open() as memories:
-        peer = connection(memories).connect(url, key, insecure=insecure)
-        status = memories.sync_status()
+    with run.open() as mind:
+        peer = connecting.connect(mind, url, key, insecure=insecure)
+        status = mind.sync_status()
     run.reply(
-        {"peer": lazy.machine_sync.peer(peer), "pending": status.waits},
-        lambda: lazy.render_sync.connected(peer, status.waits),
+        {"peer": peer, "pending": status.waits},
+        lambda: _connected_lines(peer, status.waits),
     )
 
 
 @app.command("status")
-@guarded
 def status(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show what the server has not been told yet, and why."""
+    from bearinmind.surfaces.syncing import keys  # noqa: PLC0415  likewise
+
     run = Session.of(ctx, as_json=as_json)
-    with _synced(run) as memories:
-        found = memories.sync_status()
-        has_key = connection(memories).has_key
+    with run.existing(PeerNotFound) as mind:
+        found = mind.sync_status()
+    has_key = keys.key_of(run.settings) is not None
     every = run.settings.sync_seconds
     run.reply(
-        lazy.machine_sync.status(found, every=every, has_key=has_key),
-        lambda: lazy.render_sync.status(found, every=every, has_key=has_key),
+        {**codec.to_data(found), "has_key": has_key, "every_seconds": every},
+        lambda: _status_lines(found, every=every, has_key=has_key),
     )
 
 
 @app.command("conflicts")
-@guarded
 def conflicts(
     ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Json = False
 ) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     run = Session.of(ctx, as_json=as_json)
-    with _synced(run) as memories:
-        found = memories.conflicts(limit)
+    with run.existing(PeerNotFound) as mind:
+        found = mind.conflicts(limit)
     run.reply(
-        {"conflicts": [lazy.machine_sync.conflict(each) for each in found]},
-        lambda: lazy.render_sync.conflicts(found),
+        {"conflicts": found},
+        lambda: _conflict_lines(found),
     )
 
 
 @app.command("resolve")
-@guarded
 def resolve(
     ctx: typer.Context,
     number: Annotated[
@@ -137,54 +151,52 @@ def resolve(
 ) -> None:
     """Take a conflict off the list."""
     run = Session.of(ctx, as_json=as_json)
-    with _synced(run) as memories:
-        memories.resolve_conflict(number, keep.value)
-    run.see_to_work()
-    run.reply(
-        {"resolved": number, "keep": keep},
-        lambda: [lazy.render.data(f"Conflict {number} is off the list; {_KEPT[keep]}.")],
+    with run.existing(PeerNotFound) as mind:
+        mind.resolve_conflict(number, keep.value)
+    run.start_worker()
+    run.say(
+        {"resolved": number, "keep": keep}, f"Conflict {number} is off the list; {_KEPT[keep]}."
     )
 
 
 @app.command("disconnect")
-@guarded
 def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Sync no more; your memories stay, here and there, and those of others are removed here."""
+    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
+
     run = Session.of(ctx, as_json=as_json)
-    with _synced(run) as memories:
-        left = memories.sync_status().waits
-        peer = connection(memories).disconnect()
+    with run.existing(PeerNotFound) as mind:
+        left = mind.sync_status().waits
+        peer = connecting.disconnect(mind)
     run.reply(
-        {"peer": lazy.machine_sync.peer(peer), "pending": left},
-        lambda: lazy.render_sync.disconnected(peer, left),
+        {"peer": peer, "pending": left},
+        lambda: _disconnected_lines(peer, left),
     )
 
 
 @app.command("renumber")
-@guarded
 def renumber(ctx: typer.Context, as_json: options.Json = False) -> None:
-    """On a server that was restored from a backup: have every machine tell what is missing.
+    """After a server was restored from a backup: ask every machine for what is missing.
 
     Without it a machine notices by itself, unless others have written more than was lost.
     """
     run = Session.of(ctx, as_json=as_json)
-    with _synced(run) as memories:
-        names = sorted({run.settings.user, *(user.name for user in memories.users())})
+    with run.existing(PeerNotFound) as mind:
+        names = sorted({run.settings.user, *(user.name for user in mind.users())})
         for name in names:
-            memories.for_user(name).number_anew()
+            mind.for_user(name).number_anew()
     run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
 
 
 @app.command("watch")
-@guarded
 def watch(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Sync every `sync_seconds` until interrupted, and say what was done."""
     run = Session.of(ctx, as_json=as_json)
     every = run.settings.sync_seconds or _EVERY
     run.note(f"Syncing every {every:g} seconds; Ctrl-C ends it.")
-    with _synced(run) as memories:
+    with run.existing(PeerNotFound) as mind:
         while True:
-            report = _round(run, memories, quiet=True)
+            report = _round(run, mind, quiet=True)
             if as_json or report.pulled or report.pushed or report.refused or report.mirrored:
                 _reply(run, report)
                 sys.stdout.flush()
@@ -194,19 +206,10 @@ def watch(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 # ---- what they share ---------------------------------------------------------------------------
-
 _KEPT = {
     Keep.SERVED: "what was served stays",
     Keep.OTHER: "the other version is the present one",
 }
-
-
-def _synced(run: Session) -> Mind:
-    """The store, for a command that is about its server."""
-    found = run.find()
-    if found is None:
-        raise PeerNotFound(f"nothing is stored yet in {str(run.place)!r}")
-    return found
 
 
 def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
@@ -235,21 +238,23 @@ def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
 
 def _now(run: Session) -> None:
     """One round; when a part of it failed, the rest was done all the same."""
-    with _synced(run) as memories:
-        report = _round(run, memories)
-    run.see_to_work()
+    with run.existing(PeerNotFound) as mind:
+        report = _round(run, mind)
+    run.start_worker()
     _reply(run, report)
     if error := report.error:
         tell(error, as_json=run.as_json)
         raise typer.Exit(exit_code(error))
 
 
-def _round(run: Session, memories: Mind, *, quiet: bool = False) -> SyncReport:
-    with connection(memories).server() as server, _turn(run):
+def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
+    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
+
+    with connecting.server_of(mind) as server, _turn(run):
         if quiet:
-            return memories.sync_with(server)
-        with lazy.progress.counting("syncing", unit="changes") as advance:
-            return memories.sync_with(server, advance)
+            return mind.sync_with(server)
+        with counting("syncing", unit="changes") as advance:
+            return mind.sync_with(server, advance)
 
 
 @contextmanager
@@ -258,10 +263,12 @@ def _turn(run: Session) -> Iterator[None]:
 
     One that takes too long is not waited for. Two at once do no harm.
     """
-    lock = lock_of(run.settings.beside)
+    from bearinmind.surfaces.syncing import background  # noqa: PLC0415  likewise
+
+    lock = background.lock_of(run.settings.beside)
     deadline = time.monotonic() + run.settings.sync_timeout
     while True:
-        with held(lock) as taken:
+        with background.held(lock) as taken:
             if taken or time.monotonic() > deadline:
                 yield
                 return
@@ -269,4 +276,128 @@ def _turn(run: Session) -> Iterator[None]:
 
 
 def _reply(run: Session, report: SyncReport) -> None:
-    run.reply(lazy.machine_sync.report(report), lambda: lazy.render_sync.report(report))
+    run.reply(report, lambda: _report_lines(report))
+
+
+_NOUNS = {
+    SubjectKind.MEMORY: ("memory", "memories"),
+    SubjectKind.LINK: ("link", "links"),
+    SubjectKind.SHARE: ("share", "shares"),
+    SubjectKind.CONFLICT: ("conflict", "conflicts"),
+}
+_NO_KEY = "no key is here: `bearinmind sync connect URL` asks for it, BEARINMIND_SYNC_KEY gives it"
+_CONTENT = 100  # characters of a version in the list of conflicts
+
+
+def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
+    """That memories are synced with a server from now on."""
+    yield styled(f"Connected to {peer.url} as {peer.user}.")
+    yield styled(
+        f"`bearinmind sync` sends {many(waits, 'change')} and gets what is there; from then on "
+        "`serve`, `mcp` and `work --watch` do so by themselves.",
+        QUIET,
+    )
+
+
+def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
+    """That they are not any more."""
+    yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
+    if waits:
+        yield styled(f"It was never told {many(waits, 'change')} that were made here.", NOTICE)
+
+
+def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
+    """What a round did."""
+    line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
+    if value.merged:
+        line += f" Changed on both sides and merged: {value.merged:,}."
+    if value.mirrored or value.unmirrored:
+        line += f" Shared with you: {value.mirrored:,} came, {value.unmirrored:,} went."
+    yield styled(line)
+    if value.conflicts:
+        told = f"{many(value.conflicts, 'conflict')}: both versions are kept."
+        yield styled(f"{told} `bearinmind sync conflicts` shows them.", NOTICE)
+    if value.refused or value.waiting:
+        told = many(value.refused + value.waiting, "change")
+        yield styled(f"Not synced: {told}. `bearinmind sync status` says why.", NOTICE)
+
+
+def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
+    """How a replica stands with its server, and what waits."""
+    peer = value.peer
+    facts = grid("-", "")
+    facts.add_row(styled("server", QUIET), styled(f"{peer.url} as {peer.user}"))
+    for name, at, error in (
+        ("got", peer.pulled_at, peer.pull_error),
+        ("sent", peer.pushed_at, peer.push_error),
+        ("shared", peer.shared_at, peer.shared_error),
+    ):
+        facts.add_row(styled(name, QUIET), minute(at) or "never")
+        if error:
+            facts.add_row("", styled(f"failed since: {error}", NOTICE))
+    if not has_key:
+        facts.add_row(styled("key", QUIET), styled(_NO_KEY, QUIET))
+    facts.add_row(styled("background", QUIET), f"every {every:g} s" if every else "off")
+    facts.add_row(styled("others'", QUIET), styled(_mirrored(value.mirrored)))
+    facts.add_row(styled("waits", QUIET), styled(_waiting(value.pending)))
+    if value.refused:
+        facts.add_row(styled("refused", QUIET), styled(f"{value.refused:,} of these", NOTICE))
+    if value.conflicts:
+        told = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
+        facts.add_row(styled("conflicts", QUIET), styled(told, NOTICE))
+    yield facts
+    if value.listed:
+        yield _listed_table(value)
+
+
+def _waiting(pending: Mapping[SubjectKind, int]) -> str:
+    """What the server has not been told yet, such as "3 memories, 1 link"."""
+    told = [many(count, *_NOUNS[kind]) for kind, count in pending.items() if count]
+    return ", ".join(told) or "nothing"
+
+
+def _mirrored(counts: Mapping[UserId, int]) -> str:
+    """What of others' memories is here to read, such as "3 memories of bob"."""
+    told = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
+    return ", ".join(told) or "none"
+
+
+def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
+    """Conflicts with both versions."""
+    if not values:
+        yield styled("There are no conflicts.")
+        return
+    for value in values:
+        found = value.conflict
+        line = styled(f"{found.number}  ", STRONG).append_text(_named(found.subject))
+        yield line.append_text(
+            styled(f"  {found.kind}: {found.detail} · {minute(found.at)}", QUIET)
+        )
+        table = grid("-", "-", "")
+        for word, memory in (("served", value.served), ("other", value.other)):
+            table.add_row("  ", styled(word, QUIET), _content_of(memory))
+        yield table
+    yield styled(
+        "`bearinmind sync resolve NUMBER --keep other` makes the other one present.", QUIET
+    )
+
+
+def _listed_table(value: SyncStatus) -> RenderableType:
+    table = grid("-", "")
+    for each in value.listed:
+        table.add_row(_named(each.subject), styled(each.reason, QUIET))
+    if (more := value.waits - len(value.listed)) > 0:
+        table.add_row("", styled(f"and {more:,} more", QUIET))
+    return table
+
+
+def _named(subject: Subject) -> Text:
+    kind, _, rest = subject.told.partition(" ")
+    return styled(f"{kind} ").append_text(styled(rest, ID))
+
+
+def _content_of(memory: Memory | None) -> Text:
+    if memory is None:
+        return styled("not there any more", QUIET)
+    deleted = " (deleted)" if memory.deleted_at else ""
+    return styled(one_line(memory.content, _CONTENT) + deleted)

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.errors import FileMissing, InvalidInput, StoreReadOnly
-from bearinmind.surfaces.cli import lazy, options
+from bearinmind.app.reading import ReadingPlan
+from bearinmind.errors import InvalidInput, StoreReadOnly
+from bearinmind.protocols import GraphCounts, KnownSpace
+from bearinmind.surfaces.background import stay, stopping_on_signals
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.guard import INTERRUPTED
 from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.terminal import (
+    BAD,
+    NOTICE,
+    QUIET,
+    STRONG,
+    counting,
+    grid,
+    headed,
+    many,
+    minute,
+    styled,
+)
 from bearinmind.work.done import WorkDone
+from bearinmind.work.kinds import EMBED, EXTRACT
 from bearinmind.work.loop import Progress, Worker
 from bearinmind.work.post import Post
 from bearinmind.work.status import WorkStatus
 
-_GIVEN_UP = 1  # the exit code of a model that fails
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
+NO_STORE = "the first `bearinmind store` makes one."
+_GIVEN_UP = 1  # the exit code of a model that fails
 Status = Annotated[bool, typer.Option("--status", help="Only show how things stand.")]
 
 
@@ -41,21 +61,21 @@ def work(
     run = Session.of(ctx, as_json=as_json)
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
-    with existing_store(run) as app:
-        revived = app.work.retry_dead() if retry_dead else 0
+    with run.existing_store(NO_STORE) as mind:
+        revived = mind.retry_dead() if retry_dead else 0
         if status:
-            _reply_status(run, app)
+            _reply_status(run, mind)
             return
-        worker = app.work.worker()
+        worker = mind.worker()
         if watch:
-            done = _stay(run, app, worker)
+            done = _stay(run, mind, worker)
         else:
             step = worker.once if once else worker.finish
-            done = interruptible(app, worker, "background work", step)
-        left = app.work.status()
+            done = interruptible(mind, worker, "background work", step)
+        left = mind.work_status()
     run.reply(
-        lazy.machine.work_done(done, left) | {"revived": revived},
-        lambda: lazy.render_work.done(done, left),
+        work_data(done, left) | {"revived": revived},
+        lambda: _done_lines(done, left),
     )
     end(run, worker, done, "`bearinmind work` goes on from here.")
 
@@ -73,53 +93,50 @@ def reembed(
     run = Session.of(ctx, as_json=as_json)
     if status and drop_old:
         raise InvalidInput("--status and --drop-old exclude each other", hint="Give one.")
-    with existing_store(run) as app:
+    with run.existing_store(NO_STORE) as mind:
         if status:
-            _reply_status(run, app)
+            _reply_status(run, mind)
             return
         if drop_old:
-            _drop_old(run, app)
+            _drop_old(run, mind)
             return
-        worker = app.work.worker()
-        done = interruptible(app, worker, "re-embedding", worker.finish)
-        left = app.work.status()
-    run.reply(lazy.machine.work_done(done, left), lambda: lazy.render_work.reembedded(done, left))
+        worker = mind.worker()
+        done = interruptible(mind, worker, "re-embedding", worker.finish)
+        left = mind.work_status()
+    run.reply(work_data(done, left), lambda: _reembedded_lines(done, left))
     end(run, worker, done, "`bearinmind reembed` goes on from here.")
 
 
 # ---- what they share ---------------------------------------------------------------------------
 
 
-def existing_store(run: Session) -> Mind:
-    """The store, for a command that has nothing to do without one."""
-    app = run.find()
-    if app is None:
-        raise FileMissing(
-            f"there is no store at {str(run.place)!r}",
-            hint="Check --store; the first `bearinmind store` makes one.",
-        )
-    return app
+def work_data(done: WorkDone, left: WorkStatus) -> dict[str, Any]:
+    """What a worker did, and how things stand now, as data."""
+    return {**codec.to_data(done), **_status_data(left)}
 
 
-def _reply_status(run: Session, app: Mind) -> None:
-    found: WorkStatus = app.work.status()
+def _status_data(status: WorkStatus) -> dict[str, Any]:
+    """How background work stands, with the keys by which vector spaces are named."""
+    spaces = [{**codec.to_data(each), "key": each.space.key} for each in status.spaces]
+    return {**codec.to_data(status), "spaces": spaces}
+
+
+def _reply_status(run: Session, mind: Mind) -> None:
+    found: WorkStatus = mind.work_status()
     at_work = Post.of(run.settings.beside).is_taken
     run.reply(
-        lazy.machine.work_status(found) | {"worker_running": at_work},
-        lambda: lazy.render_work.status(found, at_work=at_work),
+        _status_data(found) | {"worker_running": at_work},
+        lambda: _status_lines(found, at_work=at_work),
     )
 
 
-def _drop_old(run: Session, app: Mind) -> None:
-    dropped = app.work.drop_retired()
-    run.reply(
-        {"dropped": dropped},
-        lambda: [lazy.render.data(f"Removed {lazy.render.many(dropped, 'embedding')}.")],
-    )
+def _drop_old(run: Session, mind: Mind) -> None:
+    dropped = mind.drop_retired()
+    run.say({"dropped": dropped}, f"Removed {many(dropped, 'embedding')}.")
 
 
 def interruptible(
-    app: Mind,
+    mind: Mind,
     worker: Worker,
     what: str,
     step: Callable[[Progress], WorkDone],
@@ -127,16 +144,16 @@ def interruptible(
 ) -> WorkDone:
     """Work with a bar to watch; an interrupt leaves the rest for another time."""
     worker.begin()
-    status = app.work.status()
+    status = mind.work_status()
     waiting = (status.of_kind(kind) if kind else status).waiting
     with (
-        lazy.staying.stopping_on_signals(worker),
-        lazy.progress.counting(what, waiting, "jobs") if waiting else nullcontext(None) as bar,
+        stopping_on_signals(worker),
+        counting(what, waiting, "jobs") if waiting else nullcontext(None) as bar,
     ):
         return step(bar or (lambda _: None))
 
 
-def _stay(run: Session, app: Mind, worker: Worker) -> WorkDone:
+def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
     post = Post.of(run.settings.beside)
     try:
         taken = post.take()
@@ -149,7 +166,7 @@ def _stay(run: Session, app: Mind, worker: Worker) -> WorkDone:
         )
     run.note("Embedding what is stored, and reading it for the graph; Ctrl-C ends it.")
     try:
-        return lazy.staying.stay(app, worker, idle=None)
+        return stay(mind, worker, idle=None)
     finally:
         post.leave()
 
@@ -161,3 +178,139 @@ def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None
         raise typer.Exit(INTERRUPTED)
     if done.given_up:
         raise typer.Exit(_GIVEN_UP)
+
+
+_MEMORY = ("memory", "memories")
+_RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
+
+
+def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableType]:
+    """How background work stands."""
+    if not value.spaces and not value.extractor:
+        yield styled("Nothing is embedded yet, and nothing waits: `bearinmind work` begins.")
+        return
+    if value.spaces:
+        yield _spaces(value.spaces)
+    facts = grid("-", "")
+    facts.add_row(styled("worker", QUIET), "at work" if at_work else "not running")
+    if value.extractor:
+        facts.add_row(styled("graph", QUIET), styled(_graph_line(value)))
+    if value.meaning_off:
+        facts.add_row(
+            styled("embedding", QUIET), styled(f"off: {value.meaning_off.reason}", NOTICE)
+        )
+        facts.add_row("", styled(value.meaning_off.hint, NOTICE))
+    if value.last_error:
+        if value.waiting:
+            facts.add_row(styled("next attempt", QUIET), minute(value.next_due))
+        facts.add_row(styled("last error", QUIET), styled(value.last_error, NOTICE))
+    if value.dead:
+        facts.add_row("", styled(_RETRY, NOTICE))
+    yield facts
+
+
+def _to_do(value: WorkStatus) -> str:
+    """What waits, such as "3 memories to embed, 3 to read for the graph"."""
+    embed, read = value.to_embed, value.to_read
+    if not read:
+        return f"{many(embed, *_MEMORY)} to embed"
+    counted = f"{read:,}" if embed else many(read, *_MEMORY)
+    return f"{many(embed, *_MEMORY)} to embed, {counted} to read for the graph".removeprefix(
+        "0 memories to embed, "
+    )
+
+
+def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
+    """What a worker did, and what is left."""
+    embedded, read = (value.by_kind.get(kind, 0) for kind in (EMBED, EXTRACT))
+    told = [f"Embedded {many(embedded, *_MEMORY)}."] if embedded or not read else []
+    if read:
+        told.append(f"Read {read if embedded else many(read, *_MEMORY)} for the graph.")
+    yield styled(" ".join(told))
+    yield from _trouble(value, left)
+
+
+def built(value: WorkDone, left: WorkStatus, counts: GraphCounts) -> Iterator[RenderableType]:
+    """What was read for the graph, and what it holds now."""
+    held = f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}"
+    yield styled(f"Read {many(value.finished, *_MEMORY)} for the graph: {held}.")
+    yield from _trouble(value, left)
+
+
+def reading_plan(value: ReadingPlan) -> Iterator[RenderableType]:
+    """What reading for the graph would take."""
+    place = "texts are sent to its server" if value.leaves_machine else "texts stay here"
+    yield styled(f"{many(value.versions, *_MEMORY)} to read by {value.extractor}; {place}.")
+    asked = value.estimate
+    if asked is None:
+        return
+    yield styled(
+        f"{many(asked.requests, 'request')} for {asked.memories - asked.cached:,} of them, "
+        f"{asked.cached:,} are cached: about {asked.prompt_tokens:,} tokens of prompts and "
+        f"{asked.answer_tokens:,} of answers, {asked.most_tokens:,} at most."
+    )
+    if value.budget:
+        spent, limit = value.budget
+        yield styled(f"{spent:,} of {limit:,} tokens are spent today (llm_daily_tokens).", QUIET)
+
+
+def _spaces(known_spaces: Sequence[KnownSpace]) -> RenderableType:
+    table = headed("", "embedder", "", "embedded>", "waiting>", "given up>")
+    for known in known_spaces:
+        table.add_row(
+            styled(known.space.model, STRONG),
+            known.state,
+            f"{known.embedded:,}",
+            f"{known.waiting:,}",
+            styled(f"{known.dead:,}", BAD if known.dead else ""),
+        )
+    return table
+
+
+def _graph_line(value: WorkStatus) -> str:
+    reading = value.of_kind(EXTRACT)
+    waiting = f"{many(reading.waiting, *_MEMORY)} to read" if reading.waiting else "all is read"
+    dead = f", {reading.dead:,} given up" if reading.dead else ""
+    return f"{value.extractor}: {waiting}{dead}"
+
+
+def _reembedded_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
+    """Which space answers after a re-embedding, and what is left."""
+    if left.active is None:
+        yield styled("Semantic recall is off: the `embedder` setting is none.")
+        return
+    if left.filling is None:
+        word = "now answers" if value.by_kind.get(EMBED) else "answers already"
+        yield styled(f"{_named(left.active)} {word}: {_counted(left.active)}.")
+    else:
+        yield styled(f"{_named(left.filling)} is being filled: {_counted(left.filling)}.")
+        yield styled(f"{_named(left.active)} answers meanwhile.")
+    yield from _trouble(value, left)
+    retired = sum(x.embedded for x in left.spaces if x.state == "retired")
+    if retired:
+        kept = f"{many(retired, 'embedding')} of earlier ones are kept"
+        yield styled(f"{kept}; `bearinmind reembed --drop-old` removes them.", QUIET)
+
+
+def _named(known: KnownSpace) -> str:
+    return f"{known.space.model} (space {known.space.key})"
+
+
+def _counted(known: KnownSpace) -> str:
+    waiting = f", {known.waiting:,} to do" if known.waiting else ""
+    return f"{many(known.embedded, 'embedding')}{waiting}"
+
+
+def _trouble(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
+    if left.waiting:
+        counted = many(left.waiting, "job waits", "jobs wait")
+        until = f", the next until {minute(left.next_due)}" if left.next_due else ""
+        yield styled(f"{counted}{until}: {_to_do(left)}.", NOTICE)
+    if left.meaning_off and left.to_embed:
+        yield styled(f"Nothing can be embedded: {left.meaning_off.reason}.", NOTICE)
+        yield styled(left.meaning_off.hint, NOTICE)
+    if left.dead:
+        yield styled(f"{many(left.dead, 'job was', 'jobs were')} given up. {_RETRY}", BAD)
+    error = left.last_error or value.last_error
+    if (left.waiting or left.dead) and error:
+        yield styled(f"Last error: {error}", NOTICE)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from bearinmind.recall import paths
 from bearinmind.recall.paths import Labels
-from bearinmind.surfaces.render import (
+from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
     NOTICE,
     QUIET,
     STRONG,
-    data,
     grid,
+    group,
     headed,
     many,
     number,
     parts,
+    styled,
 )
 from bearinmind.trace import (
     Answer,
@@ -38,19 +36,23 @@ from bearinmind.trace import (
 )
 from bearinmind.types import MemoryId, Placing, Step
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MILLISECONDS = "_ms"  # how the name of a time ends
 _PLACING = "rank score sure evid"  # what is said of a place in a leg
 _PLACING_BY_GRAPH = "rank evid"  # its score is its evidence
-_SURE = {"lexical": "covers", "dense": "stands out"}  # what a leg's confidence is
 _LEGS_WITH_ROOM = 2  # so many leave room between columns
 _SHOWS = 0.005  # less evidence is shown as none
 _LISTED = 3  # names or ids of a list that a leg says of its own work
 
 
-def answer(value: Answer, labels: Labels) -> RenderableType:
+def trace_tables(value: Answer, labels: Labels) -> RenderableType:
     """The trace of an answer: the legs, the candidates and what was left out."""
     ranks = {hit.memory.id: hit.rank for hit in value.hits}
     trace = value.trace
@@ -65,10 +67,10 @@ def answer(value: Answer, labels: Labels) -> RenderableType:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
         lines.append(_dropped(trace.dropped))
-    return Group(*lines, _recipes(trace))
+    return group(*lines, _recipes(trace))
 
 
-def brief(value: Answer) -> Text:
+def trace_line(value: Answer) -> Text:
     """The trace of an answer in one line."""
     legs = [f"{leg.leg} leg {leg.found} in {leg.milliseconds:.1f} ms" for leg in value.trace.legs]
     rerank = value.trace.rerank
@@ -90,15 +92,15 @@ def brief(value: Answer) -> Text:
     )
 
 
-def why_not(value: WhyNot) -> RenderableType:
+def why_not_table(value: WhyNot) -> RenderableType:
     """Why a memory was not recalled, and what would have let it in."""
     table = grid("-", "")
-    table.add_row(Text("memory", QUIET), Text(value.id, ID))
-    table.add_row(Text("reason", QUIET), data(value.reason, STRONG))
+    table.add_row(styled("memory", QUIET), styled(value.id, ID))
+    table.add_row(styled("reason", QUIET), styled(value.reason, STRONG))
     for standing in value.standings:
-        table.add_row(Text(f"{standing.leg} leg", QUIET), parts(*_standing(standing), style=""))
+        table.add_row(styled(f"{standing.leg} leg", QUIET), parts(*_standing(standing), style=""))
     if value.remedy:
-        table.add_row(Text("remedy", QUIET), data(value.remedy))
+        table.add_row(styled("remedy", QUIET), styled(value.remedy))
     return table
 
 
@@ -107,7 +109,7 @@ def _standing(value: LegStanding) -> list[str]:
         return [f"not found among {value.searched:,}" if value.searched else "", value.note]
     told = [f"rank {value.rank:,} of {value.searched:,} found"]
     if value.confidence is not None and value.evidence is not None:
-        told.append(f"{_SURE.get(value.leg, 'sure')} {value.confidence:.0%}")
+        told.append(f"match {round(100 * value.confidence)} %")
         told.append(f"evidence {value.evidence:.2f}")
     return [*told, value.note]
 
@@ -115,24 +117,24 @@ def _standing(value: LegStanding) -> list[str]:
 def _legs(legs: Iterable[LegReport]) -> Table:
     table = headed("Legs", "leg", "found>", "ms>", "detail")
     for leg in legs:
-        details = Text(", ").join(_details(leg))
-        table.add_row(data(leg.leg), f"{leg.found:,}", f"{leg.milliseconds:.1f}", details)
+        details = styled(", ").join(_details(leg))
+        table.add_row(styled(leg.leg), f"{leg.found:,}", f"{leg.milliseconds:.1f}", details)
     return table
 
 
 def _details(leg: LegReport) -> Iterator[Text]:
     """What a leg says of its own work."""
     if leg.error:
-        yield data(leg.error, BAD)
+        yield styled(leg.error, BAD)
     if leg.partial:
-        yield data(leg.partial, NOTICE)
+        yield styled(leg.partial, NOTICE)
     for name, item in leg.detail.items():
         if item in ([], ""):
             continue
         if name.endswith(_MILLISECONDS):
-            yield data(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")
+            yield styled(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")
         else:
-            yield data(f"{name.replace('_', ' ')} {_plain(item)}")
+            yield styled(f"{name.replace('_', ' ')} {_plain(item)}")
 
 
 def _plain(value: object) -> str:
@@ -170,11 +172,11 @@ def _candidates(
         rank = ranks.get(item.id)
         factors = [f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items()]
         table.add_row(
-            Text(str(rank) if rank else "", STRONG),
-            Text(item.id, ID, no_wrap=True),
+            styled(str(rank) if rank else "", STRONG),
+            styled(item.id, ID, no_wrap=True),
             *(_placing(leg, item.placings.get(leg)) for leg in placed),
             number(item.fused),
-            data("\n".join(factors)),
+            styled("\n".join(factors)),
             number(item.score),
         )
     return _with_rest(table, len(judged) - _CANDIDATES)
@@ -183,12 +185,12 @@ def _candidates(
 def _placing(leg: str, value: Placing | None) -> Text:
     """Below the words of `_PLACING`."""
     if value is None:
-        return Text("")
+        return styled("")
     if leg == "graph":
-        return Text(f"{value.rank:>4} {value.evidence:4.2f}", no_wrap=True)
+        return styled(f"{value.rank:>4} {value.evidence:4.2f}", no_wrap=True)
     score = f"{value.score:.3f}"[:5]
     line = f"{value.rank:>4} {score:>5} {value.confidence:>4.0%} {value.evidence:4.2f}"
-    return Text(line, no_wrap=True)
+    return styled(line, no_wrap=True)
 
 
 def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
@@ -196,22 +198,22 @@ def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
     places = [(item.id, item.reranked) for item in judged if item.reranked]
     for id_, place in places[:_CANDIDATES]:
         numbers = number(place.score), number(place.blend)
-        table.add_row(str(place.after), str(place.before), Text(id_, ID, no_wrap=True), *numbers)
+        table.add_row(str(place.after), str(place.before), styled(id_, ID, no_wrap=True), *numbers)
     line = parts(
         report.model,
         f"{report.sent} sent",
         f"{report.withheld} withheld as sensitive" if report.withheld else "",
         f"{report.milliseconds:.1f} ms",
-        data(report.error, BAD) if report.error else "",
+        styled(report.error, BAD) if report.error else "",
     )
-    told = Text("  ").append_text(line)
-    return Group(table, told) if places else Group(Text("Rerank", STRONG), told)
+    told = styled("  ").append_text(line)
+    return group(table, told) if places else group(styled("Rerank", STRONG), told)
 
 
 def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
     table = headed("Left out", "id", "reason")
     for item in dropped[:_DROPPED]:
-        table.add_row(Text(item.id, ID), data(str(item.reason)))
+        table.add_row(styled(item.id, ID), styled(str(item.reason)))
     return _with_rest(table, len(dropped) - _DROPPED)
 
 
@@ -225,14 +227,14 @@ def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
     """How the graph led to each candidate that it found."""
     table = headed("Paths", "id", "how the graph led there")
     for id_, path in ways.items():
-        table.add_row(Text(id_, ID, no_wrap=True), data(paths.in_words(path, id_, labels)))
+        table.add_row(styled(id_, ID, no_wrap=True), styled(paths.in_words(path, id_, labels)))
     return table
 
 
 def _with_rest(table: Table, rest: int) -> RenderableType:
     if rest <= 0:
         return table
-    return Group(table, Text(f"  and {many(rest, 'more', 'more')}; --json has all", QUIET))
+    return group(table, styled(f"  and {many(rest, 'more', 'more')}; --json has all", QUIET))
 
 
 def _recipes(trace: Trace) -> RenderableType:
@@ -247,5 +249,5 @@ def _recipes(trace: Trace) -> RenderableType:
     }
     for name, recipe in recipes.items():
         if recipe:
-            table.add_row(Text(name, QUIET), data(recipe, QUIET))
+            table.add_row(styled(name, QUIET), styled(recipe, QUIET))
     return table

@@ -1,10 +1,160 @@
-"""What the demo remembers and asks."""
+"""The command that shows on an example what recalling is like."""
 
 from __future__ import annotations
 
+import shlex
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
-from bearinmind.types import LinkKind, Trust
+import typer
+
+from bearinmind.app import Mind
+from bearinmind.config import Settings
+from bearinmind.errors import InvalidInput
+from bearinmind.recall import paths
+from bearinmind.requests import QueryFields
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.recall import answer_data, hits_table
+from bearinmind.surfaces.cli.session import Session
+from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
+from bearinmind.surfaces.cli.trace import trace_line, why_not_table
+from bearinmind.types import Link, LinkKind, MemoryId, Trust
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+
+def demo(
+    ctx: typer.Context,
+    keep: Annotated[
+        str | None, typer.Option("--keep", metavar="PATH", help="Keep the demo's store here.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show on an example what recalling is like."""
+    run = Session.of(ctx, as_json=as_json)
+    data, lines = _perform(keep)
+    run.reply(data, lambda: lines)
+
+
+def _perform(keep: str | None) -> tuple[dict[str, Any], list[RenderableType]]:
+    """Store, link, embed, ask and explain, in a file of its own: as data and as lines."""
+    now = datetime.now(UTC)
+    with _place(keep) as path, Mind.build(Settings(store=path, worker="off")) as mind:
+        ids, model = fill(mind, now)
+        data: dict[str, Any] = {
+            "store": keep,
+            "memories": len(ids),
+            "embedded_by": model,
+            "questions": [],
+        }
+        lines: list[RenderableType] = [_opening(len(ids), model)]
+        for question in QUESTIONS:
+            answer, shown = _ask(mind, question, ids, now)
+            data["questions"].append({"query": question.text, **answer})
+            lines += [styled(""), *shown]
+    return data, [*lines, styled(""), _closing(keep)]
+
+
+def fill(mind: Mind, now: datetime) -> tuple[dict[str, MemoryId], str]:
+    """Store what the agent of the demo remembers; the ids by name, and which model embedded it."""
+    ids = _remember(mind, now)
+    return ids, _embed(mind, len(ids))
+
+
+@contextmanager
+def _place(keep: str | None) -> Iterator[Path]:
+    """Where the demo's store is: a file that goes away again, unless it is to be kept."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="bearinmind-demo-") as folder:
+            yield Path(folder) / "memories.db"
+        return
+    path = Path(keep)
+    if path.exists():
+        raise InvalidInput(f"{keep!r} exists already", hint="Give the path of a new file.")
+    yield path
+
+
+def _remember(mind: Mind, now: datetime) -> dict[str, MemoryId]:
+    ids: dict[str, MemoryId] = {}
+    for item in REMEMBERED:
+        outcome = mind.store(
+            item.content,
+            category=item.category,
+            tags=item.tags.split(),
+            importance=item.importance,
+            created_at=now - timedelta(days=item.days_ago),
+            agent="demo",
+            project=item.project,
+            trust=item.trust,
+        )
+        ids[item.name] = outcome.memory.id
+    for source, kind, target, days_ago in LINKS:
+        made = now - timedelta(days=days_ago)
+        mind.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
+    return ids
+
+
+def _embed(mind: Mind, count: int) -> str:
+    """Have the memories embedded and read, as a worker does in the background; by which model.
+
+    Raises:
+        EmbedderFailure: the encoder that comes with Bear in Mind does not work.
+    """
+    with counting("embedding and reading", 2 * count, "memories") as advance:
+        status = mind.wait_for_work(progress=advance)
+    return status.active.space.model if status.active else ""
+
+
+def _ask(
+    mind: Mind, question: Question, ids: dict[str, MemoryId], now: datetime
+) -> tuple[dict[str, Any], list[RenderableType]]:
+    """The answer to a question as data and as lines."""
+    fields: QueryFields = {"limit": question.limit}
+    options = ["--limit", str(question.limit)]
+    if question.days_ago:
+        moment = now - timedelta(days=question.days_ago)
+        fields["as_of"] = moment
+        options += ["--as-of", f"{question.days_ago}d"]
+    if question.why_not:
+        options += ["--why-not", ids[question.why_not]]
+    lines: list[RenderableType] = [
+        styled(question.teaches, STRONG),
+        styled(f"$ bearinmind recall {shlex.quote(question.text)} {shlex.join(options)}", GOOD),
+    ]
+    if question.why_not:
+        reason = mind.why_not(question.text, ids[question.why_not], **fields)
+        return {"why_not": reason}, [*lines, why_not_table(reason)]
+    answer = mind.recall(question.text, **fields)
+    labels = mind.graph_labels(paths.concepts(hit.path for hit in answer.hits))
+    lines += [hits_table(answer.hits, labels), trace_line(answer)]
+    return answer_data(answer, with_trace=True), lines
+
+
+def _opening(count: int, model: str) -> Text:
+    return styled(
+        f"A coding agent has remembered {count} things over half a year. They were just embedded "
+        f"by {model}, which comes with Bear in Mind, and are now found by their words and by their "
+        "meaning: no key, no network."
+    )
+
+
+def _closing(keep: str | None) -> Text:
+    lines = styled("Now with your own memories:\n", STRONG)
+    examples = [
+        'bearinmind store "The staging database is db-stage-3." --tag infra',
+        'bearinmind recall "where is staging?" --trace',
+        "bearinmind --help",
+    ]
+    if keep:
+        examples.insert(0, f"bearinmind --store {shlex.quote(keep)} list")
+    return lines.append("\n".join(f"$ {line}" for line in examples), GOOD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +347,6 @@ REMEMBERED = (
         "orders",
     ),
 )
-
 #: Source, kind, target, and how many days ago they were linked.
 LINKS = (
     ("valkey", LinkKind.SUPERSEDES, "redis", 70),
@@ -207,7 +356,6 @@ LINKS = (
     ("staging", LinkKind.SEE_ALSO, "deploying", 9),
     ("limits", LinkKind.SEE_ALSO, "retries", 41),
 )
-
 QUESTIONS = (
     Question(
         teaches="An identifier finds its memory, and brings what resolved it.",

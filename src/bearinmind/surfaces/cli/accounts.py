@@ -1,0 +1,271 @@
+"""The commands about users and their keys, and the audit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bearinmind.accounts.keys import NewKey
+from bearinmind.accounts.terms import PER_DAY_LIMIT, PER_MINUTE_LIMIT
+from bearinmind.protocols import AuditEntry, User
+from bearinmind.recall.parse import LARGEST_POOL
+from bearinmind.surfaces import times
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.surfaces.cli.terminal import (
+    BAD,
+    ID,
+    NOTICE,
+    QUIET,
+    day,
+    grid,
+    minute,
+    parts,
+    styled,
+)
+from bearinmind.types import Access, Key
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.text import Text
+
+user_app = typer.Typer(no_args_is_help=True, help="Look after the users of a server.")
+_Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="The name of a user, also that of their memories.")
+]
+
+
+@user_app.command("add")
+def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Add a user; `bearinmind key create NAME` then makes a key for them."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.open() as mind:
+        user = mind.add_user(name)
+    run.say(user, f"Added the user {user.name}.")
+
+
+@user_app.command("list")
+def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
+    """List the users."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.reading({"users": []}) as mind:
+        users = mind.users()
+    run.reply_rows(
+        {"users": users},
+        users,
+        lambda: _user_table(users),
+        "There are no users: `bearinmind user add NAME` adds the first.",
+    )
+
+
+@user_app.command("disable")
+def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Disable a user; their memories and keys stay."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as mind:
+        user = mind.disable_user(name)
+    run.say(user, f"{user.name} is disabled: the server refuses their keys.")
+
+
+@user_app.command("enable")
+def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+    """Enable a user again."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as mind:
+        user = mind.enable_user(name)
+    run.say(user, f"{user.name} is enabled: the server accepts their keys again.")
+
+
+key_app = typer.Typer(
+    no_args_is_help=True, help="Look after the keys that let users into a server."
+)
+_KeyId = Annotated[
+    str, typer.Argument(metavar="KEY", help="The id of a key, as `bearinmind key list` shows it.")
+]
+_User = Annotated[
+    str | None, typer.Argument(metavar="USER", help="Whose key it is; you when not given.")
+]
+_ONLY_NOW = "This is the key {id}. It cannot be shown again: keep it where secrets are kept."
+
+
+@key_app.command("create")
+def create(
+    ctx: typer.Context,
+    user: _User = None,
+    access: Annotated[
+        Access, typer.Option("--access", help="What it allows: read, write or admin.")
+    ] = Access.WRITE,
+    label: Annotated[str, typer.Option("--label", help="Where it is used.")] = "",
+    expires: Annotated[
+        str | None, typer.Option("--expires", help="When it expires: 90d, 2027-01-31.")
+    ] = None,
+    per_minute: Annotated[
+        int | None,
+        typer.Option("--per-minute", min=1, max=PER_MINUTE_LIMIT, help="Most requests a minute."),
+    ] = None,
+    per_day: Annotated[
+        int | None, typer.Option("--per-day", min=1, max=PER_DAY_LIMIT, help="Most writes a day.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Make a key and print it; it cannot be shown again."""
+    run = Session.of(ctx, as_json=as_json)
+    expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
+    with run.existing() as mind:
+        made = mind.create_key(
+            user or run.settings.user,
+            access=access,
+            label=label,
+            expires_at=expires_at,
+            per_minute=per_minute,
+            per_day=per_day,
+        )
+    _show(run, made)
+
+
+@key_app.command("list")
+def list_keys(
+    ctx: typer.Context,
+    user: Annotated[
+        str | None, typer.Argument(metavar="USER", help="Whose keys; everybody's when not given.")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show the keys and their terms, never their secrets."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.reading({"keys": []}) as mind:
+        keys = mind.keys(user)
+    run.reply_rows(
+        {"keys": keys},
+        keys,
+        lambda: _key_table(keys, _now()),
+        "There are no keys: `bearinmind key create USER` makes one.",
+    )
+
+
+@key_app.command("rotate")
+def rotate(
+    ctx: typer.Context,
+    key: _KeyId,
+    overlap: Annotated[
+        str, typer.Option("--overlap", help="How long the old one stays valid: 30m, 24h, 7d.")
+    ] = "24h",
+    as_json: options.Json = False,
+) -> None:
+    """Make a key with the terms of an old one, which ends later."""
+    run = Session.of(ctx, as_json=as_json)
+    span = times.parse_span(overlap, "--overlap")
+    with run.existing() as mind:
+        made = mind.renew_key(key, overlap=span)
+    _show(run, made)
+
+
+@key_app.command("revoke")
+def revoke(ctx: typer.Context, key: _KeyId, as_json: options.Json = False) -> None:
+    """Revoke a key."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.existing() as mind:
+        revoked = mind.revoke_key(key)
+    run.say(revoked, f"The key {revoked.id} is revoked.")
+
+
+def _show(run: Session, made: NewKey) -> None:
+    """Print a new key, alone on standard output: something may read it there."""
+    if run.as_json:
+        write_json(made, sys.stdout)
+        return
+    run.note(_ONLY_NOW.format(id=made.key.id))
+    typer.echo(made.text)  # whole, however narrow the terminal is
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def audit(
+    ctx: typer.Context,
+    everybody: Annotated[
+        bool, typer.Option("--everybody", help="What was done to any user's, not only to yours.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most entries to show.")
+    ] = 20,
+    as_json: options.Json = False,
+) -> None:
+    """Show who read secrets, shared, or changed users and keys."""
+    run = Session.of(ctx, as_json=as_json)
+    with run.reading({"entries": []}) as mind:
+        entries = mind.audit_log(limit, everybody=everybody)
+    run.reply_rows(
+        {"entries": entries},
+        entries,
+        lambda: _audit_table(entries),
+        "The audit is empty.",
+    )
+
+
+def _user_table(values: Sequence[User]) -> RenderableType:
+    """Users, a line each."""
+    table = grid("-", "-", "")
+    for value in values:
+        disabled = f"disabled {minute(value.disabled_at)}" if value.disabled_at else ""
+        table.add_row(
+            styled(value.name, ID),
+            styled(f"since {day(value.created_at)}", QUIET),
+            styled(disabled, BAD),
+        )
+    return table
+
+
+def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
+    """Keys, a line each."""
+    table = grid("-", "-", "-", "-", "")
+    for value in values:
+        table.add_row(
+            styled(value.id, ID),
+            styled(value.user),
+            styled(value.access),
+            _end(value, now),
+            parts(*_terms(value)),
+        )
+    return table
+
+
+def _audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
+    """What was done, a line each."""
+    table = grid("-", "-", "-", "")
+    for entry in entries:
+        version = f" v{entry.version}" if entry.version else ""
+        about = f"{entry.id or ''}{version}" or entry.detail or ""
+        by = f"by {entry.agent}" if entry.agent else ""
+        key = f"with key {entry.key}" if entry.key else ""
+        table.add_row(
+            styled(minute(entry.at), QUIET),
+            styled(entry.owner),
+            styled(entry.action),
+            parts(styled(about, ID), entry.detail if entry.id and entry.detail else "", by, key),
+        )
+    return table
+
+
+def _end(key: Key, now: datetime) -> Text:
+    """Whether a key is valid, and until when."""
+    if key.revoked_at is not None:
+        word = "revoked" if key.revoked_at <= now else "ends"
+        return styled(f"{word} {minute(key.revoked_at)}", BAD if key.revoked_at <= now else NOTICE)
+    if key.expires_at is not None:
+        word = "expired" if key.expires_at <= now else "until"
+        return styled(f"{word} {minute(key.expires_at)}", BAD if key.expires_at <= now else "")
+    return styled("no end", QUIET)
+
+
+def _terms(key: Key) -> list[str]:
+    return [
+        key.label,
+        f"{key.per_minute:,} a minute" if key.per_minute else "",
+        f"{key.per_day:,} writes a day" if key.per_day else "",
+    ]
