@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import quote
 
 import httpx
 
+from other_user import open_python
 from servers import (
     alive,
     as_account,
@@ -51,9 +51,10 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, configuration: Path, environment: Mapping[str, str]) -> None:
+        python = open_python()
         self._process = as_account(
-            [sys.executable, "-m", "patroni", str(configuration)],
-            environment={**environment, **self._own_environment()},
+            [python.program, "-m", "patroni", str(configuration)],
+            environment={**python.environment, **environment, **self._own_environment()},
             log=self.home / "patroni.log",
         )
 
