@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,6 +15,7 @@ from urllib.parse import quote
 
 import httpx
 
+from other_user import open_python
 from servers import (
     alive,
     as_account,
@@ -51,9 +51,10 @@ class Node:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, configuration: Path, environment: Mapping[str, str]) -> None:
+        python = open_python()
         self._process = as_account(
-            [sys.executable, "-m", "patroni", str(configuration)],
-            environment={**environment, **self._own_environment()},
+            [python.program, "-m", "patroni", str(configuration)],
+            environment={**python.environment, **environment, **self._own_environment()},
             log=self.home / "patroni.log",
         )
 
@@ -152,12 +153,11 @@ class Cluster:
 
     def leader(self) -> Node:
         """The node that takes writes; waits until there is one."""
-        wait_until(lambda: any(self._leading()), complaint=self._logs)
-        return self._leading()[0]
+        return self._first("primary")
 
-    def standbys(self) -> list[Node]:
-        """The nodes that follow it."""
-        return [node for node in self.nodes if node.role() == "replica"]
+    def standby(self) -> Node:
+        """A node that follows the leader; waits until there is one."""
+        return self._first("replica")
 
     def kill_leader(self) -> Node:
         """The leader dies at once, its server with it."""
@@ -182,8 +182,16 @@ class Cluster:
     def _passfile(self) -> Path:
         return self._folder / "passfile"
 
-    def _leading(self) -> list[Node]:
-        return [node for node in self.nodes if node.role() == "primary"]
+    def _first(self, role: str) -> Node:
+        """The first node of a role; a busy machine may take a while to tell."""
+        nodes: list[Node] = []
+
+        def look() -> bool:
+            nodes[:] = [node for node in self.nodes if node.role() == role]
+            return bool(nodes)
+
+        wait_until(look, complaint=self._logs)
+        return nodes[0]
 
     def _whole(self) -> bool:
         assert not any(node.died() for node in self.nodes), self._logs()

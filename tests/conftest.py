@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -20,6 +21,7 @@ from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, counting_ids, empty_file
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
+from other_user import description, shared_folder
 
 if TYPE_CHECKING:
     from postgres_server import Databases
@@ -42,6 +44,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # In the background of a shell interrupts are ignored, and what the tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The processes of a run share a folder."""
+    opened = ExitStack()
+    opened.enter_context(shared_folder())
+    config.add_cleanup(opened.close)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say in one line which users and which Python the tests take; the header is not shown."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(session.config, "workerinput"):
+        reporter.write_line(description())
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -7,26 +7,17 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from bearinmind.store.postgres.binaries import (
-    Account,
-    Programs,
-    account_for,
-    give,
-    programs_for,
-)
+from bearinmind.store.postgres.binaries import Programs, give, programs_for
+from other_user import server_account
 
-#: No data folder, whose owner would decide which account runs a server.
-_NOWHERE = Path("/nowhere")
 #: Below those that the system gives to whoever asks for any; each process begins at its own.
 _PORTS = itertools.count(20_000 + os.getpid() % 100 * 100)
 
@@ -35,35 +26,26 @@ def as_account(
     command: Sequence[str], *, environment: Mapping[str, str], log: Path
 ) -> subprocess.Popen[bytes]:
     """Start a process of the account that runs servers, in a session of its own."""
-    with log.open("ab") as told:
+    account = server_account()
+    with log.open("ab") as out:
         return subprocess.Popen(
-            [*_becoming(account_for(_NOWHERE)), *command],
+            command,
             env=environment,
             stdin=subprocess.DEVNULL,
-            stdout=told,
+            stdout=out,
             stderr=subprocess.STDOUT,
             cwd="/",
             umask=0o077,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=() if account else None,
             start_new_session=True,
         )
 
 
-@cache
-def _becoming(account: Account | None) -> Sequence[str]:
-    """What goes before a command that an account is to run; None is whoever asks."""
-    if account is None:
-        return []
-    become = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups"]
-    look = [*become, sys.executable, "-c", "import bearinmind"]
-    if subprocess.run(look, check=False, capture_output=True, cwd="/").returncode == 0:
-        return become
-    # The project is where only root can look, such as below /root.
-    return [*become, "--inh-caps=+dac_override", "--ambient-caps=+dac_override"]
-
-
 def postgres_programs() -> Programs:
     """The programs of Postgres, where that account can run them."""
-    return programs_for(account_for(_NOWHERE))
+    return programs_for(server_account())
 
 
 def private_folder() -> Path:
@@ -75,7 +57,7 @@ def private_folder() -> Path:
 
 def own(path: Path) -> None:
     """Give a file or a folder to that account."""
-    give(path, account_for(_NOWHERE))
+    give(path, server_account())
 
 
 def needed(program: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,21 +15,16 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.sqlite import SqliteStore
+from other_user import run_as_ordinary_user
 
-NOBODY = 65534
-
-#: Runs as nobody when it was started as root, because root may write everything.
+#: What an ordinary user can do with a file; root may write everything.
 READER = """
-import os, sys
+import sys
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 
 settings = Settings(store=sys.argv[1])
-if os.geteuid() == 0:
-    os.setgroups([])
-    os.setgid(65534)
-    os.setuid(65534)
 try:
     with Mind.build(settings) as memory:
         print("recalled", len(memory.recall("walrus").hits), len(memory.list()))
@@ -58,19 +52,6 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(made)
 
 
-def read_as_nobody(path: Path) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", READER, path],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        cwd="/",
-    )
-    assert done.stderr == ""
-    return done.stdout.splitlines()
-
-
 @pytest.mark.parametrize("mode", [0o555, 0o755])
 def test_a_file_that_may_only_be_read_is_recalled_from_and_refuses_writes(
     folder: Path, mode: int
@@ -83,7 +64,7 @@ def test_a_file_that_may_only_be_read_is_recalled_from_and_refuses_writes(
     before = path.read_bytes()
     path.chmod(0o444)
     folder.chmod(mode)
-    told = read_as_nobody(path)
+    told = run_as_ordinary_user(READER, path)
     assert told[:2] == ["recalled 1 1", "versions 1"]
     assert told[2] in {"store store_read_only", "store store_unavailable"}
     assert told[3] in {"delete store_read_only", "delete store_unavailable"}
@@ -92,7 +73,7 @@ def test_a_file_that_may_only_be_read_is_recalled_from_and_refuses_writes(
 
 def test_a_new_file_in_a_folder_that_may_not_be_written_is_refused(folder: Path) -> None:
     folder.chmod(0o555)
-    [told] = read_as_nobody(folder / "memories.db")
+    [told] = run_as_ordinary_user(READER, folder / "memories.db")
     assert told in {"open store_read_only", "open store_unavailable"}
     assert [*folder.iterdir()] == []
 
@@ -102,7 +83,7 @@ def test_a_file_that_may_not_be_read_is_refused(folder: Path) -> None:
     with Mind.open(path) as memory:
         memory.store("a walrus")
     path.chmod(0o000)
-    [told] = read_as_nobody(path)
+    [told] = run_as_ordinary_user(READER, path)
     assert told in {"open store_read_only", "open store_unavailable"}
 
 

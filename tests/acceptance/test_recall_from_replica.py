@@ -37,7 +37,7 @@ def recalls(memory: Mind, text: str) -> list[str]:
 
 def asked_at_standby(pair: Cluster) -> set[str]:
     """What connections of Bear in Mind to the standby asked last."""
-    [node] = pair.standbys()
+    node = pair.standby()
     with psycopg.connect(pair.administrator_url(node)) as connection:
         found = connection.execute(
             "SELECT query FROM pg_stat_activity WHERE application_name = 'bearinmind'"

@@ -102,7 +102,7 @@ def _stalled(pair: Cluster) -> Iterator[None]:
 
     The process that replays the log is stopped: Patroni ends a mere pause by itself.
     """
-    [node] = pair.standbys()
+    node = pair.standby()
     with psycopg.connect(pair.administrator_url(node)) as connection:
         [[replaying]] = connection.execute(
             "SELECT pid FROM pg_stat_activity WHERE backend_type = 'startup'"
@@ -207,7 +207,7 @@ def test_a_standby_that_dies_while_it_is_read_is_left(
     pair: Cluster, replica: Replica, primary: Connections
 ) -> None:
     wait_until(lambda: replica.answer(_numbers) is not None)
-    [node] = pair.standbys()
+    node = pair.standby()
 
     def read(connection: Connection[Any]) -> int:
         node.kill()
