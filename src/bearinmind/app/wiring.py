@@ -37,7 +37,7 @@ from bearinmind.remember.reveal import Reveal
 from bearinmind.remember.sensitive import Boundary
 from bearinmind.rerank.choose import Address, OwnedReranker
 from bearinmind.rerank.choose import choose as choose_reranker
-from bearinmind.store.choose import Access, open_store
+from bearinmind.store.factory import Access, open_store
 from bearinmind.types import MemoryId, Scope, UserId
 from bearinmind.vault.choose import choose as choose_keys
 from bearinmind.vault.seal import SealingVault

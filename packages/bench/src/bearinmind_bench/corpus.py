@@ -30,7 +30,7 @@ from bearinmind.remember.admit import (
     check_category,
     check_content,
 )
-from bearinmind.store import choose
+from bearinmind.store import factory
 from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.types import (
     AlreadyKnown,
@@ -72,15 +72,15 @@ def empty_store(text: str) -> Iterator[Store]:
     if text == SQLITE:
         with tempfile.TemporaryDirectory(prefix="bearinmind-bench-") as folder:
             name = StoreFile(Path(folder) / "memories.db")
-            with closing(choose.open_store(name)) as store:
+            with closing(factory.open_store(name)) as store:
                 yield store
         return
-    choose.require_driver()
-    from bearinmind.store.postgres.scratch import scratch_database  # noqa: PLC0415  an extra
+    factory.require_driver()
+    from bearinmind.store.postgres.connection_pool import scratch_database  # noqa: PLC0415  an extra
 
     with (
-        scratch_database(choose.url_of(_server(text))) as url,
-        closing(choose.open_database(url)) as store,
+        scratch_database(factory.url_of(_server(text))) as url,
+        closing(factory.open_database(url)) as store,
     ):
         yield store
 

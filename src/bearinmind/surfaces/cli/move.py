@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from bearinmind import codec
-from bearinmind.store.choose import Access
-from bearinmind.store.moving.move import Compared, Look, begun
-from bearinmind.store.moving.move import look as look_at
-from bearinmind.store.moving.opening import found_target, opened_source, opened_target
+from bearinmind.store.factory import Access
+from bearinmind.store.migrate_store import Compared, Preview, open_move
+from bearinmind.store.migrate_store import preview as look_at
+from bearinmind.store.factory import open_existing_target, open_source, open_target
 from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options, secret
@@ -139,9 +139,9 @@ class Moved(NamedTuple):
     renumbered: bool  #: relations have other numbers now
 
 
-def _look(source: StoreName, target: StoreName, access: Access) -> Look:
+def _look(source: StoreName, target: StoreName, access: Access) -> Preview:
     """What would be moved."""
-    with opened_source(source, access) as one, found_target(target, access) as other:
+    with open_source(source, access) as one, open_existing_target(target, access) as other:
         return look_at(one, other)
 
 
@@ -155,9 +155,9 @@ def _move(
 ) -> Moved:
     """Move a store, and show how far that is."""
     with (
-        opened_source(source, access) as one,
-        opened_target(target, access) as other,
-        begun(one, other, restart=restart) as going,
+        open_source(source, access) as one,
+        open_target(target, access) as other,
+        open_move(one, other, restart=restart) as going,
     ):
         if going.resumed:
             note(f"going on with an unfinished move: {going.moved:,} rows are there already")
@@ -174,7 +174,7 @@ def _move(
 _LESSER = {"standing", "index_facts"}
 
 
-def _look_lines(value: Look, target: str) -> Iterator[RenderableType]:
+def _look_lines(value: Preview, target: str) -> Iterator[RenderableType]:
     """What would be moved."""
     yield _counted(value.rows)
     there = value.moved or 0
