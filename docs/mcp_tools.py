@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from bearinmind.surfaces.mcp.describing import INSTRUCTIONS, TOOLS
+
 from bearinmind.config import Settings
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.mcp import counting
-from bearinmind.surfaces.mcp.describing import INSTRUCTIONS, TOOLS
 from bearinmind.surfaces.mcp.tools import BY_TOOL, all_described
 from bearinmind.types import Access
 

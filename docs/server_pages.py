@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from bearinmind.surfaces.http.asking import Reader
+from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS
+
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.http import describing, examples
-from bearinmind.surfaces.http.asking import Reader
 from bearinmind.surfaces.http.routes import ROOT
 from bearinmind.surfaces.verbs.sync import SERVED
-from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS
 from bearinmind.surfaces.verbs.table import VERBS, Verb
 
 

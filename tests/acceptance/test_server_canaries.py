@@ -14,11 +14,11 @@ from urllib.parse import quote
 
 import httpx
 import pytest
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from mcp import Client, MCPError
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from bearinmind.surfaces.verbs.table import Verb
 from canaries import DETECTED, FLAGGED, SHAPES, leaks
 from canary_house import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of

@@ -245,7 +245,7 @@ class SideBySide(RuleBasedStateMachine):
     @invariant()
     def everything_is_the_same(self) -> None:
         assert self.all(lambda memory: memory.stats()) == self.model.statistics(self.clock())
-        links = self.all(lambda memory: [*memory.all_links()])
+        links = self.all(lambda memory: [*memory.transfer.links()])
         assert isinstance(links, list)
         assert sorted(links, key=repr) == sorted(self.model.links, key=repr)
         self.all(lambda memory: memory.recall("walrus seal otter parse 3.11", limit=50).hits)

@@ -225,7 +225,10 @@ def avoided() -> set[str]:
     """The words that the glossary says to avoid; a word that is a command has its own meaning."""
     rows = [line.split("|")[3] for line in read("docs/glossary.md").splitlines() if "|" in line]
     words = re.sub(r"\(.*?\)|\"", "", ",".join(rows)).split(",")
-    return {word.strip() for word in words if word.strip(" -")} - {"avoid", *GROUP.list_commands(None)}
+    return {word.strip() for word in words if word.strip(" -")} - {
+        "avoid",
+        *GROUP.list_commands(None),
+    }
 
 
 def test_the_help_uses_the_words_of_the_glossary() -> None:

@@ -9,10 +9,10 @@ import json
 from pathlib import Path
 
 import pytest
+from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from pydantic import BaseModel
 
 from bearinmind.surfaces.http import examples
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
 from bearinmind.surfaces.verbs.table import Verb
 from http_server import serving
 from schema_run import run_schemathesis

@@ -71,14 +71,14 @@ def test_a_server_that_is_away_holds_nothing_up_and_gets_everything_later(
         between.always = hangs_up
         seen = len(between.seen)
         laptop.store("the walrus eats fish")
-        wait_until(lambda: len(between.seen) > seen and laptop.sync_status().peer.pull_error)
+        wait_until(lambda: len(between.seen) > seen and laptop.sync.status().peer.pull_error)
         assert [hit.memory.content for hit in laptop.recall("walrus").hits] == [
             "the walrus eats fish"
         ]
-        assert laptop.sync_status().waits == 1
+        assert laptop.sync.status().waits == 1
         between.always = None
         wait_until(lambda: server.bearinmind.for_user("ada").stats().live == 1)
-        wait_until(lambda: laptop.sync_status().peer.pull_error is None)
+        wait_until(lambda: laptop.sync.status().peer.pull_error is None)
 
 
 def test_one_process_syncs_at_a_time(server: Serving, tmp_path: Path) -> None:
@@ -87,11 +87,11 @@ def test_one_process_syncs_at_a_time(server: Serving, tmp_path: Path) -> None:
         assert taken
         with machine(store, server) as laptop:
             laptop.store("the walrus eats fish")
-            looks = laptop.sync_status()
+            looks = laptop.sync.status()
             with pytest.raises(AssertionError):
-                _wait_briefly(lambda: laptop.sync_status() != looks)
+                _wait_briefly(lambda: laptop.sync.status() != looks)
     with machine(store, server) as laptop:
-        wait_until(lambda: laptop.sync_status().waits == 0)
+        wait_until(lambda: laptop.sync.status().waits == 0)
 
 
 def _wait_briefly(true: Any) -> None:
@@ -117,7 +117,7 @@ def test_nothing_is_synced_by_itself_when_that_is_turned_off(
     with machine(tmp_path / "laptop.db", server, sync_seconds=0) as laptop:
         assert threads() == before
         laptop.store("the walrus eats fish")
-        assert laptop.sync_status().waits == 1
+        assert laptop.sync.status().waits == 1
 
 
 @pytest.mark.parametrize("command", ["work --watch", "sync watch"])
@@ -166,7 +166,7 @@ def test_a_replica_recalls_with_every_leg_while_its_server_is_down(tmp_path: Pat
     with Mind.open(
         tmp_path / "desktop.db", user="ada", worker="off", sync_key=key, **said
     ) as desktop:
-        desktop.wait_for_work()
+        desktop.work.wait()
         assert "cannot be reached" in _failed(desktop, url)
         answer = desktop.recall("who owns the billing service?")
 
@@ -185,10 +185,10 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
     ):
         walrus = laptop.store("the walrus eats fish").memory.id
         _sync(laptop)
-        server.bearinmind.wait_for_work()
+        server.bearinmind.work.wait()
         desktop.store("the seal eats squid", wait=True)
         _sync(desktop)
-        status = desktop.work_status()
+        status = desktop.work.status()
 
         assert status.active is not None
         assert (status.active.embedded, status.to_embed) == (2, 0)  # nothing was embedded since
@@ -199,13 +199,13 @@ def test_vectors_come_along_where_both_sides_make_the_same(tmp_path: Path) -> No
 
 def _sync(app: Mind) -> None:
     with connection(app).server() as server:
-        report = app.sync_with(server)
+        report = app.sync.run(server)
     assert not report.failed
 
 
 def _failed(app: Mind, url: str) -> str:
     with connection(app).server() as server:
         assert server.url == url
-        error = app.sync_with(server).pull_error
+        error = app.sync.run(server).pull_error
     assert error is not None
     return error.message

@@ -17,7 +17,7 @@ from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import adjusted_out, locked_out, never_sure
-from bearinmind.settings.recall import LEGS
+from bearinmind.settings import LEGS
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import LegReport
 from bearinmind.types import Query, Ranking, Trust
@@ -95,7 +95,7 @@ def test_no_shipped_setting_locks_anybody_out(fusion: str, limit: int) -> None:
     """The real legs, every fusion and every adjustment as they are by default."""
     settings = config.checked({"fusion": fusion, "limit": limit})
     memory = Mind(TemporaryStore(), settings)
-    recall = memory._recall
+    recall = memory._parts.recall
     names = [leg.name for leg in recall.legs] + [leg.name for leg in recall.following]
     assert names == [*LEGS]
     assert memory.locked_out() == {}

@@ -42,11 +42,11 @@ class Keys(RuleBasedStateMachine):
         super().__init__()
         self.clock = FixedClock()
         self.memory = Mind(TemporaryStore(), Settings(embedder="none"), clock=self.clock)
-        self.gate: Gate = self.memory.gate()
+        self.gate: Gate = self.memory.accounts.gate()
         self.disabled: set[str] = set()
         self.keys: list[Expected] = []
         for name in NAMES:
-            self.memory.add_user(name)
+            self.memory.accounts.add_user(name)
 
     def teardown(self) -> None:
         self.memory.close()
@@ -57,7 +57,7 @@ class Keys(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES), access=st.sampled_from(Access), span=st.none() | hours)
     def create(self, name: str, access: Access, span: timedelta | None) -> None:
         expires = None if span is None else self.clock() + span
-        made = self.memory.create_key(name, access=access, expires_at=expires)
+        made = self.memory.accounts.create_key(name, access=access, expires_at=expires)
         self.keys.append(Expected(made, name, access, [] if expires is None else [expires]))
 
     @precondition(lambda self: self.keys)
@@ -66,7 +66,7 @@ class Keys(RuleBasedStateMachine):
         old = self.chosen(number)
         now = self.clock()
         try:
-            made = self.memory.renew_key(old.made.key.id, overlap=overlap)
+            made = self.memory.accounts.renew_key(old.made.key.id, overlap=overlap)
         except InvalidKeyTerms:
             assert any(end <= now for end in old.ends)
             return
@@ -80,17 +80,17 @@ class Keys(RuleBasedStateMachine):
     @rule(number=st.integers(0, 99))
     def revoke(self, number: int) -> None:
         expected = self.chosen(number)
-        self.memory.revoke_key(expected.made.key.id)
+        self.memory.accounts.revoke_key(expected.made.key.id)
         expected.ends.append(self.clock())
 
     @rule(name=st.sampled_from(NAMES))
     def disable(self, name: str) -> None:
-        self.memory.disable_user(name)
+        self.memory.accounts.disable_user(name)
         self.disabled.add(name)
 
     @rule(name=st.sampled_from(NAMES))
     def enable(self, name: str) -> None:
-        self.memory.enable_user(name)
+        self.memory.accounts.enable_user(name)
         self.disabled.discard(name)
 
     @rule(span=hours)
@@ -130,8 +130,8 @@ class Keys(RuleBasedStateMachine):
 
     @invariant()
     def all_that_was_done_is_in_the_audit(self) -> None:
-        assert len(self.memory.keys()) == len(self.keys)
-        entries = self.memory.audit_log(10_000, everybody=True)
+        assert len(self.memory.accounts.keys()) == len(self.keys)
+        entries = self.memory.accounts.audit(10_000, everybody=True)
         made = [entry for entry in entries if entry.action in {"create key", "renew key"}]
         assert len(made) == len(self.keys)
 

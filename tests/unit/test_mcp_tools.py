@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bearinmind.surfaces.mcp.asking import read, sent_once
+from bearinmind.surfaces.mcp.describing import TOOLS
 from jsonschema import Draft202012Validator
 
 from bearinmind.app import Mind
@@ -13,8 +15,6 @@ from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
 from bearinmind.surfaces.for_agents import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import counting, shown, texts, tools
-from bearinmind.surfaces.mcp.asking import read, sent_once
-from bearinmind.surfaces.mcp.describing import TOOLS
 from bearinmind.surfaces.mcp.tools import BY_TOOL
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import running

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.types import Memory, UserId
 from bearinmind_bench import validation
 from bearinmind_bench.own import build, judgements
@@ -135,7 +135,7 @@ def test_sensitive_memories_leave_no_trace(
         sensitive=True,
         keywords=("login",),
     )
-    memory._store.put(memory.scope, secret)
+    memory._parts.store.put(memory.scope, secret)
 
     about = make_set(memory, folder)
 

@@ -9,7 +9,7 @@ import pytest
 
 from bearinmind import analysis
 from bearinmind.app import Mind
-from bearinmind.capture import CapturedQuery
+from bearinmind.recall.query_log import CapturedQuery
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
 from bearinmind_bench.own import questions, sources
 from bearinmind_bench.own.folder import Written, fingerprint
@@ -220,8 +220,8 @@ def test_of_memories_that_say_the_same_one_is_read(memory: Mind, make: Make) -> 
     first = memory.store("Twice told.").memory
     day = first.created_at
     twin = make("Twice  told.", id="zzzz00000000", owner=UserId("local"), created_at=day)
-    history = memory.admit([twin])
-    memory.add_histories([history], siblings={first.id, twin.id})
+    history = memory.transfer.admit([twin])
+    memory.transfer.add([history], siblings={first.id, twin.id})
     assert len(memory.list()) == 2
 
     assert len(sources.holdings_of(memory).live) == 1
@@ -231,7 +231,7 @@ def test_sensitive_memories_are_never_read(memory: Mind, make: Make) -> None:
     plain = memory.store("Plain talk.").memory
     content = "The password is swordfish."
     secret = make(content, id="zzzz00000000", owner=UserId("local"), sensitive=True)
-    assert isinstance(memory._store.put(memory.scope, secret), Stored)
+    assert isinstance(memory._parts.store.put(memory.scope, secret), Stored)
     memory.link(plain.id, "see-also", secret.id)
     memory.link(secret.id, "see-also", plain.id)
 

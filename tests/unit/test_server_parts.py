@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
+from bearinmind.surfaces.http.envelope import Around, BrokenAnswer, Envelope
+from bearinmind.surfaces.http.metrics import Metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.sdk.trace import TracerProvider
@@ -20,10 +22,8 @@ from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
 from bearinmind.surfaces import cursors
 from bearinmind.surfaces.http import etags
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.envelope import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
-from bearinmind.surfaces.http.metrics import Metrics
 from bearinmind.surfaces.http.telemetry import Telemetry
 from bearinmind.types import Memory
 from bearinmind.work.status import WorkStatus

@@ -343,8 +343,8 @@ def test_what_was_shared_leaves_no_trace_in_the_file(
     laptop.work.run()
 
     def is_kept() -> bool:
-        assert isinstance(laptop._store, SqliteStore)
-        files = laptop._store.path.parent.iterdir()
+        assert isinstance(laptop._parts.store, SqliteStore)
+        files = laptop._parts.store.path.parent.iterdir()
         return any(b"cormorant" in file.read_bytes() for file in files)
 
     assert is_kept()

@@ -8,14 +8,14 @@ from typing import Any, get_type_hints
 
 import pytest
 import typer.main
+from bearinmind.surfaces.http.asking import Reader
+from bearinmind.surfaces.mcp.describing import TOOLS
+from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
 
 from bearinmind import AsyncClient, Client, errors
 from bearinmind.errors import MindError
 from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
-from bearinmind.surfaces.http.asking import Reader
-from bearinmind.surfaces.mcp.describing import TOOLS
-from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS, EVERY_VERB
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS, Verb
 from bearinmind.types import Access
 from mind_verbs import method_of

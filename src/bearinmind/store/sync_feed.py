@@ -24,8 +24,7 @@ from bearinmind.changes import (
     share_subject,
 )
 from bearinmind.protocols import Gone, History, Sealed, Settled, SubjectState
-from bearinmind.receipts import marks
-from bearinmind.receipts import Noted
+from bearinmind.receipts import Noted, marks
 from bearinmind.store import rows
 from bearinmind.store.database import OnDatabase, Owned, Parameters, Row
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, Share, UserId

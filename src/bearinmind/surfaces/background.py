@@ -139,7 +139,7 @@ class Loans:
 
     def warm(self) -> None:
         """Have the model of the active space loaded."""
-        current = self._app.active_space.current()
+        current = self._app.work.active_space.current()
         if not isinstance(current, Current) or current.embedder.leaves_machine:
             return
         key = current.space.key
@@ -176,7 +176,7 @@ def _lending(
 
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(lending(app.socket_places, Lender(embedder_of, worker.wake)))
+            held.enter_context(lending(app.work.socket_places, Lender(embedder_of, worker.wake)))
         except OSError as exc:
             _log.info("the model is not lent: %s", exc, extra={"action": "model_not_lent"})
         yield

@@ -59,4 +59,4 @@ def in_step(mind: Mind) -> Iterator[None]:
 def sync_once(mind: Mind) -> SyncReport:
     """Sync with the server that the memories are connected with."""
     with connection(mind).server() as server:
-        return mind.sync_with(server)
+        return mind.sync.run(server)

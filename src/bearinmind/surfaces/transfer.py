@@ -246,12 +246,12 @@ def export(app: Mind, write: Callable[[bytes], object], version: str, advance: A
         for memory in page:
             earlier = app.versions(memory.id)[:-1] if memory.version > 1 else ()
             if any(version.sensitive for version in (*earlier, memory)):
-                for sealed in app.sealed(memory.id):
+                for sealed in app.secrets.sealed(memory.id):
                     write(line_of("secret", sealed))
             write(line_of("memory", memory, earlier=[*map(_earlier, earlier)]))
         done.memories += len(page)
         advance(len(page))
-    for link in app.all_links():
+    for link in app.transfer.links():
         write(line_of("link", link))
         done.links += 1
     return done
@@ -363,7 +363,7 @@ class Import:
     def _take_memory(self, record: ForeignMemory) -> None:
         versions = record.versions(self._app.settings.categories[0], self._now)
         sealed = self._sealed.pop(versions[-1].id, [])
-        history = self._app.admit(versions, sealed, made_id=not record.has_own_id)
+        history = self._app.transfer.admit(versions, sealed, made_id=not record.has_own_id)
         self._batch.append(history)
         if record.has_own_id:  # it comes from a store like this one
             self._siblings.add(history.versions[-1].id)
@@ -378,7 +378,7 @@ class Import:
         if not batch:
             return
         ids = [history.versions[-1].id for history in batch]
-        outcomes = self._app.add_histories(batch, self._siblings)
+        outcomes = self._app.transfer.add(batch, self._siblings)
         for id_, outcome in zip(ids, outcomes, strict=True):
             match outcome:
                 case Stored(memory=memory):
@@ -400,7 +400,7 @@ class Import:
             self.result.links_known += 1
             return
         try:
-            self._app.add_link(link)
+            self._app.transfer.add_link(link)
         except MemoryNotFound:
             self._held.append((number, link))
         except DuplicateLink:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.capture import QueryLog
+from bearinmind.recall.query_log import QueryLog
 from bearinmind_bench.own import cli as bench_own
 from judging_server import Models
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from bearinmind import config
 from bearinmind.app import Mind
+from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidSetting, ModelFailure
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
-from bearinmind.requests import QueryFields
 from bearinmind.trace import Answer as RecallAnswer
 from bearinmind_bench import audit
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
@@ -83,10 +83,10 @@ class Product:
             ModelFailure: some of them were not.
         """
         memory = self._open(ONLY_USER)
-        embedder = memory.embedder()
+        embedder = memory.work.embedder()
         if embedder is not None:
             self.models = (f"{embedder.space.model} {embedder.space.revision}",)
-        status = memory.wait_for_work()
+        status = memory.work.wait()
         failed = [count for count in status.queue if count.jobs]
         if failed:
             raise ModelFailure(

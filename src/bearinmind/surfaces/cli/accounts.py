@@ -44,7 +44,7 @@ def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
     """Add a user; `bearinmind key create NAME` then makes a key for them."""
     run = Session.of(ctx, as_json=as_json)
     with run.open() as mind:
-        user = mind.add_user(name)
+        user = mind.accounts.add_user(name)
     run.say(user, f"Added the user {user.name}.")
 
 
@@ -53,7 +53,7 @@ def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
     """List the users."""
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"users": []}) as mind:
-        users = mind.users()
+        users = mind.accounts.users()
     run.reply_rows(
         {"users": users},
         users,
@@ -67,7 +67,7 @@ def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> N
     """Disable a user; their memories and keys stay."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
-        user = mind.disable_user(name)
+        user = mind.accounts.disable_user(name)
     run.say(user, f"{user.name} is disabled: the server refuses their keys.")
 
 
@@ -76,7 +76,7 @@ def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> No
     """Enable a user again."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
-        user = mind.enable_user(name)
+        user = mind.accounts.enable_user(name)
     run.say(user, f"{user.name} is enabled: the server accepts their keys again.")
 
 
@@ -116,7 +116,7 @@ def create(
     run = Session.of(ctx, as_json=as_json)
     expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
     with run.existing() as mind:
-        made = mind.create_key(
+        made = mind.accounts.create_key(
             user or run.settings.user,
             access=access,
             label=label,
@@ -138,7 +138,7 @@ def list_keys(
     """Show the keys and their terms, never their secrets."""
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"keys": []}) as mind:
-        keys = mind.keys(user)
+        keys = mind.accounts.keys(user)
     run.reply_rows(
         {"keys": keys},
         keys,
@@ -160,7 +160,7 @@ def rotate(
     run = Session.of(ctx, as_json=as_json)
     span = times.parse_span(overlap, "--overlap")
     with run.existing() as mind:
-        made = mind.renew_key(key, overlap=span)
+        made = mind.accounts.renew_key(key, overlap=span)
     _show(run, made)
 
 
@@ -169,7 +169,7 @@ def revoke(ctx: typer.Context, key: _KeyId, as_json: options.Json = False) -> No
     """Revoke a key."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
-        revoked = mind.revoke_key(key)
+        revoked = mind.accounts.revoke_key(key)
     run.say(revoked, f"The key {revoked.id} is revoked.")
 
 
@@ -199,7 +199,7 @@ def audit(
     """Show who read secrets, shared, or changed users and keys."""
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"entries": []}) as mind:
-        entries = mind.audit_log(limit, everybody=everybody)
+        entries = mind.accounts.audit(limit, everybody=everybody)
     run.reply_rows(
         {"entries": entries},
         entries,

@@ -279,14 +279,14 @@ def _note_sealing(run: Session, mind: Mind, memory: Memory, *, flagged: bool) ->
             "kind of secret still find it. "
             f"`bearinmind update {memory.id} --not-sensitive` undoes it."
         )
-    secret.note_new_key(run, mind.vault)
+    secret.note_new_key(run, mind.secrets.vault)
 
 
 def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
     """Say how many earlier versions were encrypted too."""
     if concealed > 0:
         versions = "1 earlier version" if concealed == 1 else f"{concealed:,} earlier versions"
-        overwritten = mind.scrub()
+        overwritten = mind.secrets.scrub()
         rest = "; the text is overwritten in the file" if overwritten else ""
         run.note(f"{versions} of it encrypted too{rest}.")
         if not overwritten:

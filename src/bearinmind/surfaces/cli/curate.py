@@ -9,7 +9,7 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.curation import MOST_PROPOSALS
+from bearinmind.app.requests import MOST_PROPOSALS
 from bearinmind.curate.curating import Look
 from bearinmind.curate.hygiene import Report, Untidy
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
@@ -87,7 +87,7 @@ def curate(
     run = Session.of(ctx, as_json=as_json)
     moment = options.filter_fields(since=since).get("created_from")
     with run.reading({"memories": 0, "proposals": []}) as mind:
-        look = mind.curate(propose=propose, since=moment, ask=ask)
+        look = mind.curation.review(propose=propose, since=moment, ask=ask)
         texts = _named(mind, look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
@@ -137,7 +137,7 @@ def show(ctx: typer.Context, id: _ProposalId, as_json: options.Json = False) -> 
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(ProposalNotFound) as mind:
-        proposal = mind.proposal(id)
+        proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
     run.reply(
         _proposal_data(proposal, texts),
@@ -163,7 +163,7 @@ def apply(
             "reviews cannot be applied all at once: each is for somebody to look at",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(ctx, ids, all_of, Mind.apply_proposal, as_json=as_json)
+    _decide(ctx, ids, all_of, Mind.curation.apply, as_json=as_json)
 
 
 @app.command("dismiss")
@@ -177,7 +177,7 @@ def dismiss(
 
     Example: bearinmind curate dismiss k7f2
     """
-    _decide(ctx, ids, all_of, Mind.dismiss_proposal, as_json=as_json)
+    _decide(ctx, ids, all_of, Mind.curation.dismiss, as_json=as_json)
 
 
 @app.command("undo")
@@ -186,7 +186,7 @@ def undo(ctx: typer.Context, ids: _ProposalIds = None, as_json: options.Json = F
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(ctx, ids, None, Mind.undo_proposal, as_json=as_json)
+    _decide(ctx, ids, None, Mind.curation.undo, as_json=as_json)
 
 
 @app.command("report")
@@ -197,7 +197,7 @@ def report(ctx: typer.Context, as_json: options.Json = False) -> None:
     """
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"memories": 0, "links": 0, "found": []}) as mind:
-        answer = mind.hygiene()
+        answer = mind.curation.hygiene()
     run.reply(
         {
             **codec.to_data(answer),
@@ -210,7 +210,7 @@ def report(ctx: typer.Context, as_json: options.Json = False) -> None:
 def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool) -> None:
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"proposals": []}) as mind:
-        proposals = mind.proposals(states, limit=MOST_PROPOSALS)
+        proposals = mind.curation.proposals(states, limit=MOST_PROPOSALS)
         texts = _named(mind, proposals)
     run.reply(
         {"proposals": [_proposal_data(each, texts) for each in proposals]},
@@ -233,7 +233,7 @@ def _decide(
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
     with run.existing(ProposalNotFound) as mind:
-        listed = () if ids else mind.proposals(limit=MOST_PROPOSALS)
+        listed = () if ids else mind.curation.proposals(limit=MOST_PROPOSALS)
         chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
@@ -251,7 +251,7 @@ def _decide(
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
     named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(mind.graph_memories(named)) if named else {}
+    return dict(mind.graph.memories(named)) if named else {}
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named

@@ -29,11 +29,10 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from bearinmind.protocols import Unavailable
-    from bearinmind.store.postgres.upkeep import Distribution
     from bearinmind.store.postgres.embedded import EmbeddedServer, ServerStatus
     from bearinmind.store.postgres.indexes import SpaceIndex, VectorIndexes
     from bearinmind.store.postgres.schema import Opened
-    from bearinmind.store.postgres.upkeep import DatabaseState, StoreState, Upkeep
+    from bearinmind.store.postgres.upkeep import DatabaseState, Distribution, StoreState, Upkeep
 
 app = typer.Typer(no_args_is_help=True, help="Look after the database of a store on Postgres.")
 _LOOK = 0.5  # seconds between two looks at a build

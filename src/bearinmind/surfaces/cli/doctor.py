@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from bearinmind.app import Mind, embedders_of
-from bearinmind.app.reading import budget
 from bearinmind.changes import Peer
 from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
+from bearinmind.graph.extraction_plan import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import Embedder, Extractor, KnownSpace
 from bearinmind.surfaces.cli import options
@@ -176,7 +176,7 @@ def _embedder(settings: Settings) -> Check:
 
 def _work(mind: Mind) -> Iterator[Check]:
     """How far the embeddings and the graph are, and whether somebody works on them."""
-    status = mind.work_status()
+    status = mind.work.status()
     yield from _embeddings(mind, status)
     yield _graph(mind, status)
     if status.active or status.extractor:
@@ -221,7 +221,7 @@ def _answering(mind: Mind, status: WorkStatus, active: KnownSpace) -> Check:
 def _is_configured(mind: Mind, known: KnownSpace) -> bool:
     """Whether a space is that of the configured embedder; one that fails has a check of its own."""
     try:
-        found = mind.embedder()
+        found = mind.work.embedder()
     except MindError:
         return True
     return found is not None and found.space == known.space
@@ -255,10 +255,10 @@ def _waiting(status: WorkStatus) -> str:
 
 def _graph(mind: Mind, status: WorkStatus) -> Check:
     """Whether the configured extractor can be made, and how far it has read."""
-    counts = mind.graph_counts()
+    counts = mind.graph.counts()
     held = f"{counts.concepts:,} concepts, {counts.relations:,} relations"
     try:
-        configured = mind.extractor()
+        configured = mind.work.extractor()
         tokens = _tokens(mind, configured) if configured else ""
     except MindError as exc:
         detail = f"{mind.settings.extractor}: {exc.message}"
@@ -285,8 +285,8 @@ def _tokens(mind: Mind, extractor: Extractor) -> str:
 
 def _vault(mind: Mind) -> Check:
     """Whether the key is there, and opens every secret."""
-    status = mind.vault_status()
-    count = len(mind.sensitive())
+    status = mind.secrets.status()
+    count = len(mind.secrets.list())
     memories = "memory" if count == 1 else "memories"
     parts = [f"{count:,} sensitive {memories}", f"key in {status.where}"]
     if not status.key_ids and not status.problem:
@@ -306,9 +306,9 @@ _LONG = timedelta(days=1)  # a machine may be offline; for so long, somebody sho
 
 def _sync(mind: Mind) -> Iterator[Check]:
     """Whether what is changed here gets to the server, and back; nothing where there is none."""
-    if mind.peer() is None:
+    if mind.sync.peer() is None:
         return
-    status = mind.sync_status()
+    status = mind.sync.status()
     has_key = keys.key_of(mind.settings) is not None
     detail = "; ".join(_sync_facts(status, mind.settings.sync_seconds, has_key=has_key))
     if status.refused:
@@ -354,11 +354,11 @@ def _is_cut_off(peer: Peer, now: datetime) -> bool:
 def _learning(mind: Mind) -> Check:
     """How learning is set up, and what it has cost today."""
     try:
-        status = mind.learning_status()
+        status = mind.curation.learning_status()
     except MindError as exc:
         detail = f"{mind.settings.learn}: {exc.message}"
         return _bad("learning", detail, exc.hint)
-    waiting = mind.proposal_counts().get(ProposalState.OPEN, 0)
+    waiting = mind.curation.counts().get(ProposalState.OPEN, 0)
     detail = f"{status.mode}, {waiting:,} proposals wait in the inbox"
     if status.model:
         place = "turns are sent to its server" if status.leaves_machine else "turns stay here"

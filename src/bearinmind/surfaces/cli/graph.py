@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from bearinmind import codec
+from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Relation, Role
 from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.cards import ConceptCard
@@ -16,7 +17,6 @@ from bearinmind.graph.walk import Neighbour, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
-from bearinmind.requests import FilterFields
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session
@@ -64,7 +64,7 @@ def neighbours(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph_neighbours(concept, limit=limit, **meant)
+        found = mind.graph.neighbours(concept, limit=limit, **meant)
     run.reply(found, lambda: [_neighbour_lines(found)])
 
 
@@ -86,10 +86,10 @@ def path(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph_path(start, goal, longest=longest, **meant)
+        found = mind.graph.path(start, goal, longest=longest, **meant)
         ids = {id_ for step in found.steps for id_ in step.memories[:1]}
-        said = mind.graph_memories(ids, meant.get("as_of"))
-        labels = mind.graph_labels({step.target for step in found.steps})
+        said = mind.graph.memories(ids, meant.get("as_of"))
+        labels = mind.graph.labels({step.target for step in found.steps})
     run.reply(
         {**codec.to_data(found), "found": found.is_found},
         lambda: [_path_lines(found, said, labels)],
@@ -112,7 +112,7 @@ def subgraph(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph_subgraph(concept, hops=hops, limit=limit, **meant)
+        found = mind.graph.subgraph(concept, hops=hops, limit=limit, **meant)
     run.reply(found, lambda: [_subgraph_lines(found)])
 
 
@@ -131,7 +131,7 @@ def hubs(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"concepts": []}) as mind:
-        found = mind.graph_hubs(limit=limit, containing=containing, **meant)
+        found = mind.graph.hubs(limit=limit, containing=containing, **meant)
     run.reply(
         {"concepts": found},
         lambda: [_concept_table(found)],
@@ -151,9 +151,9 @@ def show(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph_concept(concept, limit=limit, **meant)
-        said = mind.graph_memories(found.mentions, meant.get("as_of"))
-        labels = mind.graph_labels(graph_change.ends(found.relations))
+        found = mind.graph.concept(concept, limit=limit, **meant)
+        said = mind.graph.memories(found.mentions, meant.get("as_of"))
+        labels = mind.graph.labels(graph_change.ends(found.relations))
     run.reply(
         _card_data(found, said),
         lambda: [_concept_card(found, said, labels)],
@@ -181,9 +181,9 @@ def export_graph(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store("nothing was exported.") as mind, created(output) as write:
-        for piece in mind.graph_export(to, memories=not no_memories, **meant):
+        for piece in mind.graph.export(to, memories=not no_memories, **meant):
             write(piece)
-        counts = mind.graph_counts()
+        counts = mind.graph.counts()
     if output != STANDARD:  # else it would mix with what was written
         run.say(
             {"file": output, "format": to, "concepts": counts.concepts},
@@ -198,7 +198,7 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     """
     run = Session.of(ctx, as_json=as_json)
     with run.reading(dict.fromkeys(GraphCounts._fields, 0)) as mind:
-        counts = mind.graph_counts()
+        counts = mind.graph.counts()
     run.reply(counts, lambda: [_count_table(counts)])
 
 

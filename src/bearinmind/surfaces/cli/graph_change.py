@@ -40,8 +40,8 @@ from bearinmind.work.kinds import EXTRACT
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from bearinmind.app.graph_import import GraphImported
     from bearinmind.graph.contradictions import Contradiction
+    from bearinmind.graph.importer import GraphImported
 
 
 def build(
@@ -63,15 +63,15 @@ def build(
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store(NO_STORE) as mind:
         if dry_run:
-            plan = mind.reading_plan(again=again)
+            plan = mind.work.extraction_plan(again=again)
             run.reply(dataclasses.asdict(plan), lambda: reading_plan(plan))
             return
-        mind.reader()  # without one there is nothing to do, which is better said than shown
+        mind.work.required_extractor()  # without one there is nothing to do, which is better said than shown
         if again:
-            mind.read_again()
-        worker = mind.worker(EXTRACT)
+            mind.work.extract_again()
+        worker = mind.work.worker(EXTRACT)
         done = interruptible(mind, worker, "reading for the graph", worker.finish, EXTRACT)
-        left, counts = mind.work_status().of_kind(EXTRACT), mind.graph_counts()
+        left, counts = mind.work.status().of_kind(EXTRACT), mind.graph.counts()
     run.reply(
         {**work_data(done, left), "graph": graph_data(left, counts)},
         lambda: built(done, left, counts),
@@ -96,8 +96,8 @@ def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
     """
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"contradictions": []}) as mind:
-        found = mind.graph_contradictions()
-        labels = mind.graph_labels(ends(_disputed(found)))
+        found = mind.graph.contradictions()
+        labels = mind.graph.labels(ends(_disputed(found)))
     run.reply(
         {"contradictions": found},
         lambda: [_contradiction_table(found, labels)],
@@ -113,8 +113,8 @@ def resolve(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        settled = mind.graph_resolve(number)
-        labels = mind.graph_labels(ends(_disputed([settled])))
+        settled = mind.graph.resolve(number)
+        labels = mind.graph.labels(ends(_disputed([settled])))
     run.reply(
         settled,
         lambda: [_settled_line(settled, labels)],
@@ -130,7 +130,7 @@ def retract(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        mind.graph_retract(number)
+        mind.graph.retract(number)
     run.say({"retracted": number}, f"Relation {number} is believed no more.")
 
 
@@ -151,7 +151,7 @@ def merge(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        merged = mind.graph_merge(alias, into, reason=reason)
+        merged = mind.graph.merge(alias, into, reason=reason)
     run.say(merged, f"{merged.alias} now means {merged.into}.")
 
 
@@ -168,7 +168,7 @@ def unmerge(
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        name = mind.graph_unmerge(alias)
+        name = mind.graph.unmerge(alias)
     run.say({"unmerged": name}, f"{name} is a concept of its own again.")
 
 
@@ -190,7 +190,7 @@ def merges(
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"merges": []}) as mind:
         looking = likely or near
-        found = mind.graph_likely_merges(near=near) if looking else mind.graph_merges(undone=every)
+        found = mind.graph.likely_merges(near=near) if looking else mind.graph.merges(undone=every)
     run.reply(
         {"merges": found},
         lambda: [_merge_table(found, likely=looking)],
@@ -218,7 +218,7 @@ def import_triples(
         run.existing_store() as mind,
         counting("importing", unit="lines") as advance,
     ):
-        done = mind.graph_import(numbered(stream), advance=advance)
+        done = mind.graph.import_lines(numbered(stream), advance=advance)
     run.say(done, _summary(done))
     run.end_import(done.problems, done.bad)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.app.learning import LearningStatus
 from bearinmind.errors import EmptyContent, InvalidInput
+from bearinmind.learn.learner import LearningStatus
 from bearinmind.learn.turns import Learned, Message, Role, Taken
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, with_states
@@ -49,7 +49,7 @@ def learn(
     run = Session.of(ctx, as_json=as_json)
     if status:
         with run.open() as mind:
-            found = mind.learning_status()
+            found = mind.curation.learning_status()
         run.reply(found._asdict(), lambda: _status_lines(found))
         return
     if file is None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from bearinmind import codec
-from bearinmind.store.factory import Access
+from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
-from bearinmind.store.factory import open_existing_target, open_source, open_target
 from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options, secret
@@ -62,7 +61,7 @@ def import_memories(
                 mind, most_problems=None if as_json else SHOWN_PROBLEMS, advance=advance
             )
             done = importing(numbered(stream))
-        secret.note_new_key(run, mind.vault)
+        secret.note_new_key(run, mind.secrets.vault)
         if wait:
             run.wait_for_work(mind)
     if done.stored and not wait:

@@ -11,11 +11,11 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.cards import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step, Timeline, Why
-from bearinmind.requests import FilterFields, ListFields
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, with_states
@@ -96,7 +96,7 @@ def get(
         links = mind.links(memory.id)
         past = mind.versions(memory.id)
         lines = {} if as_json else _lines(mind, memory.id, links)
-        card = mind.graph_of(memory.id)
+        card = mind.graph.of_memory(memory.id)
 
     def human() -> Iterable[RenderableType]:
         yield _memory_card(memory, state, links, lines, _graph_rows(card))
@@ -126,7 +126,7 @@ def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> No
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         answer = mind.why(id)
-        card = mind.graph_of(answer.memory.id)
+        card = mind.graph.of_memory(answer.memory.id)
     run.reply(
         codec.to_data(answer) | _graph_data(card),
         lambda: [_why_tree(answer, _graph_rows(card))],

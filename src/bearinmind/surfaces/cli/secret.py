@@ -53,7 +53,7 @@ def get(
     run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         memory = mind.get(id)
-        content = mind.secret_get(memory.id, version=version, agent=agent or _HERE)
+        content = mind.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
     if as_json or sys.stdout.isatty():
         run.say(
             {"id": memory.id, "version": version or memory.version, "content": content}, content
@@ -67,7 +67,7 @@ def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
     """Show the sensitive memories, without what they say."""
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"memories": []}) as mind:
-        sensitive = mind.sensitive()
+        sensitive = mind.secrets.list()
         states = mind.states(sensitive)
     run.reply_rows(
         {"memories": with_states(sensitive, states)},
@@ -82,7 +82,7 @@ def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Js
     """Show who asked for secrets, the youngest first."""
     run = Session.of(ctx, as_json=as_json)
     with run.reading({"entries": []}) as mind:
-        entries = mind.secret_audit(limit)
+        entries = mind.secrets.audit(limit)
     run.reply_rows(
         {"entries": entries},
         entries,
@@ -103,10 +103,10 @@ def rotate(
     """Seal everything under a new key; run again, it goes on where it was interrupted."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        total = mind.vault_status().secrets
+        total = mind.secrets.status().secrets
         with counting("sealing anew", total, "secrets") as advance:
-            done = mind.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
-        where = mind.vault.source.where
+            done = mind.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
+        where = mind.secrets.vault.source.where
     run.reply({**codec.to_data(done), "where": where}, lambda: _rotated(done, where))
 
 
@@ -132,7 +132,7 @@ def key(
         vault, under = open_vault(run.settings, lambda: True), {}
     else:
         with found as mind:
-            vault, under = mind.vault, mind.secrets_by_key()
+            vault, under = mind.secrets.vault, mind.secrets.count_by_key()
     if create:
         vault.create()
         note_new_key(run, vault)

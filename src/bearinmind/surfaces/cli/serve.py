@@ -59,7 +59,7 @@ def serve(
     said = options.given({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as mind:
         settings = mind.settings
-        made = mind.first_key() if first_key or demo else None
+        made = mind.accounts.first_key() if first_key or demo else None
         server = serving.prepare(mind, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if as_json:

@@ -26,7 +26,7 @@ from bearinmind.work.kinds import EMBED, EXTRACT
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from bearinmind.app.graph_import import BadLine
+    from bearinmind.graph.importer import BadLine
     from bearinmind.surfaces.transfer import Problem
 
 SHOWN_PROBLEMS = 20  # bad lines that are named to a person
@@ -151,7 +151,7 @@ class Session:
     def wait_for_work(self, mind: Mind) -> None:
         """Embed and read here and now what waits for it, and say what could not be."""
         with terminal.counting("background work", unit="jobs") as advance:
-            status = mind.wait_for_work(progress=advance)
+            status = mind.work.wait(progress=advance)
         for kind, done, instead in (
             (EMBED, "embedded", "recall finds them by their words"),
             (EXTRACT, "read for the graph", "recall finds them, but not by way of others"),

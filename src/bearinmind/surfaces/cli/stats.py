@@ -42,8 +42,8 @@ def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
     nothing = _data(_NO_MEMORIES, _NO_STORE, _NO_WORK, GraphCounts(0, 0, 0, 0, 0))
     with run.reading({"store": place} | nothing) as mind:
         counts = mind.stats()
-        work = mind.work_status()
-        graph = mind.graph_counts()
+        work = mind.work.status()
+        graph = mind.graph.counts()
         facts = mind.store_facts()
     run.reply(
         {"store": place} | _data(counts, facts, work, graph),

@@ -100,7 +100,7 @@ def connect(
     key = _key(run, url, key_file)
     with run.open() as mind:
         peer = connecting.connect(mind, url, key, insecure=insecure)
-        status = mind.sync_status()
+        status = mind.sync.status()
     run.reply(
         {"peer": peer, "pending": status.waits},
         lambda: _connected_lines(peer, status.waits),
@@ -114,7 +114,7 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     run = Session.of(ctx, as_json=as_json)
     with run.existing(PeerNotFound) as mind:
-        found = mind.sync_status()
+        found = mind.sync.status()
     has_key = keys.key_of(run.settings) is not None
     every = run.settings.sync_seconds
     run.reply(
@@ -130,7 +130,7 @@ def conflicts(
     """Show where two machines changed the same thing differently; both versions are kept."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing(PeerNotFound) as mind:
-        found = mind.conflicts(limit)
+        found = mind.sync.conflicts(limit)
     run.reply(
         {"conflicts": found},
         lambda: _conflict_lines(found),
@@ -152,7 +152,7 @@ def resolve(
     """Take a conflict off the list."""
     run = Session.of(ctx, as_json=as_json)
     with run.existing(PeerNotFound) as mind:
-        mind.resolve_conflict(number, keep.value)
+        mind.sync.resolve(number, keep.value)
     run.start_worker()
     run.say(
         {"resolved": number, "keep": keep}, f"Conflict {number} is off the list; {_KEPT[keep]}."
@@ -166,7 +166,7 @@ def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     run = Session.of(ctx, as_json=as_json)
     with run.existing(PeerNotFound) as mind:
-        left = mind.sync_status().waits
+        left = mind.sync.status().waits
         peer = connecting.disconnect(mind)
     run.reply(
         {"peer": peer, "pending": left},
@@ -182,9 +182,9 @@ def renumber(ctx: typer.Context, as_json: options.Json = False) -> None:
     """
     run = Session.of(ctx, as_json=as_json)
     with run.existing(PeerNotFound) as mind:
-        names = sorted({run.settings.user, *(user.name for user in mind.users())})
+        names = sorted({run.settings.user, *(user.name for user in mind.accounts.users())})
         for name in names:
-            mind.for_user(name).number_anew()
+            mind.for_user(name).sync.renumber()
     run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
 
 
@@ -252,9 +252,9 @@ def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
 
     with connecting.server_of(mind) as server, _turn(run):
         if quiet:
-            return mind.sync_with(server)
+            return mind.sync.run(server)
         with counting("syncing", unit="changes") as advance:
-            return mind.sync_with(server, advance)
+            return mind.sync.run(server, advance)
 
 
 @contextmanager

@@ -10,8 +10,8 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.reading import ReadingPlan
 from bearinmind.errors import InvalidInput, StoreReadOnly
+from bearinmind.graph.extraction_plan import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
 from bearinmind.surfaces.cli import options
@@ -62,17 +62,17 @@ def work(
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
     with run.existing_store(NO_STORE) as mind:
-        revived = mind.retry_dead() if retry_dead else 0
+        revived = mind.work.retry_dead() if retry_dead else 0
         if status:
             _reply_status(run, mind)
             return
-        worker = mind.worker()
+        worker = mind.work.worker()
         if watch:
             done = _stay(run, mind, worker)
         else:
             step = worker.once if once else worker.finish
             done = interruptible(mind, worker, "background work", step)
-        left = mind.work_status()
+        left = mind.work.status()
     run.reply(
         work_data(done, left) | {"revived": revived},
         lambda: _done_lines(done, left),
@@ -100,9 +100,9 @@ def reembed(
         if drop_old:
             _drop_old(run, mind)
             return
-        worker = mind.worker()
+        worker = mind.work.worker()
         done = interruptible(mind, worker, "re-embedding", worker.finish)
-        left = mind.work_status()
+        left = mind.work.status()
     run.reply(work_data(done, left), lambda: _reembedded_lines(done, left))
     end(run, worker, done, "`bearinmind reembed` goes on from here.")
 
@@ -122,7 +122,7 @@ def _status_data(status: WorkStatus) -> dict[str, Any]:
 
 
 def _reply_status(run: Session, mind: Mind) -> None:
-    found: WorkStatus = mind.work_status()
+    found: WorkStatus = mind.work.status()
     at_work = Post.of(run.settings.beside).is_taken
     run.reply(
         _status_data(found) | {"worker_running": at_work},
@@ -131,7 +131,7 @@ def _reply_status(run: Session, mind: Mind) -> None:
 
 
 def _drop_old(run: Session, mind: Mind) -> None:
-    dropped = mind.drop_retired()
+    dropped = mind.work.drop_retired()
     run.say({"dropped": dropped}, f"Removed {many(dropped, 'embedding')}.")
 
 
@@ -144,7 +144,7 @@ def interruptible(
 ) -> WorkDone:
     """Work with a bar to watch; an interrupt leaves the rest for another time."""
     worker.begin()
-    status = mind.work_status()
+    status = mind.work.status()
     waiting = (status.of_kind(kind) if kind else status).waiting
     with (
         stopping_on_signals(worker),
@@ -237,7 +237,7 @@ def built(value: WorkDone, left: WorkStatus, counts: GraphCounts) -> Iterator[Re
     yield from _trouble(value, left)
 
 
-def reading_plan(value: ReadingPlan) -> Iterator[RenderableType]:
+def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
     """What reading for the graph would take."""
     place = "texts are sent to its server" if value.leaves_machine else "texts stay here"
     yield styled(f"{many(value.versions, *_MEMORY)} to read by {value.extractor}; {place}.")

@@ -12,9 +12,9 @@ import httpx
 from pydantic import SecretStr
 
 from bearinmind import server_calls
+from bearinmind.app.requests import ListFields
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
-from bearinmind.requests import ListFields
 from bearinmind.server_calls import Pause, Paused, Reply, Send, Server, Steps
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.types import Memory

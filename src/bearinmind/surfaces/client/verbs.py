@@ -13,15 +13,13 @@ from typing import Any, NamedTuple, Unpack
 from bearinmind import errors, ids
 from bearinmind.accounts.keys import Bearer, NewKey
 from bearinmind.accounts.terms import OVERLAP
-from bearinmind.app.browsing import Place
-from bearinmind.app.curation import PROPOSALS
+from bearinmind.app.requests import PROPOSALS, DraftFields, ListFields, Place, QueryFields
 from bearinmind.learn.turns import Learned, Message
 from bearinmind.proposals import Proposal, ProposalState
 from bearinmind.protocols import AuditEntry, Statistics, User
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.parse import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
-from bearinmind.requests import DraftFields, ListFields, QueryFields
 from bearinmind.server_calls import Steps
 from bearinmind.surfaces import cursors
 from bearinmind.surfaces.client.requests import Requests, request_of

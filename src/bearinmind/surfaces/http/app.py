@@ -165,7 +165,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
 
 
 def _readiness(mind: Mind) -> Ready:
-    status = mind.work_status()
+    status = mind.work.status()
     degraded = []
     if status.meaning_off:
         degraded.append("recall goes without meaning: the store cannot keep vectors")

@@ -58,10 +58,10 @@ class Service:
         return cls(
             mind=mind,
             settings=settings,
-            gate=mind.gate(),
+            gate=mind.accounts.gate(),
             pool=pool,
             streams=streams,
-            metrics=Metrics(pool, streams, mind.work_status),
+            metrics=Metrics(pool, streams, mind.work.status),
             may_be_open=settings.auth == "off"
             or (settings.auth == "auto" and is_loopback(settings.server_host)),
         )
@@ -69,7 +69,7 @@ class Service:
     @property
     def is_open(self) -> bool:
         """Whether no key is wanted; once one is, it stays so."""
-        if self.may_be_open and self.settings.auth != "off" and self.mind.users():
+        if self.may_be_open and self.settings.auth != "off" and self.mind.accounts.users():
             self.may_be_open = False
         return self.may_be_open
 
@@ -132,7 +132,7 @@ def check_start(mind: Mind, settings: Settings) -> None:
             hint="Set `auth` to auto or on, or listen on 127.0.0.1 alone.",
         )
     wants_keys = settings.auth == "on" or not local
-    if wants_keys and not mind.keys():
+    if wants_keys and not mind.accounts.keys():
         raise InvalidSetting(
             f"server_host = {settings.server_host!r} and auth = {settings.auth!r}: "
             "a key is wanted, and there is none yet",

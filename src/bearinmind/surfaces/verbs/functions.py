@@ -139,7 +139,7 @@ def stats(mind: Mind, _: r.Nothing) -> Statistics:
 
 def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
-    content = mind.secret_get(request.id, version=request.version)
+    content = mind.secrets.reveal(request.id, version=request.version)
     return a.SecretAnswer(id=mind.get(request.id).id, content=content)
 
 
@@ -193,27 +193,27 @@ def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     """The proposals in some states."""
-    return a.ProposalsAnswer(proposals=tuple(mind.proposals(**request.given())))
+    return a.ProposalsAnswer(proposals=tuple(mind.curation.proposals(**request.given())))
 
 
 def proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
     """One proposal."""
-    return mind.proposal(request.id)
+    return mind.curation.proposal(request.id)
 
 
 def apply_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
     """Do what a proposal says."""
-    return mind.apply_proposal(request.id)
+    return mind.curation.apply(request.id)
 
 
 def dismiss_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
     """Decide against a proposal."""
-    return mind.dismiss_proposal(request.id)
+    return mind.curation.dismiss(request.id)
 
 
 def undo_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
     """Take back what a proposal did."""
-    return mind.undo_proposal(request.id)
+    return mind.curation.undo(request.id)
 
 
 # ---- users and keys ------------------------------------------------------------------------------
@@ -221,44 +221,44 @@ def undo_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
 
 def users(mind: Mind, _: r.Nothing) -> a.UsersAnswer:
     """Every user."""
-    return a.UsersAnswer(users=tuple(mind.users()))
+    return a.UsersAnswer(users=tuple(mind.accounts.users()))
 
 
 def add_user(mind: Mind, request: r.UserRequest) -> User:
     """Add a user."""
-    return mind.add_user(request.name)
+    return mind.accounts.add_user(request.name)
 
 
 def disable_user(mind: Mind, request: r.UserRequest) -> User:
     """Stop letting a user in."""
-    return mind.disable_user(request.name)
+    return mind.accounts.disable_user(request.name)
 
 
 def enable_user(mind: Mind, request: r.UserRequest) -> User:
     """Let a user in again."""
-    return mind.enable_user(request.name)
+    return mind.accounts.enable_user(request.name)
 
 
 def keys(mind: Mind, request: r.KeysRequest) -> a.KeysAnswer:
     """The keys of a user, or of everybody."""
-    return a.KeysAnswer(keys=tuple(mind.keys(request.user)))
+    return a.KeysAnswer(keys=tuple(mind.accounts.keys(request.user)))
 
 
 def create_key(mind: Mind, request: r.CreateKeyRequest) -> NewKey:
     """Make a key."""
-    return mind.create_key(request.user, **request.given("user"))
+    return mind.accounts.create_key(request.user, **request.given("user"))
 
 
 def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:
     """Make a key in place of another one."""
-    return mind.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
+    return mind.accounts.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
 
 
 def revoke_key(mind: Mind, request: r.KeyRequest) -> Key:
     """Revoke a key."""
-    return mind.revoke_key(request.id)
+    return mind.accounts.revoke_key(request.id)
 
 
 def audit_log(mind: Mind, request: r.AuditRequest) -> a.AuditAnswer:
     """What everybody did."""
-    return a.AuditAnswer(entries=tuple(mind.audit_log(request.limit, everybody=True)))
+    return a.AuditAnswer(entries=tuple(mind.accounts.audit(request.limit, everybody=True)))

@@ -95,7 +95,7 @@ class SharedMemoriesRequest(SyncRequest):
 def pull(mind: Mind, request: PullRequest) -> wire.PullAnswer:
     """The changes behind a number."""
     wire.check_version(request.wire)
-    page = mind.sync_server().pull(request.epoch, request.after, request.limit, request.space)
+    page = mind.sync.server().pull(request.epoch, request.after, request.limit, request.space)
     return wire.PullAnswer(wire.VERSION, mind.scope.user, page)
 
 
@@ -103,7 +103,7 @@ def push(mind: Mind, request: PushRequest) -> wire.PushAnswer:
     """Take changes."""
     wire.check_version(request.wire)
     operations = wire.read_operations(request.operations, mind.scope.user)
-    verdicts = mind.sync_server().push(request.epoch, operations)
+    verdicts = mind.sync.server().push(request.epoch, operations)
     return wire.PushAnswer(wire.VERSION, mind.scope.user, tuple(map(_masked, verdicts)))
 
 
@@ -117,7 +117,7 @@ def _masked(verdict: Verdict) -> Verdict:
 def shared(mind: Mind, request: SharedRequest) -> wire.SharedAnswer:
     """A page of what others share."""
     wire.check_version(request.wire)
-    page = mind.sync_server().shared(request.mark, request.after, request.limit)
+    page = mind.sync.server().shared(request.mark, request.after, request.limit)
     return wire.SharedAnswer(wire.VERSION, mind.scope.user, page)
 
 
@@ -125,7 +125,7 @@ def shared_memories(mind: Mind, request: SharedMemoriesRequest) -> wire.SharedMe
     """Memories of another owner."""
     wire.check_version(request.wire)
     wire.check_ids(request.memories)
-    found = mind.sync_server().shared_memories(
+    found = mind.sync.server().shared_memories(
         UserId(request.owner), [*map(MemoryId, request.memories)], request.space
     )
     return wire.SharedMemoriesAnswer(wire.VERSION, mind.scope.user, found)

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bearinmind.app import Mind
-from bearinmind.capture import QueryLog
 from bearinmind.errors import InvalidData
+from bearinmind.recall.query_log import QueryLog
 from bearinmind.types import Memory, MemoryId
 from bearinmind_bench.own import chat, judgements, questions, sources
 from bearinmind_bench.own.folder import About, Folder, Made

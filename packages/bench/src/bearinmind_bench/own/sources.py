@@ -12,8 +12,8 @@ from typing import TypeVar
 
 from bearinmind import analysis
 from bearinmind.app import Mind
-from bearinmind.capture import CapturedQuery
 from bearinmind.recall.parse import LARGEST_POOL
+from bearinmind.recall.query_log import CapturedQuery
 from bearinmind.recall.supersession import heads
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Whose
 
@@ -123,7 +123,7 @@ def holdings_of(app: Mind) -> Holdings:
     # Where two say the same, a corpus keeps one of them.
     live = tuple({analysis.fingerprint(m.content): m for m in reversed(plain)}.values())[::-1]
     ids = {memory.id for memory in live}
-    links = [link for link in app.all_links() if link.removed_at is None]
+    links = [link for link in app.transfer.links() if link.removed_at is None]
     return Holdings(
         live=live,
         links=tuple(
