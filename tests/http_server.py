@@ -28,7 +28,7 @@ from fastapi import FastAPI
 from bearinmind.app import Mind
 from bearinmind.config import Configuration
 from bearinmind.errors import UserExists
-from bearinmind.surfaces.http import serving as http
+from bearinmind.surfaces.http.server import prepare
 
 _PATIENCE = 60.0  # seconds; a busy machine takes its time
 
@@ -86,7 +86,7 @@ def serving(store: Path | str, **settings: Any) -> Iterator[Serving]:
     """A server of a file or of a Postgres database, on a thread; settings are keywords."""
     chosen = Configuration.load({"store": store, **PLAIN, **settings}).settings
     with Mind.build(chosen, background=chosen.worker == "auto") as bearinmind:
-        server = http.prepare(bearinmind, chosen)
+        server = prepare(bearinmind, chosen)
         thread = threading.Thread(target=server.serve_until_told, name="server")
         thread.start()
         try:

@@ -18,8 +18,7 @@ from mcp import Client, MCPError
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from canaries import DETECTED, FLAGGED, SHAPES, leaks
 from canary_house import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
 from http_server import served
