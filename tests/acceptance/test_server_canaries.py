@@ -138,11 +138,11 @@ def administer(house: House) -> None:
     house.verb("add_user", who="root", name="eve")
     for access in ("read", "write", "admin"):
         made = house.verb("create_key", who="root", user="eve", access=access)
-        house.keys[f"eve, {access}"] = made["key"]
-    new = house.verb("renew_key", who="root", id=made["id"])
-    house.keys["eve, renewed"] = new["key"]
+        house.keys[f"eve, {access}"] = made["text"]
+    new = house.verb("renew_key", who="root", id=made["key"]["id"])
+    house.keys["eve, renewed"] = new["text"]
     house.verb("keys", who="root")
-    house.verb("revoke_key", who="root", id=made["id"])
+    house.verb("revoke_key", who="root", id=made["key"]["id"])
     house.verb("disable_user", who="root", name="eve")
     house.verb("enable_user", who="root", name="eve")
     house.verb("users", who="root")
