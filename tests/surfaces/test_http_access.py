@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 import pytest
-from bearinmind.surfaces.http.serving import prepare
 
 from bearinmind.app import Mind
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
+from bearinmind.surfaces.http.server import prepare
 from http_server import serving
 
 STATS = "/api/v1/stats"
