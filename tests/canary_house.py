@@ -15,8 +15,7 @@ from urllib.parse import quote
 import httpx
 import psycopg
 
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from canaries import DETECTED, Canary, Made, dumped
 from http_server import Served
 

@@ -97,40 +97,50 @@ async def drive_every_tool(client: Client, reader: str) -> None:
         called.add(tool)
         return await answer(client, tool, **arguments)
 
+    async def stored(content: str, **fields: Any) -> dict[str, Any]:
+        outcome = await call("memory_store", content=content, **fields)
+        assert outcome["kind"] == "stored"
+        return dict(outcome["memory"])
+
     await client.list_tools()  # from now on answers are held to the schemas
-    old = (await call("memory_store", content="Releases are cut on Thursdays.", tags=["ops"]))["id"]
-    new = await call("memory_store", content="Releases are cut on Fridays.", supersedes=[old])
-    assert new["outcome"] == "stored"
-    why = (await call("memory_store", content="On Thursdays everybody is in meetings."))["id"]
-    secret = await call("memory_store", content="The door code is 4711.", sensitive=True)
-    assert secret["sensitive"]
+    old = await stored("Releases are cut on Thursdays.", tags=["ops"])
+    new = await stored("Releases are cut on Fridays.", supersedes=[old["id"]])
+    why = (await stored("On Thursdays everybody is in meetings."))["id"]
+    secret = await stored("The door code is 4711.", sensitive=True)
+    assert secret == {"id": secret["id"], "version": 1, "sensitive": True}
 
     recalled = await call("memory_recall", query="When are releases cut?", limit="2")
-    assert recalled["memories"][0]["content"] == "Releases are cut on Fridays."
-    assert old not in {each["id"] for each in recalled["memories"]}
+    found = [hit["memory"] for hit in recalled["hits"]]
+    assert found[0]["content"] == "Releases are cut on Fridays."
+    assert old["id"] not in {each["id"] for each in found}
     listed = await call("memory_list", limit=1)
     rest = await call("memory_list", after=listed["next"])
     assert len(listed["memories"] + rest["memories"]) == 3
 
     linked = await call("memory_link", source=new["id"], kind="derives-from", target=why)
-    assert linked == {"source": new["id"], "kind": "derives-from", "target": why}
-    led = (await call("memory_why", id=new["id"]))["memories"]
-    assert (led[0]["id"], led[0]["depth"]) == (new["id"], 0)
-    assert why in {each["id"] for each in led[1:]}
+    assert {**linked, "created_at": ""} == {
+        "source": new["id"],
+        "kind": "derives-from",
+        "target": why,
+        "created_at": "",
+    }
+    led = await call("memory_why", id=new["id"])
+    assert led["memory"]["id"] == new["id"]
+    assert why in {step["memory"]["id"] for step in led["steps"]}
 
     changed = await call("memory_update", id=why, content="On Thursdays most are in meetings.")
-    assert changed == {"id": why, "version": 2}
+    assert changed == {"id": why, "version": 2, "sensitive": False}
     whole = await call("memory_get", id=why)
-    assert whole["earlier"] == ["On Thursdays everybody is in meetings."]
+    assert [x["content"] for x in whole["earlier"]] == ["On Thursdays everybody is in meetings."]
     assert whole["links"] == [linked]
-    around = (await call("memory_timeline", around=why, before=2, after=2))["memories"]
-    assert why in {each["id"] for each in around}
+    around = await call("memory_timeline", around=why, before=2, after=2)
+    assert around["anchor"]["id"] == why
     assert (await call("secret_get", id=secret["id"]))["content"] == "The door code is 4711."
 
     shared = await call("memory_share", id=why, reader=reader, right="write")
-    assert shared == {"reader": reader, "right": "write", "memory": why}
+    assert (shared["reader"], shared["right"], shared["memory"]) == (reader, "write", why)
     tagged = await call("memory_share_tag", tag="ops", reader=reader)
-    assert tagged == {"reader": reader, "right": "read", "tag": "ops"}
+    assert (tagged["reader"], tagged["right"], tagged["tag"]) == (reader, "read", "ops")
     mine = (await call("memory_my_shares"))["shares"]
     assert {each.get("memory") or each.get("tag") for each in mine} == {why, "ops"}
     assert (await call("memory_shared_with_me"))["shares"] == []

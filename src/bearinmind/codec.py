@@ -272,7 +272,7 @@ class _NounSchema:
     @property
     def _ref(self) -> str:
         member = "" if self._tag is None else f"-{self._tag}"
-        return f"{self._noun.__module__}.{self._noun.__qualname__}{member}:{id(self._noun)}"
+        return f"{self._noun.__module__}.{self._noun.__qualname__}:{id(self._noun)}{member}"
 
     @property
     def _words(self) -> Data:

@@ -18,8 +18,7 @@ from mcp import Client, MCPError
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from bearinmind.surfaces.verbs.admin_table import EVERY_VERB
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from canaries import DETECTED, FLAGGED, SHAPES, leaks
 from canary_house import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
 from http_server import served
@@ -139,11 +138,11 @@ def administer(house: House) -> None:
     house.verb("add_user", who="root", name="eve")
     for access in ("read", "write", "admin"):
         made = house.verb("create_key", who="root", user="eve", access=access)
-        house.keys[f"eve, {access}"] = made["key"]
-    new = house.verb("renew_key", who="root", id=made["id"])
-    house.keys["eve, renewed"] = new["key"]
+        house.keys[f"eve, {access}"] = made["text"]
+    new = house.verb("renew_key", who="root", id=made["key"]["id"])
+    house.keys["eve, renewed"] = new["text"]
     house.verb("keys", who="root")
-    house.verb("revoke_key", who="root", id=made["id"])
+    house.verb("revoke_key", who="root", id=made["key"]["id"])
     house.verb("disable_user", who="root", name="eve")
     house.verb("enable_user", who="root", name="eve")
     house.verb("users", who="root")

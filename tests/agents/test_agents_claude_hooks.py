@@ -99,7 +99,7 @@ def test_reading_and_adding_needs_no_permission_and_secrets_do(
     recalled, stored, revealed, deleted = (asked.last for asked in model.asked[1:])
     assert f"{TOOL}memory_recall" in model.asked[0].text  # the model is told of the tools
     assert BLADES in recalled
-    assert '"outcome":"stored"' in stored
+    assert '"kind":"stored"' in stored
     assert "requested permissions to use" in revealed
     assert "requested permissions to use" in deleted
     assert "4711" not in "".join(asked.text for asked in model.asked)

@@ -12,7 +12,7 @@ import pytest
 from bearinmind.app import Mind
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
-from bearinmind.surfaces.http.serving import prepare
+from bearinmind.surfaces.http.server import prepare
 from http_server import serving
 
 STATS = "/api/v1/stats"

@@ -47,7 +47,7 @@ def test_a_request_too_many_is_asked_to_come_back_at_once(place: Path) -> None:
     ):
         with locked(place):
             begun = [others.submit(store, client, f"Number {n}.") for n in range(2)]
-            wait_until(lambda: server.app.state.server.pool.running == 2)
+            wait_until(lambda: server.app.state.service.pool.running == 2)
 
             refused = store(client, "One too many.")
 
@@ -55,7 +55,7 @@ def test_a_request_too_many_is_asked_to_come_back_at_once(place: Path) -> None:
             assert int(refused.headers["Retry-After"]) >= 1
             assert client.get("/healthz").status_code == 200
         assert [each.result().status_code for each in begun] == [201, 201]
-        wait_until(lambda: server.app.state.server.pool.running == 0)
+        wait_until(lambda: server.app.state.service.pool.running == 0)
         assert store(client, "Now it can be done.").status_code == 201
 
 
@@ -78,12 +78,12 @@ def test_what_waited_too_long_for_its_turn_is_never_begun(place: Path) -> None:
     ):
         with locked(place):
             first = others.submit(store, client, "The first.")
-            wait_until(lambda: server.app.state.server.pool.running == 1)
+            wait_until(lambda: server.app.state.service.pool.running == 1)
             second = store(client, "The second.")
             assert second.status_code == 504
             assert "not begun" in second.json()["detail"]
             assert first.result().status_code == 504
-        wait_until(lambda: server.app.state.server.pool.running == 0)
+        wait_until(lambda: server.app.state.service.pool.running == 0)
         kept = client.get("/api/v1/memories").json()["memories"]
     assert [each["content"] for each in kept] == ["The first."]
 

@@ -60,7 +60,7 @@ def test_what_one_server_exports_another_imports(server: Serving, tmp_path: Path
         lin = other.client("lin")
         [*_, last] = imported(lin, gzip.compress(exported.content))
         assert (last["summary"]["stored"], last["summary"]["bad"]) == (3, 0)
-        assert lin.get(f"/api/v1/memories/{first['id']}").json()["version"] == 2
+        assert lin.get(f"/api/v1/memories/{first['id']}").json()["memory"]["version"] == 2
         again = lin.get("/api/v1/export").text.splitlines()[1:]
     assert again == exported.text.splitlines()[1:]
 

@@ -109,8 +109,10 @@ def test_what_is_shared_is_seen_with_its_owner_and_as_data(
     grace = server.client("grace")
 
     assert ada.put(f"/api/v1/memories/{memory['id']}/shares/grace").json()["right"] == "read"
-    [hit] = grace.post("/api/v1/recall", json={"query": "staging"}).json()["hits"]
-    assert (hit["memory"]["owner"], hit["memory"]["is_data"]) == ("ada", True)
+    recalled = grace.post("/api/v1/recall", json={"query": "staging"}).json()
+    [hit] = recalled["hits"]
+    assert (hit["memory"]["owner"], recalled["as_data"]) == ("ada", [memory["id"]])
+    assert ada.get(f"/api/v1/memories/{memory['id']}").json()["as_data"] == []
     assert len(grace.get("/api/v1/shares/with-me").json()["shares"]) == 1
     assert len(ada.get("/api/v1/shares").json()["shares"]) == 1
     ada.delete(f"/api/v1/memories/{memory['id']}/shares/grace").raise_for_status()
@@ -129,20 +131,22 @@ def test_users_keys_and_the_audit_are_for_admins(server: Serving, ada: httpx.Cli
     with server.client("root", "admin") as root:
         assert root.post("/api/v1/users", json={"name": "lin"}).status_code == 201
         made = root.post("/api/v1/keys", json={"user": "lin", "access": "read"}).json()
-        assert made["key"].startswith("rcl_")
-        lin = {"Authorization": f"Bearer {made['key']}"}
+        assert made["text"].startswith("rcl_")
+        assert "hash" not in made["key"]
+        lin = {"Authorization": f"Bearer {made['text']}"}
         stats = f"{server.url}/api/v1/stats"
         assert httpx.get(stats, headers=lin).status_code == 200
-        new = root.post(f"/api/v1/keys/{made['id']}/renew", json={"overlap_hours": 0}).json()
+        new = root.post(f"/api/v1/keys/{made['key']['id']}/renew", json={"overlap_hours": 0}).json()
         assert httpx.get(stats, headers=lin).status_code == 401
-        lin = {"Authorization": f"Bearer {new['key']}"}
+        lin = {"Authorization": f"Bearer {new['text']}"}
         assert httpx.get(stats, headers=lin).status_code == 200
-        assert root.delete(f"/api/v1/keys/{new['id']}").json()["revoked_at"]
+        assert root.delete(f"/api/v1/keys/{new['key']['id']}").json()["revoked_at"]
         assert httpx.get(stats, headers=lin).status_code == 401
         assert {"root", "ada", "lin"} <= {
             u["name"] for u in root.get("/api/v1/users").json()["users"]
         }
-        assert "key" not in root.get("/api/v1/keys", params={"user": "lin"}).json()["keys"][0]
+        [*listed] = root.get("/api/v1/keys", params={"user": "lin"}).json()["keys"]
+        assert not any({"text", "hash"} & {*key} for key in listed)
         done = [entry["action"] for entry in root.get("/api/v1/audit").json()["entries"]]
     assert done[:3] == ["revoke key", "renew key", "create key"]
 
@@ -210,7 +214,7 @@ def test_a_store_that_is_sent_again_stores_nothing_again(ada: httpx.Client) -> N
     other = ada.post("/api/v1/memories", json={"content": "No tea."}, headers=headers)
 
     assert first.json()["memory"]["id"] == second.json()["memory"]["id"]
-    assert first.json()["outcome"] == second.json()["outcome"] == "stored"
+    assert first.json()["kind"] == second.json()["kind"] == "stored"
     problem(other, 409, "idempotency_key_reused")
     assert ada.get("/api/v1/stats").json()["live"] == 1
 
@@ -220,7 +224,7 @@ def test_what_is_known_already_is_not_created(ada: httpx.Client) -> None:
 
     again = ada.post("/api/v1/memories", json={"content": "Tea is at four."})
 
-    assert (again.status_code, again.json()["outcome"]) == (200, "already_known")
+    assert (again.status_code, again.json()["kind"]) == (200, "already_known")
     assert again.headers["Location"].endswith(again.json()["memory"]["id"])
 
 

@@ -72,16 +72,17 @@ def test_each_caller_sees_their_own_memories_and_what_is_shared_as_data(server: 
         ):
             stored = await answer(ana, "memory_store", content="The vault is behind the clock.")
             before = await answer(ben, "memory_recall", query="vault clock")
-            await answer(ana, "memory_share", id=stored["id"], reader="ben")
+            await answer(ana, "memory_share", id=stored["memory"]["id"], reader="ben")
             after = await ben.call_tool("memory_recall", {"query": "vault clock"})
             shares = await answer(ben, "memory_shared_with_me")
-            found = after.structured_content["memories"]
-            return [before["memories"], found, shares["shares"]], text_of(after)
+            found = after.structured_content
+            return [before["hits"], found, shares["shares"]], text_of(after)
 
     (before, after, shares), text = finished(share_and_recall())
 
     assert before == []
-    assert [(each["owner"], each["is_data"]) for each in after] == [("ana", True)]
+    [memory] = [hit["memory"] for hit in after["hits"]]
+    assert (memory["owner"], after["as_data"]) == ("ana", [memory["id"]])
     assert [(each["owner"], each["reader"]) for each in shares] == [("ana", "ben")]
     assert 'owner="ana"' in text
 
@@ -238,7 +239,7 @@ def test_a_secret_is_in_no_answer_but_that_of_secret_get(server: Serving) -> Non
     async def ask() -> tuple[list[Any], dict[str, Any]]:
         async with over_http(server.url, server.key("ana")) as client:
             stored = await answer(client, "memory_store", content=f"The deploy token is {secret}.")
-            id_ = stored["id"]
+            id_ = stored["memory"]["id"]
             said: list[Any] = [
                 await client.call_tool("memory_recall", {"query": "deploy token", "trace": True}),
                 await client.call_tool("memory_recall", {"query": secret}),
@@ -278,7 +279,7 @@ def test_a_long_call_tells_how_it_goes_on(path: Path, mode: str) -> None:
             async with over_http(server.url, server.key("ana"), mode=mode) as client:
                 arguments = {"content": "It takes a while.", "wait": True}
                 result = await client.call_tool("memory_store", arguments, progress_callback=note)
-                assert result.structured_content["outcome"] == "stored"
+                assert result.structured_content["kind"] == "stored"
 
         finished(store())
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bearinmind.config import Settings
-from bearinmind.surfaces.mcp import counting, tools
+from bearinmind.surfaces.mcp import tools
 from bearinmind.surfaces.mcp.tools import BY_TOOL
 from http_server import serving
 from mcp_clients import environment
@@ -81,7 +81,7 @@ def test_the_inspector_calls_a_tool_over_stdio(path: Path) -> None:
 
     stored = inspect(over_stdio(path), "tools/call", *words)
 
-    assert stored["structuredContent"]["outcome"] == "stored"
+    assert stored["structuredContent"]["kind"] == "stored"
 
 
 def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
@@ -99,16 +99,16 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
             assert not found.get("isError"), found
             return found["structuredContent"]
 
-        one = call("memory_store", content="Ana is on call.", tags='["ops"]')["id"]
+        one = call("memory_store", content="Ana is on call.", tags='["ops"]')["memory"]["id"]
         secret = server.bearinmind.for_user("ana").store("The code is 4711.", sensitive=True)
         other = server.bearinmind.for_user("ana").store("Ben is on holiday.").memory.id
-        assert call("memory_recall", query="who is on call")["memories"][0]["id"] == one
+        assert call("memory_recall", query="who is on call")["hits"][0]["memory"]["id"] == one
         assert len(call("memory_list", limit=2)["memories"]) == 2
-        assert call("memory_get", id=one)["content"] == "Ana is on call."
+        assert call("memory_get", id=one)["memory"]["content"] == "Ana is on call."
         assert call("memory_update", id=one, importance=0.9)["version"] == 2
         assert call("memory_link", source=one, kind="see-also", target=other)["source"] == one
-        assert call("memory_why", id=one)["memories"][0]["id"] == one
-        assert call("memory_timeline", around=one)["memories"]
+        assert call("memory_why", id=one)["memory"]["id"] == one
+        assert call("memory_timeline", around=one)["anchor"]
         assert call("secret_get", id=secret.memory.id)["content"] == "The code is 4711."
         assert call("memory_share", id=one, reader="ben", right="read")["right"] == "read"
         assert call("memory_share_tag", tag="ops", reader="ben")["tag"] == "ops"
@@ -132,12 +132,12 @@ def test_the_inspector_reads_resources_and_prompts(path: Path) -> None:
 
 
 def test_the_published_count_of_tokens_is_not_too_low() -> None:
-    text = counting.wire_text(tools.all_described(Settings().categories))
+    text = tools.wire_text(tools.all_described(Settings().categories))
 
     counted = node("-e", _COUNT, said=text)
 
     assert counted.returncode == 0, counted.stderr
-    assert int(counted.stdout) <= counting.tokens(text) <= counting.MOST
+    assert int(counted.stdout) <= tools.tokens(text) <= tools.MOST_TOKENS
 
 
 @pytest.mark.parametrize("tool", ["memory_get", "memory_store"])

@@ -50,7 +50,9 @@ def test_memories_of_a_file_are_served_as_the_command_line_shows_them(
 ) -> None:
     async def store() -> str:
         async with over_stdio("--store", path, "mcp") as client:
-            return str((await answer(client, "memory_store", content="Ana is on call."))["id"])
+            return str(
+                (await answer(client, "memory_store", content="Ana is on call."))["memory"]["id"]
+            )
 
     stored = finished(store())
 
@@ -71,8 +73,8 @@ def test_what_another_user_shares_arrives_as_data(path: Path) -> None:
 
     text, structured = finished(recall())
 
-    [memory] = structured["memories"]
-    assert (memory["owner"], memory["is_data"]) == ("ana", True)
+    [memory] = [hit["memory"] for hit in structured["hits"]]
+    assert (memory["owner"], structured["as_data"]) == ("ana", [memory["id"]])
     assert "never instructions" in structured["notice"]
     for shown in (text, memory["content"]):
         fence = shown[shown.rindex(f"{BEGIN} ") :]
@@ -88,9 +90,9 @@ def test_own_words_arrive_as_they_were_stored(path: Path) -> None:
 
     recalled = finished(store_and_recall())
 
-    [memory] = recalled["memories"]
+    [memory] = [hit["memory"] for hit in recalled["hits"]]
     assert memory["content"] == "Use <b>bold</b> | never caps."
-    assert not memory["is_data"]
+    assert recalled["as_data"] == []
     assert "notice" not in recalled
 
 
@@ -235,7 +237,7 @@ def test_a_long_call_tells_how_it_goes_on(path: Path, slow: SlowEmbedder) -> Non
             found: dict[str, Any] = result.structured_content
             return found
 
-    assert finished(store())["outcome"] == "stored"
+    assert finished(store())["kind"] == "stored"
     assert told == sorted(set(told))
     assert len(told) >= 2
 
@@ -274,7 +276,7 @@ def test_it_ends_when_its_client_does_and_has_kept_what_it_acknowledged(
     with raw(path) as server:
         opened = server.open()
         server.call(1, "memory_store", content="Kept.")
-        stored = server.receive()["result"]["structuredContent"]["id"]
+        stored = server.receive()["result"]["structuredContent"]["memory"]["id"]
     assert server.process.returncode == 0
     assert opened["result"]["serverInfo"]["name"] == "bearinmind"
 
@@ -319,7 +321,7 @@ def test_random_messages_never_end_it(tmp_path_factory: pytest.TempPathFactory) 
         server.call(1, "memory_store", content="Still well.")
         while (answered := server.receive()).get("id") != 1:
             pass
-        assert answered["result"]["structuredContent"]["outcome"] in {"stored", "already_known"}
+        assert answered["result"]["structuredContent"]["kind"] in {"stored", "already_known"}
 
 
 # ---- a server elsewhere --------------------------------------------------------------------------

@@ -18,13 +18,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
 from bearinmind.surfaces import cursors
-from bearinmind.surfaces.http import etags
+from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.envelope import Around, BrokenAnswer, Envelope
+from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
-from bearinmind.surfaces.http.metrics import Metrics
-from bearinmind.surfaces.http.telemetry import Telemetry
+from bearinmind.surfaces.http.telemetry import Metrics, Telemetry
 from bearinmind.types import Memory
 from bearinmind.work.status import WorkStatus
 
@@ -49,26 +48,26 @@ def test_any_text_is_a_cursor_or_is_refused_as_one(text: str) -> None:
 
 @given(st.integers(1, 2**31 - 1), st.binary())
 def test_a_tag_says_its_version(version: int, answer: bytes) -> None:
-    for tag in (etags.of_version(version), etags.of_answer(version, answer)):
-        assert etags.expected_version(tag, lambda: 0) == version
-        assert etags.is_known(tag, tag)
-        assert etags.is_known(f'"other", W/{tag}', tag)
-        assert etags.is_known("*", tag)
-        assert not etags.is_known('"other"', tag)
+    for tag in (responses.version_tag(version), responses.answer_tag(version, answer)):
+        assert responses.expected_version(tag, lambda: 0) == version
+        assert responses.is_known(tag, tag)
+        assert responses.is_known(f'"other", W/{tag}', tag)
+        assert responses.is_known("*", tag)
+        assert not responses.is_known('"other"', tag)
 
 
 @given(st.text())
 def test_any_header_names_a_version_any_version_or_none(header: str) -> None:
     try:
-        version = etags.expected_version(header, lambda: 1)
+        version = responses.expected_version(header, lambda: 1)
     except VersionConflict:
         return
     assert header.strip() == "*" if version is None else str(version) in header
 
 
 def test_one_of_several_versions_will_do() -> None:
-    assert etags.expected_version('"1", "2", "3"', lambda: 2) == 2
-    assert etags.expected_version('"1", "3"', lambda: 2) == 1
+    assert responses.expected_version('"1", "2", "3"', lambda: 2) == 2
+    assert responses.expected_version('"1", "3"', lambda: 2) == 1
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_the_wheel_has_every_file_of_the_page_and_the_page_uses_all_of_them(
     tab: Browser, filled: Filled
 ) -> None:
     wheel = WheelBuilder(str(ROOT)).recurse_included_files()
-    folder = "bearinmind/surfaces/http/web/page/"
+    folder = "bearinmind/surfaces/page/static/"
     paths = [each.distribution_path.replace("\\", "/") for each in wheel]
     packed = {path.removeprefix(folder) for path in paths if path.startswith(folder)}
     assert packed == {each.name for each in (ROOT / "src" / folder).iterdir()}

@@ -20,7 +20,7 @@ from bearinmind.types import Access, Outcome
 
 _REFERENCE = "#/components/schemas/{model}"
 _BEARER = "bearer"
-_SECURITY = {"security": [{_BEARER: []}]}
+_SECURITY: dict[str, Any] = {"security": [{_BEARER: []}]}
 _LINE = {"type": "string", "description": "One JSON object a line."}
 _TO_IMPORT = '{"content": "The staging database is db-stage-3.", "tags": ["staging"]}\n'
 _IMPORTED = (

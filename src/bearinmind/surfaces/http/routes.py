@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from http import HTTPStatus
 from typing import Annotated, Any, get_origin, get_type_hints
 
-from fastapi import APIRouter, Body, FastAPI, Header, Path, Query
+from fastapi import Body, FastAPI, Header, Path, Query
 from fastapi.routing import APIRoute
 from pydantic import PlainValidator, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -52,20 +52,19 @@ _TAG = {"pattern": r'^"[1-9][0-9]{0,8}(-[0-9a-f]{16})?"$'}
 
 def add(app: FastAPI, service: Service) -> None:
     """Give every verb its route."""
-    router = APIRouter(prefix=ROOT, route_class=VerbRoute)
     for verb in SERVED:
         parts = Parts(verb)
         path = verb.path
         for plain, with_slashes in _WITH_SLASHES.items():
             path = path.replace(plain, with_slashes)
-        router.add_api_route(
-            path,
+        app.router.add_api_route(
+            ROOT + path,
             _endpoint(service, parts),
             methods=[verb.method],
             response_model=codec.annotation(verb.answer),
+            route_class_override=VerbRoute,
             **openapi.of_verb(verb, has_body=parts.has_body),
         )
-    app.include_router(router)
 
 
 @dataclass(frozen=True)
@@ -111,18 +110,20 @@ class Parts:
         if self.verb.answer is GetAnswer:
             known[_IF_NONE_MATCH] = Annotated[str | None, _header("If-None-Match")]
         if self.has_body:
-            shown = {"example": {"value": self.verb.example}} if self.verb.example else None
+            shown: Any = {"example": {"value": self.verb.example}} if self.verb.example else None
             read = PlainValidator(partial(_read, self.model), json_schema_input_type=self.model)
             known["rest"] = Annotated[self.model, read, Body(openapi_examples=shown)]
         elif self.elsewhere:
             known["rest"] = Annotated[self.model, Query()]
-        optional = {*self.verb.headers.values(), _IF_NONE_MATCH}
+        defaults: dict[str, Any] = dict.fromkeys([*self.verb.headers.values(), _IF_NONE_MATCH])
+        if self.has_body and not any(info.is_required() for info in self.elsewhere.values()):
+            defaults["rest"] = self.model()
         return [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
                 annotation=hint,
-                default=None if name in optional else inspect.Parameter.empty,
+                default=defaults.get(name, inspect.Parameter.empty),
             )
             for name, hint in {"http": Request, **known}.items()
         ]
@@ -179,8 +180,9 @@ class VerbRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """What answers a request."""
         answer = super().get_route_handler()
-        service: Service = self.endpoint.service
-        parts: Parts = self.endpoint.parts
+        endpoint: Any = self.endpoint
+        service: Service = endpoint.service
+        parts: Parts = endpoint.parts
         settings = service.settings
 
         async def handler(request: Request) -> Response:

@@ -40,6 +40,10 @@ _LEFT_OUT = frozenset(
         "understood",
     }
 )
+# What an agent has just written it need not read.
+_WRITTEN = frozenset(
+    {"content", "category", "tags", "owner", "importance", "created_at", "provenance"}
+)
 _WHOLE = frozenset({"trace"})
 # As whom memories are rendered: the answer says which of them are data, and who asks is not always
 # known here.
@@ -49,19 +53,23 @@ _ME = UserId("")
 def structured(answer: object, type_: object) -> dict[str, Any]:
     """An answer as data."""
     as_data = getattr(answer, "as_data", ())
-    data: dict[str, Any] = _lean(codec.to_data(_fenced(answer, frozenset(as_data)), type_))
+    left_out = _LEFT_OUT
+    if isinstance(answer, Stored | AlreadyKnown | Memory):
+        left_out |= _WRITTEN
+    whole = codec.to_data(_fenced(answer, frozenset(as_data)), type_)
+    data: dict[str, Any] = _lean(whole, left_out)
     return data | ({"notice": NOTICE} if as_data else {})
 
 
-def _lean(value: Any) -> Any:  # noqa: ANN401  whatever JSON can hold
+def _lean(value: Any, left_out: Collection[str]) -> Any:  # noqa: ANN401  whatever JSON can hold
     if isinstance(value, list):
-        return [*map(_lean, value)]
+        return [_lean(each, left_out) for each in value]
     if not isinstance(value, dict):
         return value
     return {
-        name: each if name in _WHOLE else _lean(each)
+        name: each if name in _WHOLE else _lean(each, left_out)
         for name, each in value.items()
-        if each is not None and name not in _LEFT_OUT
+        if each is not None and name not in left_out
     }
 
 

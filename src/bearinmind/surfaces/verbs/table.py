@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.verbs import functions as f
@@ -52,11 +52,9 @@ class Verb:
     @cached_property
     def request(self) -> type[Request]:
         """The type of its request."""
-        return next(
-            hint
-            for name, hint in get_type_hints(self.run).items()
-            if name != "return" and hint is not Mind
-        )
+        hints = get_type_hints(self.run)
+        [request] = [hints[name] for name in hints if name != "return" and hints[name] is not Mind]
+        return cast("type[Request]", request)
 
     @cached_property
     def answer(self) -> Any:  # noqa: ANN401  a noun, or a union of nouns

@@ -56,12 +56,22 @@ def _facts(memory: dict[str, Any]) -> Iterator[str]:
     yield f"date={fencing.one_line(fencing.neutral(memory['created_at'][:10]))}"
     if memory.get("is_data") and isinstance(memory.get("owner"), str):
         yield f"owner={fencing.quoted(memory['owner'][:_LONGEST_FACT])}"
+    origin = memory.get("provenance")
+    facts = {**memory, **origin} if isinstance(origin, dict) else memory
     for name in _FACTS:
-        value = memory.get(name)
+        value = facts.get(name)
         if isinstance(value, str) and value:
             short = value[:_LONGEST_FACT]
             plain = short.isascii() and short.isalnum()
             yield f"{name}={short if plain else fencing.quoted(short)}"
+
+
+def marked(memory: Any, answer: dict[str, Any]) -> Any:  # noqa: ANN401  whatever was answered
+    """A memory of an answer, which says of it whether it is data."""
+    data = answer.get("as_data")
+    if not isinstance(memory, dict) or not isinstance(data, list):
+        return memory
+    return {**memory, "is_data": memory.get("id") in data}
 
 
 def good(memory: object) -> bool:

@@ -80,7 +80,8 @@ def _memories(found: dict[str, Any], place: Place) -> Iterator[dict[str, Any]]:
     """The memories of an answer that enough speaks for, each with what resolved it."""
     for hit in found["hits"]:
         if hit["support"] >= place.least_support:
-            yield from filter(giving.good, (hit["memory"], *hit["attached"]))
+            memories = (giving.marked(each, found) for each in (hit["memory"], *hit["attached"]))
+            yield from filter(giving.good, memories)
 
 
 def _claims(

@@ -61,7 +61,8 @@ def _brief(
         raise
     # A session that is taken up again has the brief in its context, and what it stored itself.
     known = {each["id"] for each in session.given()} | {*session.stored()} if session else set()
-    memories = (each for each in filter(giving.good, found["memories"]) if each["id"] not in known)
+    good = filter(giving.good, (giving.marked(each, found) for each in found["memories"]))
+    memories = (each for each in good if each["id"] not in known)
     chosen = giving.fitting(
         memories, event=EVENT, intro=BRIEF, most=_MOST_BRIEF, limit=place.brief_bytes
     )
@@ -74,10 +75,11 @@ def _again(place: Place, session: Session, asking: Asking) -> tuple[dict[str, An
     memories = []
     for id_ in session.take_kept():
         try:
-            memory = asking.get(f"/api/v1/memories/{_percent(id_)}")
+            found = asking.get(f"/api/v1/memories/{_percent(id_)}")
         except Unanswered:  # purged, or not to be seen any more
             continue
-        if giving.good(memory) and memory.get("state") in (None, _LIVE):
+        memory = giving.marked(found.get("memory"), found)
+        if giving.good(memory) and found.get("state") in (None, _LIVE):
             memories.append(memory)
     chosen = giving.fitting(
         memories, event=EVENT, intro=AGAIN, most=len(memories), limit=place.bytes

@@ -30,13 +30,13 @@ const DOES = {
   keyword: "has it as a keyword",
 };
 
-const step = ({ from, concept, role, to }, id) => {
+const step = ({ source, concept, role, target }, id) => {
   const named = (other) => (other === id ? "this memory" : idLink(other));
   const name = make("q", {}, foreign(concept));
-  const whence = from === null
+  const whence = source === null
     ? ["the question names ", name, ", "]
-    : ["via ", name, ": ", named(from), " mentions it, "];
-  return make("span", {}, whence, named(to), ` ${DOES[role] ?? role}`);
+    : ["via ", name, ": ", named(source), " mentions it, "];
+  return make("span", {}, whence, named(target), ` ${DOES[role] ?? role}`);
 };
 
 /** A way through the concept graph in words. */

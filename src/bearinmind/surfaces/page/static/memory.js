@@ -31,11 +31,11 @@ const known = (memory) =>
     ["deleted", time(memory.deleted_at)],
     ["valid from", time(memory.valid_from)],
     ["valid to", time(memory.valid_to)],
-    ["agent", text(memory.agent)],
-    ["session", text(memory.session)],
-    ["project", text(memory.project)],
-    ["source", text(memory.source)],
-    ["trust", memory.trust],
+    ["agent", text(memory.provenance.agent)],
+    ["session", text(memory.provenance.session)],
+    ["project", text(memory.provenance.project)],
+    ["source", text(memory.provenance.source)],
+    ["trust", memory.provenance.trust],
     ["version", String(memory.version)],
   ]);
 

@@ -66,11 +66,38 @@ const post = (path, signal, body) =>
 
 const one = (id) => `/memories/${encodeURIComponent(id)}`;
 
-export const recall = (asked, signal) => post("/recall", signal, { ...asked, trace: true });
+/** An answer whose memories say their state, and whether they are data, as the answer knows it. */
+const known = (answer, memories) => {
+  for (const memory of memories) {
+    memory.state = answer.states?.[memory.id] ?? null;
+    memory.is_data = answer.as_data.includes(memory.id);
+  }
+  return answer;
+};
+
+export const recall = async (asked, signal) => {
+  const answer = await post("/recall", signal, { ...asked, trace: true });
+  return known(answer, answer.hits.map((hit) => hit.memory));
+};
+
 export const whyNot = (asked, signal) => post("/why-not", signal, asked);
-export const list = (asked, signal) => get("/memories", signal, asked);
-export const memory = (id, signal) => get(one(id), signal);
-export const why = (id, signal) => get(`${one(id)}/why`, signal);
+
+export const list = async (asked, signal) => {
+  const page = await get("/memories", signal, asked);
+  return known(page, page.memories);
+};
+
+/** A memory with its past and its links. */
+export const memory = async (id, signal) => {
+  const { memory: found, state, earlier, links, as_data: data } = await get(one(id), signal);
+  return { ...found, state, earlier, links, is_data: data.includes(found.id) };
+};
+
+export const why = async (id, signal) => {
+  const answer = await get(`${one(id)}/why`, signal);
+  return known(answer, answer.steps.map((step) => step.memory));
+};
+
 export const proposals = (states, signal) => get("/proposals", signal, { states, limit: 1_000 });
 export const decide = (id, verb) => post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, {});
 export const counts = (signal) => get("/stats", signal);
