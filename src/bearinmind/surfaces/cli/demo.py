@@ -18,7 +18,6 @@ from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import paths
 from bearinmind.requests import QueryFields
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.recall import answer_data, hits_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
 
 
 def demo(
-    ctx: typer.Context,
+    run: Session,
     keep: Annotated[
         str | None, typer.Option("--keep", metavar="PATH", help="Keep the demo's store here.")
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Show on an example what recalling is like."""
-    run = Session.of(ctx, as_json=as_json)
     data, lines = _perform(keep)
     run.reply(data, lambda: lines)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @options.with_filters
 def recall(
-    ctx: typer.Context,
+    run: Session,
     query: Annotated[
         list[str],
         typer.Argument(metavar="QUERY", help="The question; `-` reads standard input."),
@@ -66,10 +66,8 @@ def recall(
         str | None,
         typer.Option("--why-not", metavar="ID", help="Say why this memory is not in the answer."),
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Find the memories that matter for a question."""
-    run = Session.of(ctx, as_json=as_json)
     text = _query_text(query)
     asking = {
         "states": state or None,
@@ -87,7 +85,7 @@ def recall(
         return
     with run.reading({"query": text, "hits": [], "degraded": []}) as mind:
         answer = mind.recall(text, **fields)
-        labels = {} if as_json else mind.graph_labels(_concepts(answer, with_trace=trace))
+        labels = {} if run.as_json else mind.graph_labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
