@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,11 @@ from http_server import Serving, serving
 Run = Callable[..., Any]
 
 pytestmark = pytest.mark.usefixtures("by_words")
+
+
+def named(value: Any) -> Any:
+    """What the subject of a change or a conflict is called."""
+    return json.loads(value["subject"]["name"])
 
 
 @pytest.fixture
@@ -116,7 +122,7 @@ def test_status_says_what_waits_and_why(laptop: Machine) -> None:
     assert "1 memory" in before.out
     assert (after["pending"], after["refused"], after["conflicts"]) == ({"memory": 1}, 0, 0)
     [listed] = after["listed"]
-    assert (listed["name"], listed["reason"]) == ([walrus], "changed since it was sent")
+    assert (named(listed), listed["reason"]) == ([walrus], "changed since it was sent")
 
 
 def test_what_a_server_refuses_stays_and_its_reason_is_told(
@@ -134,7 +140,7 @@ def test_what_a_server_refuses_stays_and_its_reason_is_told(
     assert "sent 1." in done.out
     assert "Not synced: 1 change. `bearinmind sync status` says why." in done.out
     [listed] = status["listed"]
-    assert listed["name"] == [long]
+    assert named(listed) == [long]
     assert "20" in listed["reason"]
     assert doctor.code == 5
     assert "refused: 1" in doctor.out
@@ -185,8 +191,9 @@ def test_a_conflict_is_listed_with_both_versions(contradicted: str, desktop: Mac
 
     assert "the walrus eats squid" in shown
     assert "the walrus eats crabs" in shown
-    assert (conflict["number"], conflict["kind"], conflict["name"]) == (1, "edited", [contradicted])
-    assert "content" in conflict["detail"]
+    about = conflict["conflict"]
+    assert (about["number"], about["kind"], named(about)) == (1, "edited", [contradicted])
+    assert "content" in about["detail"]
     assert conflict["served"]["content"] == "the walrus eats crabs"
     assert conflict["other"]["content"] == "the walrus eats squid"
 

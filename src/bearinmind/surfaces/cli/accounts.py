@@ -14,7 +14,6 @@ from bearinmind.accounts.terms import PER_DAY_LIMIT, PER_MINUTE_LIMIT
 from bearinmind.protocols import AuditEntry, User
 from bearinmind.recall.parse import LARGEST_POOL
 from bearinmind.surfaces import times
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -40,18 +39,16 @@ _Name = Annotated[
 
 
 @user_app.command("add")
-def add(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+def add(run: Session, name: _Name) -> None:
     """Add a user; `bearinmind key create NAME` then makes a key for them."""
-    run = Session.of(ctx, as_json=as_json)
     with run.open() as mind:
         user = mind.accounts.add_user(name)
     run.say(user, f"Added the user {user.name}.")
 
 
 @user_app.command("list")
-def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
+def list_users(run: Session) -> None:
     """List the users."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"users": []}) as mind:
         users = mind.accounts.users()
     run.reply_rows(
@@ -63,18 +60,16 @@ def list_users(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @user_app.command("disable")
-def disable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+def disable(run: Session, name: _Name) -> None:
     """Disable a user; their memories and keys stay."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         user = mind.accounts.disable_user(name)
     run.say(user, f"{user.name} is disabled: the server refuses their keys.")
 
 
 @user_app.command("enable")
-def enable(ctx: typer.Context, name: _Name, as_json: options.Json = False) -> None:
+def enable(run: Session, name: _Name) -> None:
     """Enable a user again."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         user = mind.accounts.enable_user(name)
     run.say(user, f"{user.name} is enabled: the server accepts their keys again.")
@@ -94,7 +89,7 @@ _ONLY_NOW = "This is the key {id}. It cannot be shown again: keep it where secre
 
 @key_app.command("create")
 def create(
-    ctx: typer.Context,
+    run: Session,
     user: _User = None,
     access: Annotated[
         Access, typer.Option("--access", help="What it allows: read, write or admin.")
@@ -110,10 +105,8 @@ def create(
     per_day: Annotated[
         int | None, typer.Option("--per-day", min=1, max=PER_DAY_LIMIT, help="Most writes a day.")
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Make a key and print it; it cannot be shown again."""
-    run = Session.of(ctx, as_json=as_json)
     expires_at = None if expires is None else times.parse_coming(expires, "--expires", _now())
     with run.existing() as mind:
         made = mind.accounts.create_key(
@@ -129,14 +122,12 @@ def create(
 
 @key_app.command("list")
 def list_keys(
-    ctx: typer.Context,
+    run: Session,
     user: Annotated[
         str | None, typer.Argument(metavar="USER", help="Whose keys; everybody's when not given.")
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Show the keys and their terms, never their secrets."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"keys": []}) as mind:
         keys = mind.accounts.keys(user)
     run.reply_rows(
@@ -149,15 +140,13 @@ def list_keys(
 
 @key_app.command("rotate")
 def rotate(
-    ctx: typer.Context,
+    run: Session,
     key: _KeyId,
     overlap: Annotated[
         str, typer.Option("--overlap", help="How long the old one stays valid: 30m, 24h, 7d.")
     ] = "24h",
-    as_json: options.Json = False,
 ) -> None:
     """Make a key with the terms of an old one, which ends later."""
-    run = Session.of(ctx, as_json=as_json)
     span = times.parse_span(overlap, "--overlap")
     with run.existing() as mind:
         made = mind.accounts.renew_key(key, overlap=span)
@@ -165,9 +154,8 @@ def rotate(
 
 
 @key_app.command("revoke")
-def revoke(ctx: typer.Context, key: _KeyId, as_json: options.Json = False) -> None:
+def revoke(run: Session, key: _KeyId) -> None:
     """Revoke a key."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         revoked = mind.accounts.revoke_key(key)
     run.say(revoked, f"The key {revoked.id} is revoked.")
@@ -187,17 +175,15 @@ def _now() -> datetime:
 
 
 def audit(
-    ctx: typer.Context,
+    run: Session,
     everybody: Annotated[
         bool, typer.Option("--everybody", help="What was done to any user's, not only to yours.")
     ] = False,
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=LARGEST_POOL, help="Most entries to show.")
     ] = 20,
-    as_json: options.Json = False,
 ) -> None:
     """Show who read secrets, shared, or changed users and keys."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"entries": []}) as mind:
         entries = mind.accounts.audit(limit, everybody=everybody)
     run.reply_rows(

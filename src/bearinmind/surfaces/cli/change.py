@@ -47,7 +47,7 @@ _PAGE = 1_000
 
 
 def store(
-    ctx: typer.Context,
+    run: Session,
     content: options.Content = None,
     file: options.File = None,
     category: options.Category = None,
@@ -70,10 +70,8 @@ def store(
     ] = None,
     sensitive: options.Sensitive = False,
     wait: options.Wait = False,
-    as_json: options.Json = False,
 ) -> None:
     """Remember something."""
-    run = Session.of(ctx, as_json=as_json)
     fields = options.draft_fields(
         tags=tag,
         keywords=keyword,
@@ -108,7 +106,7 @@ def store(
 
 
 def update(
-    ctx: typer.Context,
+    run: Session,
     id: options.Id,
     content: options.Content = None,
     file: options.File = None,
@@ -141,10 +139,8 @@ def update(
         int | None,
         typer.Option("--expected-version", help="Refuse if it has another version by now."),
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Change a memory; the version before stays readable."""
-    run = Session.of(ctx, as_json=as_json)
     changes = options.given(
         {
             "content": _text(content, file, or_piped=False),
@@ -193,23 +189,21 @@ def _plain_versions(mind: Mind, memory: Memory) -> int:
     return sum(not version.sensitive for version in mind.versions(memory.id))
 
 
-def delete(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
+def delete(run: Session, ids: options.Ids) -> None:
     """Hide memories from recall; they can be restored."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         _each(run, mind.get, ids, mind.delete, "Deleted")
 
 
-def restore(ctx: typer.Context, ids: options.Ids, as_json: options.Json = False) -> None:
+def restore(run: Session, ids: options.Ids) -> None:
     """Bring deleted memories back."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         _each(run, mind.restorable, ids, mind.restore, "Restored")
     run.start_worker()
 
 
 def purge(
-    ctx: typer.Context,
+    run: Session,
     ids: Annotated[
         list[str] | None, typer.Argument(metavar="ID", help="Ids of deleted memories.")
     ] = None,
@@ -218,10 +212,8 @@ def purge(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Remove deleted memories for good."""
-    run = Session.of(ctx, as_json=as_json)
     if bool(ids) == all_deleted:
         raise InvalidInput("say which memories: ids, or --all-deleted", hint="Give one of the two.")
     with run.existing() as mind:
@@ -236,15 +228,13 @@ def purge(
 
 
 def link(
-    ctx: typer.Context,
+    run: Session,
     source: options.LinkSource,
     kind: options.Kind,
     target: options.LinkTarget,
     remove: Annotated[bool, typer.Option("--remove", help="End the link instead.")] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Link two memories, read "SOURCE KIND TARGET"."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         done = mind.unlink(source, kind, target) if remove else mind.link(source, kind, target)
     word = "unlinked" if remove else "linked"

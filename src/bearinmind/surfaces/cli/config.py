@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-import typer
-
 from bearinmind.config import Origin
 from bearinmind.store_name import StoreName
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
 
@@ -17,9 +14,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def config(ctx: typer.Context, as_json: options.Json = False) -> None:
+def config(run: Session) -> None:
     """Show every setting and where its value came from."""
-    run = Session.of(ctx, as_json=as_json)
     origins = run.configuration.origins
     file = run.config_file
     state = "" if file.exists() else " (not there)"

@@ -9,7 +9,7 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.requests import MOST_PROPOSALS
+from bearinmind.app.curation import MOST_PROPOSALS
 from bearinmind.curate.curating import Look
 from bearinmind.curate.hygiene import Report, Untidy
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
@@ -64,6 +64,7 @@ _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE
 
 @app.callback()
 def curate(
+    run: Session,
     ctx: typer.Context,
     propose: Annotated[
         bool, typer.Option("--propose", help="Put what is new into the inbox; still no change.")
@@ -73,7 +74,6 @@ def curate(
         bool,
         typer.Option("--ask", help="Ask the model of `llm_url` about doubtful pairs: it costs."),
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show what could be tidied up; nothing is changed.
 
@@ -84,10 +84,9 @@ def curate(
     """
     if ctx.invoked_subcommand is not None:
         return
-    run = Session.of(ctx, as_json=as_json)
     moment = options.filter_fields(since=since).get("created_from")
     with run.reading({"memories": 0, "proposals": []}) as mind:
-        look = mind.curation.review(propose=propose, since=moment, ask=ask)
+        look = mind.curate(propose=propose, since=moment, ask=ask)
         texts = _named(mind, look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
@@ -107,37 +106,35 @@ def curate(
 
 @app.command("inbox")
 def inbox(
-    ctx: typer.Context,
+    run: Session,
     every: Annotated[
         bool, typer.Option("--all", help="Also those that were decided, last first.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show the proposals that wait for a decision.
 
     Example: bearinmind curate inbox
     """
-    _list(ctx, [*ProposalState] if every else [ProposalState.OPEN], as_json=as_json)
+    _list(run, [*ProposalState] if every else [ProposalState.OPEN])
 
 
 @app.command("log")
-def log(ctx: typer.Context, as_json: options.Json = False) -> None:
+def log(run: Session) -> None:
     """Show what was decided, the last first: applied, dismissed or undone.
 
     Example: bearinmind curate log
     """
-    _list(ctx, _DECIDED, as_json=as_json)
+    _list(run, _DECIDED)
 
 
 @app.command("show")
-def show(ctx: typer.Context, id: _ProposalId, as_json: options.Json = False) -> None:
+def show(run: Session, id: _ProposalId) -> None:
     """Show one proposal with the memories that it is about.
 
     Example: bearinmind curate show k7f2
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing(ProposalNotFound) as mind:
-        proposal = mind.curation.proposal(id)
+        proposal = mind.proposal(id)
         texts = _named(mind, [proposal])
     run.reply(
         _proposal_data(proposal, texts),
@@ -147,10 +144,9 @@ def show(ctx: typer.Context, id: _ProposalId, as_json: options.Json = False) -> 
 
 @app.command("apply")
 def apply(
-    ctx: typer.Context,
+    run: Session,
     ids: _ProposalIds = None,
     all_of: _AllOf = None,
-    as_json: options.Json = False,
 ) -> None:
     """Do what proposals say; it can be undone.
 
@@ -163,41 +159,39 @@ def apply(
             "reviews cannot be applied all at once: each is for somebody to look at",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(ctx, ids, all_of, Mind.curation.apply, as_json=as_json)
+    _decide(run, ids, all_of, Mind.apply_proposal)
 
 
 @app.command("dismiss")
 def dismiss(
-    ctx: typer.Context,
+    run: Session,
     ids: _ProposalIds = None,
     all_of: _AllOf = None,
-    as_json: options.Json = False,
 ) -> None:
     """Decide against proposals; they are not made again.
 
     Example: bearinmind curate dismiss k7f2
     """
-    _decide(ctx, ids, all_of, Mind.curation.dismiss, as_json=as_json)
+    _decide(run, ids, all_of, Mind.dismiss_proposal)
 
 
 @app.command("undo")
-def undo(ctx: typer.Context, ids: _ProposalIds = None, as_json: options.Json = False) -> None:
+def undo(run: Session, ids: _ProposalIds = None) -> None:
     """Take back what applied proposals did.
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(ctx, ids, None, Mind.curation.undo, as_json=as_json)
+    _decide(run, ids, None, Mind.undo_proposal)
 
 
 @app.command("report")
-def report(ctx: typer.Context, as_json: options.Json = False) -> None:
+def report(run: Session) -> None:
     """Show what is untidy: twins, fragments, dangling links, orphans, what is too long.
 
     Example: bearinmind curate report
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"memories": 0, "links": 0, "found": []}) as mind:
-        answer = mind.curation.hygiene()
+        answer = mind.hygiene()
     run.reply(
         {
             **codec.to_data(answer),
@@ -207,10 +201,9 @@ def report(ctx: typer.Context, as_json: options.Json = False) -> None:
     )
 
 
-def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool) -> None:
-    run = Session.of(ctx, as_json=as_json)
+def _list(run: Session, states: Sequence[ProposalState]) -> None:
     with run.reading({"proposals": []}) as mind:
-        proposals = mind.curation.proposals(states, limit=MOST_PROPOSALS)
+        proposals = mind.proposals(states, limit=MOST_PROPOSALS)
         texts = _named(mind, proposals)
     run.reply(
         {"proposals": [_proposal_data(each, texts) for each in proposals]},
@@ -219,21 +212,18 @@ def _list(ctx: typer.Context, states: Sequence[ProposalState], *, as_json: bool)
 
 
 def _decide(
-    ctx: typer.Context,
+    run: Session,
     ids: list[str] | None,
     all_of: ProposalKind | None,
     verb: Callable[[Mind, str], Proposal],
-    *,
-    as_json: bool,
 ) -> None:
     """Decide on each of some proposals; the first that fails is told by the exit code."""
-    run = Session.of(ctx, as_json=as_json)
     if bool(ids) == (all_of is not None):
         raise InvalidInput("say which proposals are meant", hint="Give ids, or --all-of KIND.")
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
     with run.existing(ProposalNotFound) as mind:
-        listed = () if ids else mind.curation.proposals(limit=MOST_PROPOSALS)
+        listed = () if ids else mind.proposals(limit=MOST_PROPOSALS)
         chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
@@ -251,7 +241,7 @@ def _decide(
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
     named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(mind.graph.memories(named)) if named else {}
+    return dict(mind.graph_memories(named)) if named else {}
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named

@@ -12,7 +12,6 @@ import typer
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
 from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
@@ -43,7 +42,7 @@ _NAME_ONE = (
 
 
 @app.command("status")
-def status(ctx: typer.Context, as_json: options.Json = False) -> None:
+def status(run: Session) -> None:
     """Show how the database stands.
 
     Server and extensions with their versions, schema, users, what takes how much room, vector
@@ -51,7 +50,6 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     Example: bearinmind --store postgresql://ada@db.example.org/bearinmind db status
     """
-    run = Session.of(ctx, as_json=as_json)
     name = _database(run)
     server = server_of(name).status() if isinstance(name, EmbeddedStore) else None
     if server is not None and not server.running:  # looking at it is no reason to start it
@@ -70,28 +68,26 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("migrate")
-def migrate(ctx: typer.Context, as_json: options.Json = False) -> None:
+def migrate(run: Session) -> None:
     """Bring the schema up to date.
 
     Others can read and write meanwhile. Opening the store does the same, as far as its role may.
 
     Example: bearinmind --store postgresql://owner@db.example.org/bearinmind db migrate
     """
-    run = Session.of(ctx, as_json=as_json)
     with _opened(run) as upkeep:
         done = upkeep.migrate(run.note)
     run.reply(done, lambda: _migrated_lines(done))
 
 
 @app.command("index")
-def index(ctx: typer.Context, as_json: options.Json = False) -> None:
+def index(run: Session) -> None:
     """Build the vector indexes that are due.
 
     Others can read and write meanwhile. Without an index, every embedding of a user is compared.
 
     Example: bearinmind --store postgres db index
     """
-    run = Session.of(ctx, as_json=as_json)
     with _opened(run) as upkeep:
         upkeep.migrate(run.note)
         upkeep.indexes.drop_stray()
@@ -110,7 +106,7 @@ def index(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("distribute")
-def distribute(ctx: typer.Context, as_json: options.Json = False) -> None:
+def distribute(run: Session) -> None:
     """Spread the memories over a Citus cluster.
 
     By their owner: all of a user's memories are on one machine. Nobody can write meanwhile. It
@@ -118,21 +114,19 @@ def distribute(ctx: typer.Context, as_json: options.Json = False) -> None:
 
     Example: bearinmind --store postgresql://owner@coordinator/bearinmind db distribute
     """
-    run = Session.of(ctx, as_json=as_json)
     with _opened(run) as upkeep:
         done = upkeep.distribute(run.note)
     run.reply(done, lambda: _distributed_lines(done))
 
 
 @app.command("start")
-def start(ctx: typer.Context, as_json: options.Json = False) -> None:
+def start(run: Session) -> None:
     """Start the embedded server.
 
     The first time it is installed. Whoever needs it does the same.
 
     Example: bearinmind --store postgres db start
     """
-    run = Session.of(ctx, as_json=as_json)
     server = _embedded(run)
     server.ensure()
     found = server.status()
@@ -140,14 +134,13 @@ def start(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("stop")
-def stop(ctx: typer.Context, as_json: options.Json = False) -> None:
+def stop(run: Session) -> None:
     """Stop the embedded server.
 
     Nothing is lost, and whoever needs it starts it again.
 
     Example: bearinmind --store postgres db stop
     """
-    run = Session.of(ctx, as_json=as_json)
     server = _embedded(run)
     server.stop()
     found = server.status()

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bearinmind.app import Mind
-from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import paths
-from bearinmind.surfaces.cli import options
+from bearinmind.requests import QueryFields
 from bearinmind.surfaces.cli.recall import answer_data, hits_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
 
 
 def demo(
-    ctx: typer.Context,
+    run: Session,
     keep: Annotated[
         str | None, typer.Option("--keep", metavar="PATH", help="Keep the demo's store here.")
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Show on an example what recalling is like."""
-    run = Session.of(ctx, as_json=as_json)
     data, lines = _perform(keep)
     run.reply(data, lambda: lines)
 
@@ -97,9 +94,7 @@ def _remember(mind: Mind, now: datetime) -> dict[str, MemoryId]:
         ids[item.name] = outcome.memory.id
     for source, kind, target, days_ago in LINKS:
         made = now - timedelta(days=days_ago)
-        mind.transfer.add_link(
-            Link(source=ids[source], target=ids[target], kind=kind, created_at=made)
-        )
+        mind.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
     return ids
 
 
@@ -110,7 +105,7 @@ def _embed(mind: Mind, count: int) -> str:
         EmbedderFailure: the encoder that comes with Bear in Mind does not work.
     """
     with counting("embedding and reading", 2 * count, "memories") as advance:
-        status = mind.work.wait(progress=advance)
+        status = mind.wait_for_work(progress=advance)
     return status.active.space.model if status.active else ""
 
 
@@ -134,7 +129,7 @@ def _ask(
         reason = mind.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": reason}, [*lines, why_not_table(reason)]
     answer = mind.recall(question.text, **fields)
-    labels = mind.graph.labels(paths.concepts(hit.path for hit in answer.hits))
+    labels = mind.graph_labels(paths.concepts(hit.path for hit in answer.hits))
     lines += [hits_table(answer.hits, labels), trace_line(answer)]
     return answer_data(answer, with_trace=True), lines
 

@@ -19,7 +19,6 @@ from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyM
 from bearinmind.graph.extraction_plan import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import Embedder, Extractor, KnownSpace
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, styled
 from bearinmind.surfaces.hooks.standalone.place import Place
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 _SOMETHING_BAD = 5  # the exit code of a failing store
 
 
-def doctor(ctx: typer.Context, as_json: options.Json = False) -> None:
+def doctor(run: Session) -> None:
     """Look for problems, and say what to do about them."""
-    run = Session.of(ctx, as_json=as_json)
     checks = _examine(run)
     good = all(check.good for check in checks)
     run.reply({"good": good, "checks": checks}, lambda: [_check_table(checks)])

@@ -50,11 +50,10 @@ Limit = Annotated[
 
 
 def neighbours(
-    ctx: typer.Context,
+    run: Session,
     concept: graph_change.ConceptText,
     meant: FilterFields,
     limit: Limit = 20,
-    as_json: options.Json = False,
 ) -> None:
     """Show what a concept is joined to.
 
@@ -62,21 +61,19 @@ def neighbours(
 
     Example: bearinmind graph neighbours "orders cache"
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
         found = mind.graph.neighbours(concept, limit=limit, **meant)
     run.reply(found, lambda: [_neighbour_lines(found)])
 
 
 def path(
-    ctx: typer.Context,
+    run: Session,
     start: Annotated[str, typer.Argument(metavar="FROM", help="A concept, by its name.")],
     goal: Annotated[str, typer.Argument(metavar="TO", help="Another concept.")],
     meant: FilterFields,
     longest: Annotated[
         int, typer.Option("--longest", min=1, max=8, help="Most steps to take.")
     ] = 4,
-    as_json: options.Json = False,
 ) -> None:
     """Show the shortest way between two concepts.
 
@@ -84,7 +81,6 @@ def path(
 
     Example: bearinmind graph path "Dana Okafor" Valkey
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
         found = mind.graph.path(start, goal, longest=longest, **meant)
         ids = {id_ for step in found.steps for id_ in step.memories[:1]}
@@ -97,39 +93,35 @@ def path(
 
 
 def subgraph(
-    ctx: typer.Context,
+    run: Session,
     concept: graph_change.ConceptText,
     meant: FilterFields,
     hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most concepts to show.")
     ] = 30,
-    as_json: options.Json = False,
 ) -> None:
     """Show the concepts around one, and what joins them.
 
     Example: bearinmind graph subgraph orders --hops 2 --limit 50
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
         found = mind.graph.subgraph(concept, hops=hops, limit=limit, **meant)
     run.reply(found, lambda: [_subgraph_lines(found)])
 
 
 def hubs(
-    ctx: typer.Context,
+    run: Session,
     meant: FilterFields,
     containing: Annotated[
         str | None, typer.Option("--containing", help="Only with this text in their name.")
     ] = None,
     limit: Limit = 20,
-    as_json: options.Json = False,
 ) -> None:
     """Show the concepts that most memories mention.
 
     Example: bearinmind graph hubs --containing cache
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"concepts": []}) as mind:
         found = mind.graph.hubs(limit=limit, containing=containing, **meant)
     run.reply(
@@ -139,17 +131,15 @@ def hubs(
 
 
 def show(
-    ctx: typer.Context,
+    run: Session,
     concept: graph_change.ConceptText,
     meant: FilterFields,
     limit: options.ListLimit = 20,
-    as_json: options.Json = False,
 ) -> None:
     """Show a concept with its relations and its memories.
 
     Example: bearinmind graph show "orders cache" --as-of 2026-03-01
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing(ConceptNotFound) as mind:
         found = mind.graph.concept(concept, limit=limit, **meant)
         said = mind.graph.memories(found.mentions, meant.get("as_of"))
@@ -161,7 +151,7 @@ def show(
 
 
 def export_graph(
-    ctx: typer.Context,
+    run: Session,
     meant: FilterFields,
     to: Annotated[
         Literal["graphml", "json"],
@@ -173,13 +163,11 @@ def export_graph(
     no_memories: Annotated[
         bool, typer.Option("--no-memories", help="Only concepts and relations.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Write the graph for Gephi, yEd or networkx.
 
     Example: bearinmind graph export --format graphml --output graph.graphml
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store("nothing was exported.") as mind, created(output) as write:
         for piece in mind.graph.export(to, memories=not no_memories, **meant):
             write(piece)
@@ -191,12 +179,11 @@ def export_graph(
         )
 
 
-def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
+def stats(run: Session) -> None:
     """Count what the graph holds.
 
     Example: bearinmind graph stats --json
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.reading(dict.fromkeys(GraphCounts._fields, 0)) as mind:
         counts = mind.graph.counts()
     run.reply(counts, lambda: [_count_table(counts)])

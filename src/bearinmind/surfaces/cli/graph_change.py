@@ -10,7 +10,6 @@ import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
 from bearinmind.graph.contradictions import Contradiction
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.stats import graph_data
 from bearinmind.surfaces.cli.terminal import (
@@ -45,14 +44,13 @@ if TYPE_CHECKING:
 
 
 def build(
-    ctx: typer.Context,
+    run: Session,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it would take; nothing is sent.")
     ] = False,
     again: Annotated[
         bool, typer.Option("--again", help="Read every memory anew, also what was read before.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Read for the graph what is not read yet, here and now.
 
@@ -60,7 +58,6 @@ def build(
 
     Example: bearinmind graph build --dry-run
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store(NO_STORE) as mind:
         if dry_run:
             plan = mind.work.extraction_plan(again=again)
@@ -87,14 +84,13 @@ RelationNumber = Annotated[
 ]
 
 
-def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
+def contradictions(run: Session) -> None:
     """Show relations that cannot both hold.
 
     Each comes with what would settle it; nothing is changed.
 
     Example: bearinmind graph contradictions
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"contradictions": []}) as mind:
         found = mind.graph.contradictions()
         labels = mind.graph.labels(ends(_disputed(found)))
@@ -104,14 +100,13 @@ def contradictions(ctx: typer.Context, as_json: options.Json = False) -> None:
     )
 
 
-def resolve(ctx: typer.Context, number: RelationNumber, as_json: options.Json = False) -> None:
+def resolve(run: Session, number: RelationNumber) -> None:
     """Settle a contradiction as it is proposed.
 
     What was believed before stays readable with `--as-of`.
 
     Example: bearinmind graph resolve 17
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
         settled = mind.graph.resolve(number)
         labels = mind.graph.labels(ends(_disputed([settled])))
@@ -121,21 +116,20 @@ def resolve(ctx: typer.Context, number: RelationNumber, as_json: options.Json = 
     )
 
 
-def retract(ctx: typer.Context, number: RelationNumber, as_json: options.Json = False) -> None:
+def retract(run: Session, number: RelationNumber) -> None:
     """Stop believing a relation.
 
     It stays readable with `--as-of`.
 
     Example: bearinmind graph retract 17
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
         mind.graph.retract(number)
     run.say({"retracted": number}, f"Relation {number} is believed no more.")
 
 
 def merge(
-    ctx: typer.Context,
+    run: Session,
     alias: Annotated[
         str, typer.Argument(metavar="ALIAS", help="The name that means another concept.")
     ],
@@ -143,37 +137,33 @@ def merge(
     reason: Annotated[str, typer.Option("--reason", help="Why, for whoever reads it later.")] = (
         "said on the command line"
     ),
-    as_json: options.Json = False,
 ) -> None:
     """Take two concepts for one; `unmerge` undoes it whole.
 
     Example: bearinmind graph merge Postgres PostgreSQL
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
         merged = mind.graph.merge(alias, into, reason=reason)
     run.say(merged, f"{merged.alias} now means {merged.into}.")
 
 
 def unmerge(
-    ctx: typer.Context,
+    run: Session,
     alias: Annotated[
         str, typer.Argument(metavar="ALIAS", help="A name that means another concept.")
     ],
-    as_json: options.Json = False,
 ) -> None:
     """Take an alias for a concept of its own again.
 
     Example: bearinmind graph unmerge Postgres
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
         name = mind.graph.unmerge(alias)
     run.say({"unmerged": name}, f"{name} is a concept of its own again.")
 
 
 def merges(
-    ctx: typer.Context,
+    run: Session,
     every: Annotated[bool, typer.Option("--all", help="Also those that were undone.")] = False,
     likely: Annotated[
         bool, typer.Option("--likely", help="Instead: concepts that may be one, to be judged.")
@@ -181,13 +171,11 @@ def merges(
     near: Annotated[
         bool, typer.Option("--near", help="With --likely: also by what their names mean.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show which concepts are taken for one, or may be.
 
     Example: bearinmind graph merges --likely
     """
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"merges": []}) as mind:
         looking = likely or near
         found = mind.graph.likely_merges(near=near) if looking else mind.graph.merges(undone=every)
@@ -198,12 +186,11 @@ def merges(
 
 
 def import_triples(
-    ctx: typer.Context,
+    run: Session,
     file: Annotated[
         str,
         typer.Argument(metavar="FILE", help="JSON Lines of triples or relations; `-` is stdin."),
     ],
-    as_json: options.Json = False,
 ) -> None:
     """Add relations that were found elsewhere.
 
@@ -212,7 +199,6 @@ def import_triples(
 
     Example: bearinmind graph import triples.jsonl
     """
-    run = Session.of(ctx, as_json=as_json)
     with (
         opened(file) as stream,
         run.existing_store() as mind,

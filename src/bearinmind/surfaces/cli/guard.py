@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 import typer
 
 from bearinmind.errors import InvalidText, MindError
-from bearinmind.surfaces.cli.session import Globals, write_json
+from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.options import sign
+from bearinmind.surfaces.cli.session import Globals, Session, write_json
 from bearinmind.surfaces.failures import InternalError, meaning_of
 
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
@@ -27,6 +30,31 @@ Result = TypeVar("Result")
 def exit_code(error: MindError) -> int:
     """The exit code of an error."""
     return meaning_of(error).exit_code
+
+
+def as_command(command: Callable[..., None]) -> Callable[..., None]:
+    """A command as Typer is to see it: its session is made from the context and `--json`."""
+    parameters = inspect.signature(command).parameters
+    if "run" not in parameters:
+        return guarded(command)
+    keeps_context = "ctx" in parameters
+
+    @functools.wraps(command)
+    def call(*, ctx: typer.Context, as_json: bool, **given: Any) -> None:  # noqa: ANN401  options
+        context = {"ctx": ctx} if keeps_context else {}
+        command(run=Session.of(ctx, as_json=as_json), **context, **given)
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in parameters.items()
+        if name not in {"run", "ctx"}
+    ]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    context = inspect.Parameter("ctx", kind, annotation=typer.Context)
+    json = inspect.Parameter("as_json", kind, default=False, annotation=options.Json)
+    sign(call, [context, *own, json])
+    return guarded(call)
 
 
 def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.guard import guarded
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import styled
@@ -32,7 +31,7 @@ _MCP = "For the tools as well: claude mcp add --scope user bearinmind -- {comman
 @app.command("install")
 @guarded
 def install(
-    ctx: typer.Context,
+    run: Session,
     client: Annotated[Client, typer.Option("--client", help="The agent.")] = Client.CLAUDE,
     scope: Annotated[
         Scope, typer.Option("--scope", help="For all your work, or for the project in this folder.")
@@ -51,12 +50,10 @@ def install(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would change.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show what would change in an agent's files, ask, keep copies, and change it."""
     from bearinmind.surfaces.hooks.install import Installer, Wanted  # noqa: PLC0415  rarely needed
 
-    run = Session.of(ctx, as_json=as_json)
     installer = Installer(
         Wanted(
             settings=run.settings,
@@ -69,7 +66,7 @@ def install(
         )
     )
     changes = installer.uninstalling() if uninstall else installer.installing()
-    if as_json:
+    if run.as_json:
         made = yes and not dry_run
         backups = _make(installer, changes, uninstall=uninstall) if made else []
         write_json(_data(changes, backups, made=made), sys.stdout)
@@ -84,12 +81,11 @@ def install(
 
 @app.command("status")
 @guarded
-def status(ctx: typer.Context, as_json: options.Json = False) -> None:
+def status(run: Session) -> None:
     """Show what the hooks were told, what they did, and whether their server answers."""
     from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415  rarely needed
     from bearinmind.surfaces.hooks.status import status as found  # noqa: PLC0415
 
-    run = Session.of(ctx, as_json=as_json)
     now = found(folder())
     run.reply(now, lambda: [styled(line) for line in _lines(now)])
 
@@ -113,14 +109,12 @@ def run_hook(
 @app.command("plugin")
 @guarded
 def plugin(
-    ctx: typer.Context,
+    run: Session,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],
-    as_json: options.Json = False,
 ) -> None:
     """Write the plugin for Claude Code: hooks, commands, a skill and the MCP server."""
     from bearinmind.surfaces.hooks.plugin import write  # noqa: PLC0415  rarely needed
 
-    run = Session.of(ctx, as_json=as_json)
     written = write(folder)
     run.reply(
         {"folder": folder, "files": written},

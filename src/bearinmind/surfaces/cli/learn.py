@@ -26,7 +26,7 @@ _HOW_TO_GIVE = "Give a file, or `-` to read standard input; `--status` needs nei
 
 
 def learn(
-    ctx: typer.Context,
+    run: Session,
     file: Annotated[
         Path | None,
         typer.Argument(
@@ -43,10 +43,8 @@ def learn(
     status: Annotated[
         bool, typer.Option("--status", help="Show how learning is set up and what it cost today.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Learn from what was said in a session."""
-    run = Session.of(ctx, as_json=as_json)
     if status:
         with run.open() as mind:
             found = mind.curation.learning_status()
@@ -66,7 +64,7 @@ def learn(
 
 
 def brief(
-    ctx: typer.Context,
+    run: Session,
     project: options.Project = None,
     session: options.SessionName = None,
     query: Annotated[
@@ -76,10 +74,8 @@ def brief(
     budget_bytes: Annotated[
         int, typer.Option("--budget-bytes", min=1, max=1_000_000, help="Most bytes of them.")
     ] = 4_000,
-    as_json: options.Json = False,
 ) -> None:
     """Show what a session should begin with."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"memories": []}) as mind:
         found = mind.brief(
             project=project, session=session, query=query, limit=limit, budget_bytes=budget_bytes

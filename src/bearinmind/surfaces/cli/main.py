@@ -244,11 +244,11 @@ def _not_installed(name: str) -> Command:
 
 def _guard(group: typer.Typer) -> None:
     """Have the failures of every command of a group told in words."""
-    from bearinmind.surfaces.cli.guard import guarded  # noqa: PLC0415  `--help` needs none of it
+    from bearinmind.surfaces.cli.guard import as_command  # noqa: PLC0415  `--help` needs none of it
 
     for command in (*group.registered_commands, group.registered_callback):
         if command and command.callback:
-            command.callback = guarded(command.callback)
+            command.callback = as_command(command.callback)
     for below in group.registered_groups:
         if below.typer_instance is not None:
             _guard(below.typer_instance)

@@ -25,17 +25,15 @@ if TYPE_CHECKING:
 
 
 def export_memories(
-    ctx: typer.Context,
+    run: Session,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="Where to; `.gz` compresses it.")
     ] = "-",
-    as_json: options.Json = False,
 ) -> None:
     """Write every memory, version and link as JSON Lines.
 
     What others share is not in it: it is theirs to export.
     """
-    run = Session.of(ctx, as_json=as_json)
     with (
         run.existing_store("nothing was exported.") as mind,
         counting("exporting", transfer.count(mind)) as advance,
@@ -46,19 +44,17 @@ def export_memories(
 
 
 def import_memories(
-    ctx: typer.Context,
+    run: Session,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="JSON Lines: an export, or any with `content`.")
     ],
     wait: options.Wait = False,
-    as_json: options.Json = False,
 ) -> None:
     """Add memories and links from JSON Lines."""
-    run = Session.of(ctx, as_json=as_json)
     with opened(file) as stream, run.open() as mind:
         with counting("importing") as advance:
             importing = transfer.Import(
-                mind, most_problems=None if as_json else SHOWN_PROBLEMS, advance=advance
+                mind, most_problems=None if run.as_json else SHOWN_PROBLEMS, advance=advance
             )
             done = importing(numbered(stream))
         secret.note_new_key(run, mind.secrets.vault)
@@ -95,7 +91,7 @@ def _summary(done: Imported) -> str:
 
 
 def migrate_store(
-    ctx: typer.Context,
+    run: Session,
     from_: Annotated[
         str,
         typer.Argument(
@@ -112,10 +108,8 @@ def migrate_store(
     restart: Annotated[
         bool, typer.Option("--restart", help="Begin an unfinished move into TO anew.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Move a whole store, of every user, into an empty one."""
-    run = Session.of(ctx, as_json=as_json)
     source, target = store_name(from_), store_name(to)
     places = {"from": str(source), "to": str(target)}
     access = Access(busy_timeout=run.settings.busy_timeout)

@@ -226,8 +226,12 @@ def with_filters(command: Callable[..., None]) -> Callable[..., None]:
         )
         for name, (declared, _) in _OPTIONS.items()
     ]
-    parameters = [*own[:-1], *shared, *own[-1:]]  # `--json` comes last, as everywhere
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    del run.__wrapped__
+    sign(run, [*own, *shared])
     return run
+
+
+def sign(function: Callable[..., None], parameters: list[inspect.Parameter]) -> None:
+    """Have Typer see other parameters than those that a function was written with."""
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    del function.__wrapped__  # type: ignore[attr-defined]

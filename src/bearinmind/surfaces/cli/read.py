@@ -11,11 +11,11 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.cards import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step, Timeline, Why
+from bearinmind.requests import FilterFields, ListFields
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, with_states
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 @options.with_filters
 def list_memories(
-    ctx: typer.Context,
+    run: Session,
     meant: FilterFields,
     limit: options.ListLimit = 20,
     after: Annotated[
@@ -60,13 +60,11 @@ def list_memories(
     ] = False,
     owner: options.OfOwner = None,
     state: options.InStates = None,
-    as_json: options.Json = False,
 ) -> None:
     """Show memories, the newest first.
 
     The own ones, and with their owner those that others share.
     """
-    run = Session.of(ctx, as_json=as_json)
     chosen = cast("ListFields", meant | options.list_fields(states=state, owner=owner))
     with run.reading({"memories": []}) as mind:
         found = mind.list(limit=limit, after=after, newest_first=not oldest_first, **chosen)
@@ -80,13 +78,11 @@ def list_memories(
 
 
 def get(
-    ctx: typer.Context,
+    run: Session,
     id: options.Id,
     versions: Annotated[bool, typer.Option("--versions", help="Show every version of it.")] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show a memory with all its fields, links and versions."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         memory = mind.get(id)
         state = mind.states([memory])[memory.id]
@@ -95,8 +91,8 @@ def get(
             return
         links = mind.links(memory.id)
         past = mind.versions(memory.id)
-        lines = {} if as_json else _lines(mind, memory.id, links)
-        card = mind.graph.of_memory(memory.id)
+        lines = {} if run.as_json else _lines(mind, memory.id, links)
+        card = mind.graph_of(memory.id)
 
     def human() -> Iterable[RenderableType]:
         yield _memory_card(memory, state, links, lines, _graph_rows(card))
@@ -121,12 +117,11 @@ def _whole(
     return {**data, "earlier": earlier, "links": links}
 
 
-def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> None:
+def why(run: Session, id: options.Id) -> None:
     """Show what led to a memory."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         answer = mind.why(id)
-        card = mind.graph.of_memory(answer.memory.id)
+        card = mind.graph_of(answer.memory.id)
     run.reply(
         codec.to_data(answer) | _graph_data(card),
         lambda: [_why_tree(answer, _graph_rows(card))],
@@ -134,7 +129,7 @@ def why(ctx: typer.Context, id: options.Id, as_json: options.Json = False) -> No
 
 
 def timeline(
-    ctx: typer.Context,
+    run: Session,
     around: Annotated[
         str | None,
         typer.Argument(
@@ -148,13 +143,11 @@ def timeline(
     same_session: Annotated[
         bool, typer.Option("--same-session", help="Only of the session of that memory.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show what was remembered around a memory or a moment.
 
     By this user, and by others as far as they share it.
     """
-    run = Session.of(ctx, as_json=as_json)
     now = datetime.now(UTC)
     moment = None
     if around is None or times.is_time(around):

@@ -39,7 +39,7 @@ _HERE = "command line"  # who asked, as the audit has it, when nobody says
 
 @app.command("get")
 def get(
-    ctx: typer.Context,
+    run: Session,
     id: options.Id,
     version: Annotated[
         int | None, typer.Option("--version", min=1, help="What this version of it said.")
@@ -47,14 +47,12 @@ def get(
     agent: Annotated[
         str | None, typer.Option("--agent", help="Who asks; it is written into the audit.")
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Print what a sensitive memory says; that it was asked for is written down."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         memory = mind.get(id)
-        content = mind.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
-    if as_json or sys.stdout.isatty():
+        content = mind.secret_get(memory.id, version=version, agent=agent or _HERE)
+    if run.as_json or sys.stdout.isatty():
         run.say(
             {"id": memory.id, "version": version or memory.version, "content": content}, content
         )
@@ -63,11 +61,10 @@ def get(
 
 
 @app.command("list")
-def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
+def list_sensitive(run: Session) -> None:
     """Show the sensitive memories, without what they say."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"memories": []}) as mind:
-        sensitive = mind.secrets.list()
+        sensitive = mind.sensitive()
         states = mind.states(sensitive)
     run.reply_rows(
         {"memories": with_states(sensitive, states)},
@@ -78,11 +75,10 @@ def list_sensitive(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("audit")
-def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Json = False) -> None:
+def audit(run: Session, limit: options.ListLimit = 20) -> None:
     """Show who asked for secrets, the youngest first."""
-    run = Session.of(ctx, as_json=as_json)
     with run.reading({"entries": []}) as mind:
-        entries = mind.secrets.audit(limit)
+        entries = mind.secret_audit(limit)
     run.reply_rows(
         {"entries": entries},
         entries,
@@ -93,36 +89,32 @@ def audit(ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Js
 
 @app.command("rotate")
 def rotate(
-    ctx: typer.Context,
+    run: Session,
     drop_old: Annotated[
         bool,
         typer.Option("--drop-old", help="Forget the old keys; only they open exports made so far."),
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Seal everything under a new key; run again, it goes on where it was interrupted."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing_store() as mind:
-        total = mind.secrets.status().secrets
+        total = mind.vault_status().secrets
         with counting("sealing anew", total, "secrets") as advance:
-            done = mind.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
-        where = mind.secrets.vault.source.where
+            done = mind.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
+        where = mind.vault.source.where
     run.reply({**codec.to_data(done), "where": where}, lambda: _rotated(done, where))
 
 
 @app.command("key")
 def key(
-    ctx: typer.Context,
+    run: Session,
     create: Annotated[
         bool, typer.Option("--create", help="Make the key file, if there is none.")
     ] = False,
     new: Annotated[
         bool, typer.Option("--new", help="Print a new key, to be kept elsewhere, and end.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show where the key of sensitive memories is, and what it opens."""
-    run = Session.of(ctx, as_json=as_json)
     if new:
         made = Key.new()
         run.say({"key": made.text, "id": made.id}, made.text)
@@ -132,7 +124,7 @@ def key(
         vault, under = open_vault(run.settings, lambda: True), {}
     else:
         with found as mind:
-            vault, under = mind.secrets.vault, mind.secrets.count_by_key()
+            vault, under = mind.vault, mind.secrets_by_key()
     if create:
         vault.create()
         note_new_key(run, vault)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def serve(
-    ctx: typer.Context,
+    run: Session,
     host: Annotated[
         str | None,
         typer.Option("--host", help="The address to listen on; beyond this machine it wants keys."),
@@ -49,20 +49,18 @@ def serve(
             "--idle-exit", metavar="SECONDS", min=1, help="End when nobody asked for so long."
         ),
     ] = None,
-    as_json: options.Json = False,
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
     # Other commands need none of it, and it takes half a second to load.
     from bearinmind.surfaces.http import logs, serving  # noqa: PLC0415
 
-    run = Session.of(ctx, as_json=as_json)
     said = options.given({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as mind:
         settings = mind.settings
         made = mind.accounts.first_key() if first_key or demo else None
         server = serving.prepare(mind, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
-        if as_json:
+        if run.as_json:
             write_json(places, sys.stdout)
         else:
             for line in _lines(places):
@@ -107,7 +105,7 @@ def _lines(places: dict[str, Any]) -> Iterator[str]:
 
 
 def mcp(
-    ctx: typer.Context,
+    run: Session,
     server: Annotated[
         str | None,
         typer.Option(
@@ -124,10 +122,8 @@ def mcp(
     describe: Annotated[
         bool, typer.Option("--describe", help="Show what an agent is told, and end.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Serve one agent over standard input and output (MCP)."""
-    run = Session.of(ctx, as_json=as_json)
     if describe:
         _describe(run)
         return

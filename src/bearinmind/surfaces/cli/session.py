@@ -118,7 +118,7 @@ class Session:
         with mind:
             yield mind
 
-    def existing(self, error: type[MindError] = MemoryNotFound) -> Mind:
+    def existing(self, error: type[MindError] = MemoryNotFound, hint: str = _EMPTY_HINT) -> Mind:
         """The store, for a command that names something in it.
 
         Raises:
@@ -126,7 +126,7 @@ class Session:
         """
         mind = self.find()
         if mind is None:
-            raise error(f"nothing is stored yet in {str(self.place)!r}", hint=_EMPTY_HINT)
+            raise error(f"nothing is stored yet in {str(self.place)!r}", hint=hint)
         return mind
 
     def existing_store(self, rest: str = "nothing was changed.") -> Mind:

@@ -28,14 +28,12 @@ _Write = Annotated[
 
 @app.command("memory")
 def share_memory(
-    ctx: typer.Context,
+    run: Session,
     id: options.Id,
     reader: _Reader,
     write: _Write = False,
-    as_json: options.Json = False,
 ) -> None:
     """Let another user see one memory."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         share = mind.share(id, reader, _right(write=write))
     _reply(run, share)
@@ -43,14 +41,12 @@ def share_memory(
 
 @app.command("tag")
 def share_tag(
-    ctx: typer.Context,
+    run: Session,
     tag: _Tag,
     reader: _Reader,
     write: _Write = False,
-    as_json: options.Json = False,
 ) -> None:
     """Let another user see all memories with a tag, now and from now on."""
-    run = Session.of(ctx, as_json=as_json)
     with run.open() as mind:
         share = mind.share_tag(tag, reader, _right(write=write))
     _reply(run, share)
@@ -58,17 +54,15 @@ def share_tag(
 
 @app.command("end")
 def end(
-    ctx: typer.Context,
+    run: Session,
     what: Annotated[
         str,
         typer.Argument(metavar="ID", help="The id of a memory, or with --tag the tag."),
     ],
     reader: _Reader,
     tag: Annotated[bool, typer.Option("--tag", help="End the share of a tag.")] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Take back what was shared; it holds at once."""
-    run = Session.of(ctx, as_json=as_json)
     with run.existing() as mind:
         share = mind.unshare_tag(what, reader) if tag else mind.unshare(what, reader)
     _reply(run, share)
@@ -76,15 +70,13 @@ def end(
 
 @app.command("list")
 def list_shares(
-    ctx: typer.Context,
+    run: Session,
     with_me: Annotated[
         bool, typer.Option("--with-me", help="Only what others share with you.")
     ] = False,
     mine: Annotated[bool, typer.Option("--mine", help="Only what you share with others.")] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Show what you share, and what others share with you."""
-    run = Session.of(ctx, as_json=as_json)
     if with_me and mine:
         raise InvalidShare("--with-me and --mine leave nothing to show", hint="Give one of them.")
     with run.reading({"mine": [], "with_me": []}) as mind:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from bearinmind import codec
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import fields, many, minute
 from bearinmind.work.kinds import EMBED, EXTRACT
@@ -35,9 +32,8 @@ _NO_MEMORIES = Statistics(
 )
 
 
-def stats(ctx: typer.Context, as_json: options.Json = False) -> None:
+def stats(run: Session) -> None:
     """Count what is stored, and what others share."""
-    run = Session.of(ctx, as_json=as_json)
     place = str(run.place)
     nothing = _data(_NO_MEMORIES, _NO_STORE, _NO_WORK, GraphCounts(0, 0, 0, 0, 0))
     with run.reading({"store": place} | nothing) as mind:

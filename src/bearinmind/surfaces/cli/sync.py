@@ -57,11 +57,11 @@ class Keep(StrEnum):
 
 
 @app.callback()
-def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
+def sync(run: Session, ctx: typer.Context) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
     if ctx.invoked_subcommand is None:
-        _now(Session.of(ctx, as_json=as_json))
-    elif as_json:
+        _now(run)
+    elif run.as_json:
         raise InvalidInput(
             "--json stands before the command that it is for",
             hint=f"Say it behind `{ctx.invoked_subcommand}`.",
@@ -69,14 +69,14 @@ def sync(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("now")
-def now(ctx: typer.Context, as_json: options.Json = False) -> None:
+def now(run: Session) -> None:
     """Get what others changed, and send what was changed here."""
-    _now(Session.of(ctx, as_json=as_json))
+    _now(run)
 
 
 @app.command("connect")
 def connect(
-    ctx: typer.Context,
+    run: Session,
     url: Annotated[
         str, typer.Argument(metavar="URL", help="The server, such as https://memory.example.net.")
     ],
@@ -91,16 +91,14 @@ def connect(
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Send the key in clear over http://.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
     from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  httpx takes long to load
 
-    run = Session.of(ctx, as_json=as_json)
     key = _key(run, url, key_file)
     with run.open() as mind:
         peer = connecting.connect(mind, url, key, insecure=insecure)
-        status = mind.sync.status()
+        status = mind.sync_status()
     run.reply(
         {"peer": peer, "pending": status.waits},
         lambda: _connected_lines(peer, status.waits),
@@ -108,13 +106,12 @@ def connect(
 
 
 @app.command("status")
-def status(ctx: typer.Context, as_json: options.Json = False) -> None:
+def status(run: Session) -> None:
     """Show what the server has not been told yet, and why."""
     from bearinmind.surfaces.syncing import keys  # noqa: PLC0415  likewise
 
-    run = Session.of(ctx, as_json=as_json)
-    with run.existing(PeerNotFound) as mind:
-        found = mind.sync.status()
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        found = mind.sync_status()
     has_key = keys.key_of(run.settings) is not None
     every = run.settings.sync_seconds
     run.reply(
@@ -124,13 +121,10 @@ def status(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("conflicts")
-def conflicts(
-    ctx: typer.Context, limit: options.ListLimit = 20, as_json: options.Json = False
-) -> None:
+def conflicts(run: Session, limit: options.ListLimit = 20) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
-    run = Session.of(ctx, as_json=as_json)
-    with run.existing(PeerNotFound) as mind:
-        found = mind.sync.conflicts(limit)
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        found = mind.conflicts(limit)
     run.reply(
         {"conflicts": found},
         lambda: _conflict_lines(found),
@@ -139,7 +133,7 @@ def conflicts(
 
 @app.command("resolve")
 def resolve(
-    ctx: typer.Context,
+    run: Session,
     number: Annotated[
         int, typer.Argument(metavar="NUMBER", min=1, help="As `sync conflicts` shows it.")
     ],
@@ -147,12 +141,10 @@ def resolve(
         Keep,
         typer.Option("--keep", help="Leave what is served, or make the other version present."),
     ] = Keep.SERVED,
-    as_json: options.Json = False,
 ) -> None:
     """Take a conflict off the list."""
-    run = Session.of(ctx, as_json=as_json)
-    with run.existing(PeerNotFound) as mind:
-        mind.sync.resolve(number, keep.value)
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        mind.resolve_conflict(number, keep.value)
     run.start_worker()
     run.say(
         {"resolved": number, "keep": keep}, f"Conflict {number} is off the list; {_KEPT[keep]}."
@@ -160,13 +152,12 @@ def resolve(
 
 
 @app.command("disconnect")
-def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
+def disconnect(run: Session) -> None:
     """Sync no more; your memories stay, here and there, and those of others are removed here."""
     from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
 
-    run = Session.of(ctx, as_json=as_json)
-    with run.existing(PeerNotFound) as mind:
-        left = mind.sync.status().waits
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        left = mind.sync_status().waits
         peer = connecting.disconnect(mind)
     run.reply(
         {"peer": peer, "pending": left},
@@ -175,33 +166,31 @@ def disconnect(ctx: typer.Context, as_json: options.Json = False) -> None:
 
 
 @app.command("renumber")
-def renumber(ctx: typer.Context, as_json: options.Json = False) -> None:
+def renumber(run: Session) -> None:
     """After a server was restored from a backup: ask every machine for what is missing.
 
     Without it a machine notices by itself, unless others have written more than was lost.
     """
-    run = Session.of(ctx, as_json=as_json)
-    with run.existing(PeerNotFound) as mind:
-        names = sorted({run.settings.user, *(user.name for user in mind.accounts.users())})
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        names = sorted({run.settings.user, *(user.name for user in mind.users())})
         for name in names:
-            mind.for_user(name).sync.renumber()
+            mind.for_user(name).number_anew()
     run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
 
 
 @app.command("watch")
-def watch(ctx: typer.Context, as_json: options.Json = False) -> None:
+def watch(run: Session) -> None:
     """Sync every `sync_seconds` until interrupted, and say what was done."""
-    run = Session.of(ctx, as_json=as_json)
     every = run.settings.sync_seconds or _EVERY
     run.note(f"Syncing every {every:g} seconds; Ctrl-C ends it.")
-    with run.existing(PeerNotFound) as mind:
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         while True:
             report = _round(run, mind, quiet=True)
-            if as_json or report.pulled or report.pushed or report.refused or report.mirrored:
+            if run.as_json or report.pulled or report.pushed or report.refused or report.mirrored:
                 _reply(run, report)
                 sys.stdout.flush()
             if error := report.error:
-                tell(error, as_json=as_json)
+                tell(error, as_json=run.as_json)
             time.sleep(every)
 
 
@@ -238,7 +227,7 @@ def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
 
 def _now(run: Session) -> None:
     """One round; when a part of it failed, the rest was done all the same."""
-    with run.existing(PeerNotFound) as mind:
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         report = _round(run, mind)
     run.start_worker()
     _reply(run, report)
@@ -252,9 +241,9 @@ def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
 
     with connecting.server_of(mind) as server, _turn(run):
         if quiet:
-            return mind.sync.run(server)
+            return mind.sync_with(server)
         with counting("syncing", unit="changes") as advance:
-            return mind.sync.run(server, advance)
+            return mind.sync_with(server, advance)
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from bearinmind.errors import InvalidInput, StoreReadOnly
 from bearinmind.graph.extraction_plan import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
-from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.guard import INTERRUPTED
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -44,7 +43,7 @@ Status = Annotated[bool, typer.Option("--status", help="Only show how things sta
 
 
 def work(
-    ctx: typer.Context,
+    run: Session,
     once: Annotated[
         bool, typer.Option("--once", help="Do what is due now, and wait for no further attempt.")
     ] = False,
@@ -55,10 +54,8 @@ def work(
     retry_dead: Annotated[
         bool, typer.Option("--retry-dead", help="Try again what was given up.")
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Embed, and read for the graph, what waits for it."""
-    run = Session.of(ctx, as_json=as_json)
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
     with run.existing_store(NO_STORE) as mind:
@@ -81,16 +78,14 @@ def work(
 
 
 def reembed(
-    ctx: typer.Context,
+    run: Session,
     status: Status = False,
     drop_old: Annotated[
         bool,
         typer.Option("--drop-old", help="Remove the embeddings of models that answer no more."),
     ] = False,
-    as_json: options.Json = False,
 ) -> None:
     """Embed every memory again, with the configured embedder."""
-    run = Session.of(ctx, as_json=as_json)
     if status and drop_old:
         raise InvalidInput("--status and --drop-old exclude each other", hint="Give one.")
     with run.existing_store(NO_STORE) as mind:
