@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from bearinmind.surfaces import render
+from bearinmind.surfaces import render as terminal
 from bearinmind_bench.compare import Comparison
 from bearinmind_bench.conditions import Checked, together
 from bearinmind_bench.inference import Verdict
@@ -19,10 +19,10 @@ from bearinmind_bench.validation import Problem
 
 _SHOWN_METRICS = ("recall@5", "recall@10", HEADLINE, "mrr", "answers@5")
 _STYLES = {
-    Verdict.BETTER: render.GOOD,
-    Verdict.WORSE: render.BAD,
-    Verdict.CANNOT_TELL: render.QUIET,
-    Verdict.TOO_FEW: render.QUIET,
+    Verdict.BETTER: terminal.GOOD,
+    Verdict.WORSE: terminal.BAD,
+    Verdict.CANNOT_TELL: terminal.QUIET,
+    Verdict.TOO_FEW: terminal.QUIET,
 }
 
 
@@ -42,33 +42,33 @@ def _table(*columns: str) -> Table:
     for column in columns:
         figures = column.endswith(">")
         table.add_column(no_wrap=figures, justify="right" if figures else "left")
-    table.add_row(*(render.data(column.removesuffix(">"), render.QUIET) for column in columns))
+    table.add_row(*(terminal.data(column.removesuffix(">"), terminal.QUIET) for column in columns))
     return table
 
 
 def result(value: Result) -> Iterator[RenderableType]:
     """The figures of a run: overall and by stratum, the headline with its interval."""
     manifest = value.manifest
-    yield render.data(
+    yield terminal.data(
         f"{manifest.retriever} on {manifest.data}, split {manifest.split} "
         f"({manifest.fingerprint[:12]})",
-        render.STRONG,
+        terminal.STRONG,
     )
     shown = [name for name in _SHOWN_METRICS if name in value.overall]
     table = _table("stratum", "queries>", *(f"{name}>" for name in shown), "95%>")
     for stratum, means in ((OVERALL, value.overall), *value.strata.items()):
         low, high = value.intervals[stratum].get(HEADLINE, (0.0, 0.0))
         table.add_row(
-            render.data(stratum),
+            terminal.data(stratum),
             f"{means['queries']:,.0f}",
             *(share(means.get(name, 0.0)) for name in shown),
             f"{share(low)} - {share(high)}",
         )
     yield table
-    yield render.data(
+    yield terminal.data(
         f"recall p50 {value.latency.p50:.1f} ms, p95 {value.latency.p95:.1f} ms; "
         f"{value.ingest.memories_per_second:,.0f} memories a second taken in",
-        render.QUIET,
+        terminal.QUIET,
     )
     yield from _abstention(value)
 
@@ -82,10 +82,10 @@ def _abstention(result: Result) -> Iterator[RenderableType]:
         if abstention.area is None
         else f"told apart {abstention.area:.3f} (0.5: chance)"
     )
-    yield render.data(
+    yield terminal.data(
         f"unanswerable: {abstention.queries} queries, "
         f"{abstention.answered_now:.0%} get an answer; {separation}",
-        render.QUIET,
+        terminal.QUIET,
     )
 
 
@@ -101,17 +101,19 @@ def remarks(result: Result) -> list[str]:
 def comparison(compared: Comparison) -> Iterator[RenderableType]:
     """The verdict, then every metric and stratum."""
     head = compared.headline
-    yield render.data(
+    yield terminal.data(
         f"{head.verdict}: {head.metric} {head.difference.mean:+.4f} "
         f"({head.difference.low:+.4f} to {head.difference.high:+.4f}), "
         f"p = {head.corrected_p:.4f} over {head.difference.queries:,} queries",
-        _STYLES[head.verdict] if head.verdict in (Verdict.BETTER, Verdict.WORSE) else render.STRONG,
+        _STYLES[head.verdict]
+        if head.verdict in (Verdict.BETTER, Verdict.WORSE)
+        else terminal.STRONG,
     )
     table = _table("stratum", "metric", "n>", "A>", "B>", "B - A>", "95%>", "p>", "verdict")
     for row in compared.rows:
         gap = row.difference
         table.add_row(
-            render.data(row.stratum),
+            terminal.data(row.stratum),
             row.metric,
             f"{gap.queries:,}",
             share(gap.before),
@@ -119,21 +121,21 @@ def comparison(compared: Comparison) -> Iterator[RenderableType]:
             signed(gap.mean),
             f"{signed(gap.low)} {signed(gap.high)}",
             "" if row.verdict is Verdict.TOO_FEW else share(row.corrected_p),
-            render.data(row.verdict, _STYLES[row.verdict]),
+            terminal.data(row.verdict, _STYLES[row.verdict]),
         )
     yield table
 
 
 def sweep(swept: Mapping[str, Sequence[ArmResult]], metric: str) -> Iterator[RenderableType]:
     """A row for each arm, a column for each set."""
-    yield render.data(f"{metric}, and how far from what is shipped", render.STRONG)
+    yield terminal.data(f"{metric}, and how far from what is shipped", terminal.STRONG)
     table = _table("arm", *(f"{name}>" for name in swept), "mean>", "verdicts")
     for rows in zip(*swept.values(), strict=True):
         values = [row.result.overall[metric] for row in rows]
         verdicts = [row.compared.verdict for row in rows if row.compared]
         counts = [f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)]
         table.add_row(
-            render.data(rows[0].arm.name),
+            terminal.data(rows[0].arm.name),
             *(_arm_cell(row, metric) for row in rows),
             share(sum(values) / len(values), 4),
             ", ".join(counts),
@@ -144,9 +146,9 @@ def sweep(swept: Mapping[str, Sequence[ArmResult]], metric: str) -> Iterator[Ren
 def _arm_cell(row: ArmResult, metric: str) -> RenderableType:
     value = share(row.result.overall[metric], 4)
     if row.compared is None:
-        return render.data(value)
+        return terminal.data(value)
     gained = signed(row.compared.difference.mean, 4)
-    return render.data(f"{value} {gained}", _STYLES[row.compared.verdict])
+    return terminal.data(f"{value} {gained}", _STYLES[row.compared.verdict])
 
 
 def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
@@ -160,51 +162,53 @@ def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
         compared = row.compared
         verdict = f"{signed(compared.difference.mean)} {compared.verdict}" if compared else ""
         table.add_row(
-            render.data(row.condition.name),
+            terminal.data(row.condition.name),
             f"{overall.get('queries', 0):,.0f}",
             share(overall.get(HEADLINE, 0.0), 4),
             f"{share(low)} - {share(high)}",
-            render.data(verdict),
-            render.data("as published" if good else "differs", render.GOOD if good else render.BAD),
+            terminal.data(verdict),
+            terminal.data(
+                "as published" if good else "differs", terminal.GOOD if good else terminal.BAD
+            ),
         )
     yield table
     for name, total in together(rows).items():
         gap = total.difference
-        yield render.data(
+        yield terminal.data(
             f"against {name}, {gap.queries:,} queries of all sets: {total.verdict}, "
             f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})"
         )
     for row in rows:
         for difference in row.differences:
-            yield render.data(f"{row.condition.name}: {difference}", render.BAD)
+            yield terminal.data(f"{row.condition.name}: {difference}", terminal.BAD)
 
 
 def problems(listed: Sequence[Problem]) -> Iterator[RenderableType]:
     """Each problem on a line."""
     if not listed:
-        yield render.data("nothing is wrong", render.GOOD)
+        yield terminal.data("nothing is wrong", terminal.GOOD)
     for problem in listed:
         kind = "wrong" if problem.fatal else "doubtful"
-        yield render.data(f"{kind}: {problem.text}", render.BAD if problem.fatal else "")
+        yield terminal.data(f"{kind}: {problem.text}", terminal.BAD if problem.fatal else "")
 
 
 def statistics(counted: Mapping[str, object]) -> Iterator[RenderableType]:
     """A line for each count."""
-    table = render.grid("-", "")
+    table = terminal.grid("-", "")
     for name, value in counted.items():
         shown = (
             ", ".join(f"{key} {count:,}" for key, count in value.items())
             if isinstance(value, dict)
             else str(value)
         )
-        table.add_row(render.data(name.replace("_", " "), render.QUIET), render.data(shown))
+        table.add_row(terminal.data(name.replace("_", " "), terminal.QUIET), terminal.data(shown))
     yield table
 
 
 def download(facts: Mapping[str, object]) -> Iterator[RenderableType]:
     """What was fetched, or what can be."""
-    table = render.grid("-", "")
+    table = terminal.grid("-", "")
     for name, value in facts.items():
         shown = ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
-        table.add_row(render.data(name, render.QUIET), render.data(shown))
+        table.add_row(terminal.data(name, terminal.QUIET), terminal.data(shown))
     yield table
