@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import MindError
+from bearinmind.errors import AlreadyDeleted, MindError
 from bearinmind.protocols import Store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
@@ -125,6 +125,9 @@ class SideBySide(RuleBasedStateMachine):
     def supersede(self, content: str, old: MemoryId) -> Made:
         twin = self.model.twin(content)
         outcome = self.all(lambda memory: memory.store(content, supersedes=[old]))
+        if self.model.versions[old][-1].deleted_at is not None:
+            assert outcome is AlreadyDeleted
+            return multiple()
         made = self._remember(outcome, twin)
         if isinstance(outcome, Stored):
             self.model.link(outcome.memory.id, LinkKind.SUPERSEDES, old, self.clock())
@@ -133,7 +136,7 @@ class SideBySide(RuleBasedStateMachine):
     def _remember(self, outcome: object, twin: Memory | None) -> Made:
         """What is stored is new, unless something says the same already."""
         if not isinstance(outcome, Stored):
-            assert outcome == (AlreadyKnown(memory=twin) if twin else outcome)
+            assert outcome == AlreadyKnown(memory=twin)  # type: ignore[arg-type]  # None is neither
             return multiple()
         assert twin is None
         self.model.keep(outcome.memory)
