@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import digest
 from bearinmind.embedded_text import embedded_text
-from bearinmind.protocols import DenseAnswer, KnownSpace, SpaceState, Unavailable
+from bearinmind.protocols import DenseAnswer, KnownSpace, Meanings, SpaceState, Unavailable
 from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
@@ -16,16 +16,8 @@ if TYPE_CHECKING:
     from bearinmind.protocols import Vector
 
 
-class VectorSearch(Protocol):
+class VectorSearch(Meanings, Protocol):
     """Searches the vectors of a store."""
-
-    def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
-        """The admitted memories nearest to a query, by cosine."""
-
-    def cosines(
-        self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
-    ) -> dict[MemoryId, float]:
-        """How near these memories are to a query, as far as they are admitted and embedded."""
 
     def present(
         self, scope: Scope, space: Space, ids: Sequence[MemoryId]
