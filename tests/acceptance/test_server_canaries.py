@@ -30,8 +30,8 @@ def house(place: str, tmp_path: Path) -> Iterator[House]:
     with Mind.open(place, embedder="none") as memory:
         keys = {}
         for name, access in (("root", "admin"), ("ada", "write"), ("bob", "write")):
-            memory.add_user(name)
-            keys[name] = memory.create_key(name, access=access).text
+            memory.accounts.add_user(name)
+            keys[name] = memory.accounts.create_key(name, access=access).text
     settings = {"capture_queries": True, "key_failures_per_minute": 1_000_000}
     with (
         served(place, tmp_path / "server.log", **settings) as server,

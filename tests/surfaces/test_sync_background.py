@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.surfaces.sync import connection, lock_of
+from bearinmind.app.sync import connection, lock_of
 from bearinmind.sync.background import held
 from faulty_server import faulty, hangs_up
 from http_server import Serving, serving, wait_until

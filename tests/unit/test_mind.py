@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import Mind
 from bearinmind.config import Settings
-from bearinmind.testing import MemoryStore
+from bearinmind.testing import TemporaryStore
 
 GROUPS = ("graph", "sync", "transfer", "curation", "accounts", "secrets", "work")
 #: What a process that only recalls must not load.
@@ -28,7 +28,7 @@ LATE = (
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_of_verbs_has_the_scope_of_its_user(group: str) -> None:
-    with Mind(MemoryStore(), Settings(embedder="none", extractor="none")) as ada:
+    with Mind(TemporaryStore(), Settings(embedder="none", extractor="none")) as ada:
         before = getattr(ada, group)
         grace = ada.for_user("grace", key="k1")
         again = grace.for_user("ada")
@@ -39,7 +39,7 @@ def test_a_group_of_verbs_has_the_scope_of_its_user(group: str) -> None:
 
 
 def test_a_group_of_verbs_is_audited_under_the_key_of_its_user() -> None:
-    with Mind(MemoryStore(), Settings(embedder="none", extractor="none")) as ada:
+    with Mind(TemporaryStore(), Settings(embedder="none", extractor="none")) as ada:
         accounts = ada.accounts
         grace = ada.for_user("grace", key="k1")
 
@@ -51,7 +51,7 @@ def test_a_group_of_verbs_is_audited_under_the_key_of_its_user() -> None:
 
 
 def test_what_one_user_does_in_a_group_is_not_seen_by_another() -> None:
-    with Mind(MemoryStore(), Settings(embedder="none", extractor="none")) as ada:
+    with Mind(TemporaryStore(), Settings(embedder="none", extractor="none")) as ada:
         grace = ada.for_user("grace")
         for text in ("The cache holds 500 entries.", "Note that the cache holds 500 entries."):
             ada.store(text)

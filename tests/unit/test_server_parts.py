@@ -20,9 +20,9 @@ from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
 from bearinmind.surfaces import cursors
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.auth import Names
-from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
+from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.telemetry import Metrics, Telemetry
 from bearinmind.types import Memory
 from bearinmind.work.status import WorkStatus

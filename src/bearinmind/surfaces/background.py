@@ -93,7 +93,7 @@ def stay(
 
     Only the holder of the store's post may do this.
     """
-    from bearinmind.surfaces.syncing.background import in_step  # noqa: PLC0415  as above
+    from bearinmind.app.sync import in_step  # noqa: PLC0415  as above
 
     loans = Loans(app)
 

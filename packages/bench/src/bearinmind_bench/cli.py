@@ -83,7 +83,7 @@ def run(
 ) -> None:
     """Measure recall on a set with the product as shipped."""
     from bearinmind import config
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import render, runner
     from bearinmind_bench.evaluation import load
 
@@ -95,7 +95,7 @@ def run(
         settings=config.assignments(settings or []),
         retriever=retriever,
     )
-    with progress.counting(f"measuring {plan.data.name}", plan.steps) as advance:
+    with terminal.counting(f"measuring {plan.data.name}", plan.steps) as advance:
         result = runner.run(plan, advance)
     if out and str(out) == _STANDARD:
         write_json(result.model_dump(), sys.stdout)
@@ -167,7 +167,7 @@ def sweep(
 ) -> None:
     """Try many settings, on development queries."""
     from bearinmind import config
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import render
     from bearinmind_bench import sweep as sweeps
     from bearinmind_bench.evaluation import load
@@ -181,7 +181,7 @@ def sweep(
     for folder in data:
         loaded = load(folder)
         steps = len(loaded.corpus) + len(loaded.queries) * (len(tried) + 1)
-        with progress.counting(f"sweeping {loaded.name}", steps) as advance:
+        with terminal.counting(f"sweeping {loaded.name}", steps) as advance:
             name = str(folder) if loaded.name in swept else loaded.name
             swept[name] = sweeps.sweep(
                 loaded, tried, base=base, split=split, metric=metric, progress=advance
@@ -313,7 +313,7 @@ def download(
     as_json: options.Json = False,
 ) -> None:
     """Fetch a public set and bring it into the layout; needs the internet."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import download as public_sets
     from bearinmind_bench import render
 
@@ -324,7 +324,7 @@ def download(
             for known, source in public_sets.SOURCES.items()
         }
     else:
-        with progress.counting(f"fetching {name}", unit="bytes") as advance:
+        with terminal.counting(f"fetching {name}", unit="bytes") as advance:
             fetched = asdict(public_sets.fetch(name, out, base, advance))
     session.reply(fetched, lambda: render.download(fetched))
 
@@ -354,7 +354,7 @@ def _comparison(before: Result, after: Result) -> Comparison | None:
 
 def _run_again(rows: Sequence[Condition], folders: Sequence[Path]) -> list[Checked]:
     """Run published rows, each with a bar or a line on standard error."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import conditions
 
     with ExitStack() as bars:
@@ -363,7 +363,7 @@ def _run_again(rows: Sequence[Condition], folders: Sequence[Path]) -> list[Check
             bars.close()
             if not sys.stderr.isatty():  # no bar there, and this takes minutes
                 sys.stderr.write(f"running {condition.name}\n")
-            return bars.enter_context(progress.counting(condition.name, steps))
+            return bars.enter_context(terminal.counting(condition.name, steps))
 
         return conditions.check(rows, folders, started=started)
 

@@ -49,7 +49,8 @@ class _Otherwise(Mind):
         self, store: Store, settings: Settings, embedders: Embedders, following: FollowingOf
     ) -> None:
         super().__init__(store, settings, embedders=embedders)
-        self._recall = replace(self._recall, following=following(self._recall))
+        recall = self._parts.recall
+        self._parts = replace(self._parts, recall=replace(recall, following=following(recall)))
 
 
 class Product:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import RenderableType
 from rich.table import Table
 
-from bearinmind.surfaces import render as terminal
+from bearinmind.surfaces.cli import terminal
 from bearinmind_bench.compare import Comparison
 from bearinmind_bench.conditions import Checked, together
 from bearinmind_bench.inference import Verdict
@@ -42,14 +42,16 @@ def _table(*columns: str) -> Table:
     for column in columns:
         figures = column.endswith(">")
         table.add_column(no_wrap=figures, justify="right" if figures else "left")
-    table.add_row(*(terminal.data(column.removesuffix(">"), terminal.QUIET) for column in columns))
+    table.add_row(
+        *(terminal.styled(column.removesuffix(">"), terminal.QUIET) for column in columns)
+    )
     return table
 
 
 def result(value: Result) -> Iterator[RenderableType]:
     """The figures of a run: overall and by stratum, the headline with its interval."""
     manifest = value.manifest
-    yield terminal.data(
+    yield terminal.styled(
         f"{manifest.retriever} on {manifest.data}, split {manifest.split} "
         f"({manifest.fingerprint[:12]})",
         terminal.STRONG,
@@ -59,13 +61,13 @@ def result(value: Result) -> Iterator[RenderableType]:
     for stratum, means in ((OVERALL, value.overall), *value.strata.items()):
         low, high = value.intervals[stratum].get(HEADLINE, (0.0, 0.0))
         table.add_row(
-            terminal.data(stratum),
+            terminal.styled(stratum),
             f"{means['queries']:,.0f}",
             *(share(means.get(name, 0.0)) for name in shown),
             f"{share(low)} - {share(high)}",
         )
     yield table
-    yield terminal.data(
+    yield terminal.styled(
         f"recall p50 {value.latency.p50:.1f} ms, p95 {value.latency.p95:.1f} ms; "
         f"{value.ingest.memories_per_second:,.0f} memories a second taken in",
         terminal.QUIET,
@@ -82,7 +84,7 @@ def _abstention(result: Result) -> Iterator[RenderableType]:
         if abstention.area is None
         else f"told apart {abstention.area:.3f} (0.5: chance)"
     )
-    yield terminal.data(
+    yield terminal.styled(
         f"unanswerable: {abstention.queries} queries, "
         f"{abstention.answered_now:.0%} get an answer; {separation}",
         terminal.QUIET,
@@ -101,7 +103,7 @@ def remarks(result: Result) -> list[str]:
 def comparison(compared: Comparison) -> Iterator[RenderableType]:
     """The verdict, then every metric and stratum."""
     head = compared.headline
-    yield terminal.data(
+    yield terminal.styled(
         f"{head.verdict}: {head.metric} {head.difference.mean:+.4f} "
         f"({head.difference.low:+.4f} to {head.difference.high:+.4f}), "
         f"p = {head.corrected_p:.4f} over {head.difference.queries:,} queries",
@@ -113,7 +115,7 @@ def comparison(compared: Comparison) -> Iterator[RenderableType]:
     for row in compared.rows:
         gap = row.difference
         table.add_row(
-            terminal.data(row.stratum),
+            terminal.styled(row.stratum),
             row.metric,
             f"{gap.queries:,}",
             share(gap.before),
@@ -121,21 +123,21 @@ def comparison(compared: Comparison) -> Iterator[RenderableType]:
             signed(gap.mean),
             f"{signed(gap.low)} {signed(gap.high)}",
             "" if row.verdict is Verdict.TOO_FEW else share(row.corrected_p),
-            terminal.data(row.verdict, _STYLES[row.verdict]),
+            terminal.styled(row.verdict, _STYLES[row.verdict]),
         )
     yield table
 
 
 def sweep(swept: Mapping[str, Sequence[ArmResult]], metric: str) -> Iterator[RenderableType]:
     """A row for each arm, a column for each set."""
-    yield terminal.data(f"{metric}, and how far from what is shipped", terminal.STRONG)
+    yield terminal.styled(f"{metric}, and how far from what is shipped", terminal.STRONG)
     table = _table("arm", *(f"{name}>" for name in swept), "mean>", "verdicts")
     for rows in zip(*swept.values(), strict=True):
         values = [row.result.overall[metric] for row in rows]
         verdicts = [row.compared.verdict for row in rows if row.compared]
         counts = [f"{verdicts.count(v)} {v}" for v in dict.fromkeys(verdicts)]
         table.add_row(
-            terminal.data(rows[0].arm.name),
+            terminal.styled(rows[0].arm.name),
             *(_arm_cell(row, metric) for row in rows),
             share(sum(values) / len(values), 4),
             ", ".join(counts),
@@ -146,9 +148,9 @@ def sweep(swept: Mapping[str, Sequence[ArmResult]], metric: str) -> Iterator[Ren
 def _arm_cell(row: ArmResult, metric: str) -> RenderableType:
     value = share(row.result.overall[metric], 4)
     if row.compared is None:
-        return terminal.data(value)
+        return terminal.styled(value)
     gained = signed(row.compared.difference.mean, 4)
-    return terminal.data(f"{value} {gained}", _STYLES[row.compared.verdict])
+    return terminal.styled(f"{value} {gained}", _STYLES[row.compared.verdict])
 
 
 def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
@@ -162,34 +164,34 @@ def checked(rows: Sequence[Checked]) -> Iterator[RenderableType]:
         compared = row.compared
         verdict = f"{signed(compared.difference.mean)} {compared.verdict}" if compared else ""
         table.add_row(
-            terminal.data(row.condition.name),
+            terminal.styled(row.condition.name),
             f"{overall.get('queries', 0):,.0f}",
             share(overall.get(HEADLINE, 0.0), 4),
             f"{share(low)} - {share(high)}",
-            terminal.data(verdict),
-            terminal.data(
+            terminal.styled(verdict),
+            terminal.styled(
                 "as published" if good else "differs", terminal.GOOD if good else terminal.BAD
             ),
         )
     yield table
     for name, total in together(rows).items():
         gap = total.difference
-        yield terminal.data(
+        yield terminal.styled(
             f"against {name}, {gap.queries:,} queries of all sets: {total.verdict}, "
             f"{signed(gap.mean)} ({signed(gap.low)} to {signed(gap.high)})"
         )
     for row in rows:
         for difference in row.differences:
-            yield terminal.data(f"{row.condition.name}: {difference}", terminal.BAD)
+            yield terminal.styled(f"{row.condition.name}: {difference}", terminal.BAD)
 
 
 def problems(listed: Sequence[Problem]) -> Iterator[RenderableType]:
     """Each problem on a line."""
     if not listed:
-        yield terminal.data("nothing is wrong", terminal.GOOD)
+        yield terminal.styled("nothing is wrong", terminal.GOOD)
     for problem in listed:
         kind = "wrong" if problem.fatal else "doubtful"
-        yield terminal.data(f"{kind}: {problem.text}", terminal.BAD if problem.fatal else "")
+        yield terminal.styled(f"{kind}: {problem.text}", terminal.BAD if problem.fatal else "")
 
 
 def statistics(counted: Mapping[str, object]) -> Iterator[RenderableType]:
@@ -201,7 +203,9 @@ def statistics(counted: Mapping[str, object]) -> Iterator[RenderableType]:
             if isinstance(value, dict)
             else str(value)
         )
-        table.add_row(terminal.data(name.replace("_", " "), terminal.QUIET), terminal.data(shown))
+        table.add_row(
+            terminal.styled(name.replace("_", " "), terminal.QUIET), terminal.styled(shown)
+        )
     yield table
 
 
@@ -210,5 +214,5 @@ def download(facts: Mapping[str, object]) -> Iterator[RenderableType]:
     table = terminal.grid("-", "")
     for name, value in facts.items():
         shown = ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
-        table.add_row(terminal.data(name, terminal.QUIET), terminal.data(shown))
+        table.add_row(terminal.styled(name, terminal.QUIET), terminal.styled(shown))
     yield table

@@ -9,7 +9,8 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.app.curation import MOST_PROPOSALS
+from bearinmind.app.curation import Curation
+from bearinmind.app.requests import MOST_PROPOSALS
 from bearinmind.curate.curating import Look
 from bearinmind.curate.hygiene import Report, Untidy
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
@@ -86,7 +87,7 @@ def curate(
         return
     moment = options.filter_fields(since=since).get("created_from")
     with run.reading({"memories": 0, "proposals": []}) as mind:
-        look = mind.curate(propose=propose, since=moment, ask=ask)
+        look = mind.curation.review(propose=propose, since=moment, ask=ask)
         texts = _named(mind, look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
@@ -134,7 +135,7 @@ def show(run: Session, id: _ProposalId) -> None:
     Example: bearinmind curate show k7f2
     """
     with run.existing(ProposalNotFound) as mind:
-        proposal = mind.proposal(id)
+        proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
     run.reply(
         _proposal_data(proposal, texts),
@@ -159,7 +160,7 @@ def apply(
             "reviews cannot be applied all at once: each is for somebody to look at",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(run, ids, all_of, Mind.apply_proposal)
+    _decide(run, ids, all_of, Curation.apply)
 
 
 @app.command("dismiss")
@@ -172,7 +173,7 @@ def dismiss(
 
     Example: bearinmind curate dismiss k7f2
     """
-    _decide(run, ids, all_of, Mind.dismiss_proposal)
+    _decide(run, ids, all_of, Curation.dismiss)
 
 
 @app.command("undo")
@@ -181,7 +182,7 @@ def undo(run: Session, ids: _ProposalIds = None) -> None:
 
     Example: bearinmind curate undo k7f2
     """
-    _decide(run, ids, None, Mind.undo_proposal)
+    _decide(run, ids, None, Curation.undo)
 
 
 @app.command("report")
@@ -191,7 +192,7 @@ def report(run: Session) -> None:
     Example: bearinmind curate report
     """
     with run.reading({"memories": 0, "links": 0, "found": []}) as mind:
-        answer = mind.hygiene()
+        answer = mind.curation.hygiene()
     run.reply(
         {
             **codec.to_data(answer),
@@ -203,7 +204,7 @@ def report(run: Session) -> None:
 
 def _list(run: Session, states: Sequence[ProposalState]) -> None:
     with run.reading({"proposals": []}) as mind:
-        proposals = mind.proposals(states, limit=MOST_PROPOSALS)
+        proposals = mind.curation.proposals(states, limit=MOST_PROPOSALS)
         texts = _named(mind, proposals)
     run.reply(
         {"proposals": [_proposal_data(each, texts) for each in proposals]},
@@ -215,7 +216,7 @@ def _decide(
     run: Session,
     ids: list[str] | None,
     all_of: ProposalKind | None,
-    verb: Callable[[Mind, str], Proposal],
+    verb: Callable[[Curation, str], Proposal],
 ) -> None:
     """Decide on each of some proposals; the first that fails is told by the exit code."""
     if bool(ids) == (all_of is not None):
@@ -223,11 +224,11 @@ def _decide(
     done: list[Proposal] = []
     failed: list[tuple[str, MindError]] = []
     with run.existing(ProposalNotFound) as mind:
-        listed = () if ids else mind.proposals(limit=MOST_PROPOSALS)
+        listed = () if ids else mind.curation.proposals(limit=MOST_PROPOSALS)
         chosen = ids or [each.id for each in listed if each.kind is all_of]
         for id_ in chosen:
             try:
-                done.append(verb(mind, id_))
+                done.append(verb(mind.curation, id_))
             except MindError as exc:
                 if len(chosen) == 1:
                     raise
@@ -241,7 +242,7 @@ def _decide(
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
     named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(mind.graph_memories(named)) if named else {}
+    return dict(mind.graph.memories(named)) if named else {}
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bearinmind.app import Mind
+from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import paths
-from bearinmind.requests import QueryFields
 from bearinmind.surfaces.cli.recall import answer_data, hits_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -94,7 +94,9 @@ def _remember(mind: Mind, now: datetime) -> dict[str, MemoryId]:
         ids[item.name] = outcome.memory.id
     for source, kind, target, days_ago in LINKS:
         made = now - timedelta(days=days_ago)
-        mind.add_link(Link(source=ids[source], target=ids[target], kind=kind, created_at=made))
+        mind.transfer.add_link(
+            Link(source=ids[source], target=ids[target], kind=kind, created_at=made)
+        )
     return ids
 
 
@@ -105,7 +107,7 @@ def _embed(mind: Mind, count: int) -> str:
         EmbedderFailure: the encoder that comes with Bear in Mind does not work.
     """
     with counting("embedding and reading", 2 * count, "memories") as advance:
-        status = mind.wait_for_work(progress=advance)
+        status = mind.work.wait(progress=advance)
     return status.active.space.model if status.active else ""
 
 
@@ -129,7 +131,7 @@ def _ask(
         reason = mind.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": reason}, [*lines, why_not_table(reason)]
     answer = mind.recall(question.text, **fields)
-    labels = mind.graph_labels(paths.concepts(hit.path for hit in answer.hits))
+    labels = mind.graph.labels(paths.concepts(hit.path for hit in answer.hits))
     lines += [hits_table(answer.hits, labels), trace_line(answer)]
     return answer_data(answer, with_trace=True), lines
 

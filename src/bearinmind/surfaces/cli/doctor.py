@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from bearinmind.app import Mind, embedders_of
+from bearinmind.app.sync import connection
 from bearinmind.changes import Peer
 from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
@@ -23,8 +24,7 @@ from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, 
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, styled
 from bearinmind.surfaces.hooks.standalone.place import Place
 from bearinmind.surfaces.hooks.status import Runs, read_log, summed_up
-from bearinmind.surfaces.syncing import keys
-from bearinmind.sync.report import SyncStatus
+from bearinmind.sync.model import SyncStatus
 from bearinmind.work.post import Post
 from bearinmind.work.status import WorkStatus
 
@@ -307,7 +307,7 @@ def _sync(mind: Mind) -> Iterator[Check]:
     if mind.sync.peer() is None:
         return
     status = mind.sync.status()
-    has_key = keys.key_of(mind.settings) is not None
+    has_key = connection(mind).has_key
     detail = "; ".join(_sync_facts(status, mind.settings.sync_seconds, has_key=has_key))
     if status.refused:
         remedy = "`bearinmind sync status` says what is refused and why."

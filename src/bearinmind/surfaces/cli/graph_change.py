@@ -63,7 +63,7 @@ def build(
             plan = mind.work.extraction_plan(again=again)
             run.reply(dataclasses.asdict(plan), lambda: reading_plan(plan))
             return
-        mind.work.required_extractor()  # without one there is nothing to do, which is better said than shown
+        mind.work.required_extractor()  # raises where there is none, before anything begins
         if again:
             mind.work.extract_again()
         worker = mind.work.worker(EXTRACT)

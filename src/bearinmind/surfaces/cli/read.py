@@ -11,11 +11,11 @@ import typer
 
 from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.cards import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step, Timeline, Why
-from bearinmind.requests import FilterFields, ListFields
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, with_states
@@ -92,7 +92,7 @@ def get(
         links = mind.links(memory.id)
         past = mind.versions(memory.id)
         lines = {} if run.as_json else _lines(mind, memory.id, links)
-        card = mind.graph_of(memory.id)
+        card = mind.graph.of_memory(memory.id)
 
     def human() -> Iterable[RenderableType]:
         yield _memory_card(memory, state, links, lines, _graph_rows(card))
@@ -121,7 +121,7 @@ def why(run: Session, id: options.Id) -> None:
     """Show what led to a memory."""
     with run.existing() as mind:
         answer = mind.why(id)
-        card = mind.graph_of(answer.memory.id)
+        card = mind.graph.of_memory(answer.memory.id)
     run.reply(
         codec.to_data(answer) | _graph_data(card),
         lambda: [_why_tree(answer, _graph_rows(card))],

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from bearinmind.app import Mind
+from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
 from bearinmind.recall import paths
 from bearinmind.recall.paths import Labels
-from bearinmind.requests import FilterFields, QueryFields
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -85,7 +85,7 @@ def recall(
         return
     with run.reading({"query": text, "hits": [], "degraded": []}) as mind:
         answer = mind.recall(text, **fields)
-        labels = {} if run.as_json else mind.graph_labels(_concepts(answer, with_trace=trace))
+        labels = {} if run.as_json else mind.graph.labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
@@ -135,7 +135,7 @@ def answer_data(answer: Answer, *, with_trace: bool) -> dict[str, Any]:
 def _reply_why_not(run: Session, mind: Mind, text: str, id_: str, fields: QueryFields) -> None:
     answer = mind.why_not(text, id_, **fields)
     run.reply(
-        {"query": mind.asked(text), "why_not": answer},
+        {"query": mind.masked(text), "why_not": answer},
         lambda: [why_not_table(answer)],
     )
 

@@ -51,7 +51,7 @@ def get(
     """Print what a sensitive memory says; that it was asked for is written down."""
     with run.existing() as mind:
         memory = mind.get(id)
-        content = mind.secret_get(memory.id, version=version, agent=agent or _HERE)
+        content = mind.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
     if run.as_json or sys.stdout.isatty():
         run.say(
             {"id": memory.id, "version": version or memory.version, "content": content}, content
@@ -64,7 +64,7 @@ def get(
 def list_sensitive(run: Session) -> None:
     """Show the sensitive memories, without what they say."""
     with run.reading({"memories": []}) as mind:
-        sensitive = mind.sensitive()
+        sensitive = mind.secrets.list()
         states = mind.states(sensitive)
     run.reply_rows(
         {"memories": with_states(sensitive, states)},
@@ -78,7 +78,7 @@ def list_sensitive(run: Session) -> None:
 def audit(run: Session, limit: options.ListLimit = 20) -> None:
     """Show who asked for secrets, the youngest first."""
     with run.reading({"entries": []}) as mind:
-        entries = mind.secret_audit(limit)
+        entries = mind.secrets.audit(limit)
     run.reply_rows(
         {"entries": entries},
         entries,
@@ -97,10 +97,10 @@ def rotate(
 ) -> None:
     """Seal everything under a new key; run again, it goes on where it was interrupted."""
     with run.existing_store() as mind:
-        total = mind.vault_status().secrets
+        total = mind.secrets.status().secrets
         with counting("sealing anew", total, "secrets") as advance:
-            done = mind.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
-        where = mind.vault.source.where
+            done = mind.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
+        where = mind.secrets.vault.source.where
     run.reply({**codec.to_data(done), "where": where}, lambda: _rotated(done, where))
 
 
@@ -124,7 +124,7 @@ def key(
         vault, under = open_vault(run.settings, lambda: True), {}
     else:
         with found as mind:
-            vault, under = mind.vault, mind.secrets_by_key()
+            vault, under = mind.secrets.vault, mind.secrets.count_by_key()
     if create:
         vault.create()
         note_new_key(run, vault)

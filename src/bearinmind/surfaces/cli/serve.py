@@ -52,13 +52,14 @@ def serve(
 ) -> None:
     """Serve the memories of a store over HTTP and MCP."""
     # Other commands need none of it, and it takes half a second to load.
-    from bearinmind.surfaces.http import logs, serving  # noqa: PLC0415
+    from bearinmind.surfaces.http import logs  # noqa: PLC0415
+    from bearinmind.surfaces.http import server as http_server  # noqa: PLC0415
 
     said = options.given({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as mind:
         settings = mind.settings
         made = mind.accounts.first_key() if first_key or demo else None
-        server = serving.prepare(mind, settings, idle_exit=idle_exit)
+        server = http_server.prepare(mind, settings, idle_exit=idle_exit)
         places = _places(server.url, made.text if made else None)
         if run.as_json:
             write_json(places, sys.stdout)
@@ -148,7 +149,7 @@ def _serve_server(run: Session, where: str, key: str | None) -> None:
     """Answer with what a server answers."""
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
     from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
-    from bearinmind.surfaces.mcp.asking import sent_once  # noqa: PLC0415
+    from bearinmind.surfaces.mcp.tools import sent_once  # noqa: PLC0415
 
     with Client(where, key or run.settings.server_key) as client:
         stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
@@ -162,12 +163,12 @@ def _key_in(file: Path) -> str:
 
 
 def _describe(run: Session) -> None:
-    from bearinmind.surfaces.mcp import counting, tools  # noqa: PLC0415  as above
+    from bearinmind.surfaces.mcp import tools  # noqa: PLC0415  as above
 
     told = tools.all_described(run.settings.categories)
     data: dict[str, Any] = told.model_dump(by_alias=True, exclude_none=True)
-    count = counting.tokens(counting.wire_text(told))
-    run.reply({**data, "tokens": count}, lambda: _tool_lines(told.tools, count, counting.MOST))
+    count = tools.tokens(tools.wire_text(told))
+    run.reply({**data, "tokens": count}, lambda: _tool_lines(told.tools, count, tools.MOST_TOKENS))
 
 
 def _tool_lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:

@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from bearinmind import codec
 from bearinmind.app import Mind
+from bearinmind.app.sync import connection, lock_of
 from bearinmind.changes import Peer, Subject, SubjectKind
 from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.recall.attach import one_line
@@ -32,14 +33,13 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     styled,
 )
-from bearinmind.sync.report import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.sync.background import held
+from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.types import Memory, UserId
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
-
-    from bearinmind.sync.report import SyncReport
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -93,12 +93,10 @@ def connect(
     ] = False,
 ) -> None:
     """Have these memories synced with a server; asks for your key of it."""
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  httpx takes long to load
-
     key = _key(run, url, key_file)
     with run.open() as mind:
-        peer = connecting.connect(mind, url, key, insecure=insecure)
-        status = mind.sync_status()
+        peer = connection(mind).connect(url, key, insecure=insecure)
+        status = mind.sync.status()
     run.reply(
         {"peer": peer, "pending": status.waits},
         lambda: _connected_lines(peer, status.waits),
@@ -108,11 +106,9 @@ def connect(
 @app.command("status")
 def status(run: Session) -> None:
     """Show what the server has not been told yet, and why."""
-    from bearinmind.surfaces.syncing import keys  # noqa: PLC0415  likewise
-
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        found = mind.sync_status()
-    has_key = keys.key_of(run.settings) is not None
+        found = mind.sync.status()
+        has_key = connection(mind).has_key
     every = run.settings.sync_seconds
     run.reply(
         {**codec.to_data(found), "has_key": has_key, "every_seconds": every},
@@ -124,7 +120,7 @@ def status(run: Session) -> None:
 def conflicts(run: Session, limit: options.ListLimit = 20) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        found = mind.conflicts(limit)
+        found = mind.sync.conflicts(limit)
     run.reply(
         {"conflicts": found},
         lambda: _conflict_lines(found),
@@ -144,7 +140,7 @@ def resolve(
 ) -> None:
     """Take a conflict off the list."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        mind.resolve_conflict(number, keep.value)
+        mind.sync.resolve(number, keep.value)
     run.start_worker()
     run.say(
         {"resolved": number, "keep": keep}, f"Conflict {number} is off the list; {_KEPT[keep]}."
@@ -154,11 +150,9 @@ def resolve(
 @app.command("disconnect")
 def disconnect(run: Session) -> None:
     """Sync no more; your memories stay, here and there, and those of others are removed here."""
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
-
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        left = mind.sync_status().waits
-        peer = connecting.disconnect(mind)
+        left = mind.sync.status().waits
+        peer = connection(mind).disconnect()
     run.reply(
         {"peer": peer, "pending": left},
         lambda: _disconnected_lines(peer, left),
@@ -172,9 +166,9 @@ def renumber(run: Session) -> None:
     Without it a machine notices by itself, unless others have written more than was lost.
     """
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        names = sorted({run.settings.user, *(user.name for user in mind.users())})
+        names = sorted({run.settings.user, *(user.name for user in mind.accounts.users())})
         for name in names:
-            mind.for_user(name).number_anew()
+            mind.for_user(name).sync.renumber()
     run.say({"users": names}, f"Changes are numbered anew, for {', '.join(names)}.")
 
 
@@ -237,13 +231,11 @@ def _now(run: Session) -> None:
 
 
 def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
-    from bearinmind.surfaces.syncing import connecting  # noqa: PLC0415  likewise
-
-    with connecting.server_of(mind) as server, _turn(run):
+    with connection(mind).server() as server, _turn(run):
         if quiet:
-            return mind.sync_with(server)
+            return mind.sync.run(server)
         with counting("syncing", unit="changes") as advance:
-            return mind.sync_with(server, advance)
+            return mind.sync.run(server, advance)
 
 
 @contextmanager
@@ -252,12 +244,10 @@ def _turn(run: Session) -> Iterator[None]:
 
     One that takes too long is not waited for. Two at once do no harm.
     """
-    from bearinmind.surfaces.syncing import background  # noqa: PLC0415  likewise
-
-    lock = background.lock_of(run.settings.beside)
+    lock = lock_of(run.settings.beside)
     deadline = time.monotonic() + run.settings.sync_timeout
     while True:
-        with background.held(lock) as taken:
+        with held(lock) as taken:
             if taken or time.monotonic() > deadline:
                 yield
                 return
@@ -381,7 +371,7 @@ def _listed_table(value: SyncStatus) -> RenderableType:
 
 
 def _named(subject: Subject) -> Text:
-    kind, _, rest = subject.told.partition(" ")
+    kind, _, rest = subject.label.partition(" ")
     return styled(f"{kind} ").append_text(styled(rest, ID))
 
 

@@ -81,7 +81,7 @@ def build(
     as_json: options.Json = False,
 ) -> None:
     """Make an evaluation set from your memories."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench.own import build as builder
     from bearinmind_bench.own import chat, render
 
@@ -98,7 +98,7 @@ def build(
         if llm:
             with (
                 chat.writer(run.settings, llm_calls) as writer,
-                progress.counting("writing questions") as advance,
+                terminal.counting("writing questions") as advance,
             ):
                 _announce(run, writer)
                 builder.write_questions(gathered, folder, writer, advance)
@@ -124,7 +124,7 @@ def judge(
     as_json: options.Json = False,
 ) -> None:
     """Let `judge_model` grade what is recalled, from 0 to 3."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench.own import chat, judgements, render
 
     run = Session.of(ctx, as_json=as_json)
@@ -140,7 +140,7 @@ def judge(
             return
         if chosen:
             _announce(run, model)
-        with progress.counting("grading", len(chosen)) as advance:
+        with terminal.counting("grading", len(chosen)) as advance:
             try:
                 done = judgements.grade(folder, texts, chosen, model, advance)
             finally:
@@ -164,7 +164,7 @@ def label(
     as_json: options.Json = False,
 ) -> None:
     """Grade yourself, and see how far the judge agrees with you."""
-    from bearinmind.surfaces import render as terminal
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench.own import judgements, render
 
     run = Session.of(ctx, as_json=as_json)
@@ -215,7 +215,7 @@ def compare(
     as_json: options.Json = False,
 ) -> None:
     """Compare changed settings (B) with the present ones (A)."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench.own import render
     from bearinmind_bench.own import trial as trials
 
@@ -230,7 +230,7 @@ def compare(
     before = trials.arm(present, against) if against else present
     after = trials.arm(present, change or ())
     measured = trials.judged(folder, split)
-    with progress.counting("asking", measured.steps) as advance:
+    with terminal.counting("asking", measured.steps) as advance:
         trial = trials.compare_arms(measured, before, after, advance)
     looks = len(folder.history())
     adopted = None
@@ -290,14 +290,14 @@ def _pool(
     run: Session, folder: Folder, change: list[str] | None, arm: list[str] | None
 ) -> tuple[Texts, list[Key]]:
     """What there is to judge."""
-    from bearinmind.surfaces import progress
+    from bearinmind.surfaces.cli import terminal
     from bearinmind_bench.own import judgements
     from bearinmind_bench.own import trial as trials
 
     data = folder.load()
     arms = trials.arms(trials.present(run.settings), change or (), arm or ())
     steps = len(data.corpus) + len(arms) * len(data.queries)
-    with progress.counting("pooling", steps) as advance:
+    with terminal.counting("pooling", steps) as advance:
         pool = trials.pooled(folder, data, arms, advance)
     return judgements.Texts.of(data), pool
 
@@ -310,7 +310,7 @@ def _announce(run: Session, model: Chat) -> None:
 def _typed(prompt: str, *, to_stderr: bool) -> str | None:
     """What was typed or piped in; None at the end of it."""
     from bearinmind.surfaces import lines
-    from bearinmind.surfaces import render as terminal
+    from bearinmind.surfaces.cli import terminal
 
     typer.echo(prompt, nl=False, err=to_stderr)
     sys.stdout.flush()
@@ -333,6 +333,6 @@ def _warn_of_variables(run: Session, adopted: Iterable[str]) -> None:
 
 
 def _lines(lines: Iterable[str]) -> list[RenderableType]:
-    from bearinmind.surfaces import render as terminal
+    from bearinmind.surfaces.cli import terminal
 
-    return [terminal.data(line) for line in lines]
+    return [terminal.styled(line) for line in lines]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from bearinmind.surfaces.render import many
-
+from bearinmind.surfaces.cli.terminal import many
 from bearinmind_bench.inference import LEVEL, Verdict
 from bearinmind_bench.own.folder import About, Figure, Trial
 from bearinmind_bench.own.judgements import Agreement, Judged, Kappa
