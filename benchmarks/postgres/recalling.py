@@ -15,11 +15,11 @@ from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event, Semaphore
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from bearinmind.protocols import Embedder
-from bearinmind.protocols.search import Vector
 from bearinmind.store.postgres.binaries import programs_for
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Space
@@ -35,6 +35,9 @@ from postgres.tenants import (
     open_tenant,
     questions,
 )
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector
 
 QUESTIONS = 40
 SENT = 12  # of them are sent again and again when it is counted how many there are a second

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 
@@ -25,12 +26,14 @@ from bearinmind.config import Settings
 from bearinmind.embed.embedders import Embedders
 from bearinmind.ids import new_id
 from bearinmind.protocols import Embedder
-from bearinmind.protocols.search import Vector, Vectors
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Space, UserId
 from hybrid import made_up_vectors
 from varied import VariedSet
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector, Vectors
 
 TENANTS = 1_000
 ASKED = 8  # tenants that are stored by Bear in Mind and asked
