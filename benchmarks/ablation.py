@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
-from bearinmind import analysis
 from bearinmind.store import estimates
+from bearinmind.text import analysis
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.metrics import HEADLINE
 from bearinmind_bench.runner import Plan, run

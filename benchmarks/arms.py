@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind_bench import compare, corpus, inference, runner, validation

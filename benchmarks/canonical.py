@@ -19,11 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from bearinmind.concepts import Kind
-from bearinmind.embed import choose
-from bearinmind.graph import neighbours
+from bearinmind.graph import canonical
 from bearinmind.graph.rules import kind_of
-from bearinmind.graph.spellings import CERTAIN, Named, judge
-from bearinmind.graph.telling import tells_apart
+from bearinmind.graph.spellings import CERTAIN, Named, judge, tells_apart
+from bearinmind.models import choose_embedder
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/same_concept.jsonl"
 WANTED = 0.98  # precision on development pairs
@@ -62,7 +61,7 @@ class Counted(NamedTuple):
 def main() -> int:
     """Print precision and recall by threshold, and of the chosen one on the other pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--model", default=choose.DEFAULT, help="the local encoder")
+    parser.add_argument("--model", default=choose_embedder.DEFAULT, help="the local encoder")
     options = parser.parse_args()
     pairs = load()
     near = dict(zip(pairs, cosines(pairs, options.model), strict=True))
@@ -71,7 +70,7 @@ def main() -> int:
     print(f"{len(dev)} development pairs, {len(test)} test pairs, encoder {options.model}\n")
     _show("development", dev, near, THRESHOLDS)
     chosen = threshold(dev, near)
-    print(f"\nchosen threshold {chosen} (shipped: {neighbours.THRESHOLD})\n")
+    print(f"\nchosen threshold {chosen} (shipped: {canonical.THRESHOLD})\n")
     _show("test", test, near, [chosen])
     return 0
 
@@ -111,7 +110,7 @@ def is_near(pair: Pair, near: dict[Pair, float], at_least: float) -> bool:
 
 def is_compared(pair: Pair) -> bool:
     """Whether two labels share a block, and nothing tells them apart."""
-    share = neighbours.blocks_of(pair.one) & neighbours.blocks_of(pair.other)
+    share = canonical.blocks_of(pair.one) & canonical.blocks_of(pair.other)
     return bool(share) and not tells_apart(pair.one, pair.other)
 
 
@@ -140,7 +139,7 @@ def _named(label: str) -> Named:
 
 def cosines(pairs: Sequence[Pair], model: str) -> list[float]:
     """How near the labels of each pair are to an encoder."""
-    embedder = choose.choose(model, choose.Options())
+    embedder = choose_embedder.choose(model, choose_embedder.Options())
     if embedder is None:
         raise SystemExit(f"{model!r} is no encoder")
     with_norm = [

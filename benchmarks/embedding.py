@@ -24,7 +24,7 @@ import bearinmind_encoder
 import numpy as np
 
 import marks
-from bearinmind.embed.local import LocalEmbedder, _batches
+from bearinmind.models.local import LocalEmbedder, _batches
 from made_up import Writer
 
 CORPUS = Path(__file__).parent / "data" / "agent-store" / "corpus.jsonl"
@@ -35,7 +35,7 @@ QUERY = "Where does the spare key to the boat house hang?"
 
 #: Steps of a new process, by what each is called; a line of a program each.
 WHOLE = {
-    "import bearinmind": "from bearinmind.embed.local import LocalEmbedder",
+    "import bearinmind": "from bearinmind.models.local import LocalEmbedder",
     "open": "embedder = LocalEmbedder.open({model!r})",
     "import numpy": "import numpy",
     "import the runtime": "import onnxruntime, tokenizers",

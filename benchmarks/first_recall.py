@@ -26,7 +26,7 @@ from time import perf_counter
 import marks
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed import remote
+from bearinmind.models import encoder_socket
 from made_up import Writer
 
 SIZE = 500
@@ -78,9 +78,9 @@ def _worker(store: Path) -> Iterator[None]:
     if active is None:
         raise RuntimeError("nothing is embedded")
     process = subprocess.Popen([*COMMAND, str(store), "work", "--watch"], stderr=subprocess.DEVNULL)
-    question = {"version": remote.VERSION, "space": active.space.key, "text": "ready?"}
+    question = {"version": encoder_socket.VERSION, "space": active.space.key, "text": "ready?"}
     try:
-        while not any(remote.ask(place, question) for place in places):
+        while not any(encoder_socket.ask(place, question) for place in places):
             time.sleep(0.1)
         yield
     finally:

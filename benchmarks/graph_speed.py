@@ -29,7 +29,7 @@ from time import perf_counter
 
 import marks
 from bearinmind import Mind
-from bearinmind.ids import new_id
+from bearinmind.text.ids import new_id
 from bearinmind.trace import Answer
 from hybrid import made_up_vectors
 from varied import VariedSet, memories

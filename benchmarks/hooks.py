@@ -26,7 +26,7 @@ import marks
 import unasked
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.surfaces.hooks.commands import HOOK
+from bearinmind.surfaces.hooks.agents import HOOK
 from made_up import Writer
 
 SIZE = 300

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 import marks
 from bearinmind import Mind
-from bearinmind.ids import new_id
 from bearinmind.protocols import Embedder
+from bearinmind.text.ids import new_id
 from made_up import Writer
 
 SMALL, LARGE = 5_452, 100_000

@@ -22,8 +22,9 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
-from bearinmind import Mind, analysis
-from bearinmind.ids import new_id
+from bearinmind import Mind
+from bearinmind.text import analysis
+from bearinmind.text.ids import new_id
 from made_up import Writer
 
 SIZES = (5_452, 100_000)

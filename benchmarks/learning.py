@@ -13,8 +13,8 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bearinmind.learn.model import Candidate, Message, Role
 from bearinmind.learn.rules import read
-from bearinmind.learn.turns import Candidate, Message, Role
 from bearinmind.remember.secrets import find
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/turns.jsonl"

@@ -11,13 +11,13 @@ import psycopg
 from psycopg import sql
 
 from bearinmind.protocols import LexicalMatch
-from bearinmind.statements import statements_of
 from bearinmind.store import database as queries
 from bearinmind.store.database import Parameters
 from bearinmind.store.postgres.lexicon import Lexicon, mark
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.queries import SQL, psycopg_form
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Scope
 
 #: Every way but what ships, with the table that it needs besides those of the store.

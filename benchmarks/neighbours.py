@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 import arms
 from bearinmind.config import Settings
-from bearinmind.embedded_text import embedded_text
 from bearinmind.protocols import Embedder, Page, Store
+from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, State, UserId
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 

@@ -24,11 +24,11 @@ from time import perf_counter
 from typing import Any
 
 import arms
-from bearinmind import analysis
-from bearinmind.ids import new_id
 from bearinmind.protocols import History, LexicalSearch, Store
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.text import analysis
+from bearinmind.text.ids import new_id
 from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
 from bearinmind_bench import corpus, runner
 from bearinmind_bench.corpus import EmbeddersOfRun

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT, MOST
+from bearinmind.surfaces.hooks.standalone.settings import LEAST_SUPPORT, MOST
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun
 from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load

@@ -15,11 +15,11 @@ import numpy as np
 import psycopg
 from psycopg import Connection, sql
 
-from bearinmind.statements import statements_of
 from bearinmind.store.half_precision import HALF, unit
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.postgres.vectors import to_halfvec
+from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Space, UserId
 from made_up import Writer
 from vector_sets import Numbers, Vectors

@@ -28,16 +28,16 @@ from typer.testing import CliRunner
 
 from bearinmind import errors
 from bearinmind.config import PREFIX, Settings
-from bearinmind.embed import local
-from bearinmind.embed.choose import FORMS as EMBEDDERS
-from bearinmind.embedded_text import PARTS
+from bearinmind.models import local
+from bearinmind.models.choose_embedder import FORMS as EMBEDDERS
+from bearinmind.models.choose_reranker import FORMS as RERANKERS
 from bearinmind.recall.lexical import LexicalWeights
-from bearinmind.rerank.choose import FORMS as RERANKERS
 from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.surfaces.cli import terminal
 from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.main import app
 from bearinmind.surfaces.failures import InternalError
+from bearinmind.text.embedded_text import PARTS
 
 ROOT = Path(__file__).parents[1]
 WIDTH = 100  # columns of an example

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bearinmind import analysis, ids
+from bearinmind.text import analysis, ids
 
 
 @dataclass(frozen=True)

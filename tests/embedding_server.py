@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import SecretStr
 
-from bearinmind.embed.dialects import HTTP, Dialect
-from bearinmind.embed.hosted import HostedEmbedder
+from bearinmind.models.hosted_embedder import HTTP, Dialect, HostedEmbedder
 
 
 class Seen(NamedTuple):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from bearinmind.concepts import Alias, Extraction, Kind, Mention, Role, name_of
+from bearinmind.concepts import Alias, Extraction, Kind, Mention, Role
+from bearinmind.text.names import name_of
 from bearinmind.types import Memory
 
 _TITLE = re.compile(r"(?P<title>[^:]+): ")

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bearinmind.app import Mind
-from bearinmind.learn.turns import Message, Role
+from bearinmind.learn.model import Message, Role
 from bearinmind.types import Access
 from http_server import Serving
 from webdriver import Browser

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from bearinmind.concepts import Extraction, Kind, Mention, Role, Statement, name_of
+from bearinmind.concepts import Extraction, Kind, Mention, Role, Statement
 from bearinmind.protocols import Store
+from bearinmind.text.names import name_of
 from bearinmind.types import Memory
 
 HOUR = timedelta(hours=1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Store
 from bearinmind.sync.model import SyncReport
 from bearinmind.testing import FixedClock

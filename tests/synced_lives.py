@@ -13,9 +13,9 @@ from bearinmind.changes import (
     ShareState,
     SyncConflict,
     memory_subject,
+    mirror_of,
     share_subject,
 )
-from bearinmind.mirrors import mirror_of
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import History, Page, Received, Settled, Store
 from bearinmind.types import Filter, MemoryId, Right, Scope, Share, UserId

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from bearinmind import analysis
 from bearinmind.concepts import Role
 from bearinmind.protocols import Page, Store
 from bearinmind.recall import history
-from bearinmind.recall.listing import listing
+from bearinmind.recall.history import listing
+from bearinmind.text import analysis
 from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, Space, State, Whose
 from tenants import Edge, Tenants, Thing
 

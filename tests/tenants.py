@@ -8,11 +8,11 @@ from datetime import datetime
 from itertools import count
 from typing import Any, NamedTuple
 
-from bearinmind.concepts import ConceptName, name_of
-from bearinmind.filters import admits
+from bearinmind.concepts import ConceptName
 from bearinmind.protocols import AuditEntry, Sealed
 from bearinmind.store.postgres.lexicon import mark
-from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId
+from bearinmind.text.names import name_of
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, UserId, admits
 
 Edge = tuple[MemoryId, str, MemoryId]  #: a link: from where, of which kind, and to where
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from bearinmind.embed.embedders import Embedders
-from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.graph.extractors import ConfiguredExtractor
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder, Extractor, Store, WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, Scope, UserId
 from bearinmind.work import embed, extract
 from bearinmind.work.embed import Embedding
+from bearinmind.work.entity_linking import Certain
 from bearinmind.work.extract import Extracting
-from bearinmind.work.joining import Certain
-from bearinmind.work.loop import Worker
+from bearinmind.work.worker import Worker
 
 ADA = Scope(user=UserId("ada"))
 

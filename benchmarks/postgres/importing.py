@@ -9,8 +9,8 @@ import psycopg
 
 from bearinmind import Mind
 from bearinmind.config import Settings
-from bearinmind.ids import new_id
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.text.ids import new_id
 from made_up import Writer
 
 BATCH = 1_000

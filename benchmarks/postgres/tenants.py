@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bearinmind import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
-from bearinmind.ids import new_id
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.text.ids import new_id
 from bearinmind.types import Space, UserId
 from hybrid import made_up_vectors
 from varied import VariedSet

@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 
 from bearinmind.concepts import ConceptName, Mentioned, Role
 from bearinmind.protocols import Following, Fusion, GraphSearch, Leg
-from bearinmind.recall.graph import Spread
+from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.pipeline import run
-from bearinmind.spotting import Text
+from bearinmind.text.names import Text
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Filter, MemoryId, Query, Ranking, Step
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from bearinmind.concepts import Mentioned, Role
 from bearinmind.protocols import GraphSearch
-from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.recall.pipeline import Recall
 from bearinmind_bench.product import FollowingOf
 from research.graph_legs import (

@@ -7,24 +7,14 @@ it is the same on every replica, and nobody has to hand out numbers.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import NamedTuple, NewType
 
-from bearinmind.analysis import fold
 from bearinmind.types import MemoryId
 
 ConceptName = NewType("ConceptName", str)
-
-WORDS_CACHED = 50_000  # about 6 MB; folding is a good part of reading a memory
-LONGEST_NAME = 7  #: words; a longer run is a sentence, not a name
-
-# A word, with the marks that hold an identifier or a name together; or the & of "Brown & Sons".
-_WORD = re.compile(r"[^\W_]+(?:[-'\u2019._/&][^\W_]+)*|&")
-_POSSESSIVE = re.compile(r"['\u2019][sS]?$")
 
 
 class Role(StrEnum):
@@ -48,14 +38,6 @@ class Kind(StrEnum):
     IDENTIFIER = "identifier"  #: of code, a ticket, a version, a path
     HOST = "host"
     TOPIC = "topic"  #: a tag, a keyword, a noun phrase
-
-
-class Word(NamedTuple):
-    """A word of a text and where it stands."""
-
-    surface: str
-    start: int
-    end: int
 
 
 class Mention(NamedTuple):
@@ -146,19 +128,3 @@ class Merge:
     score: float  #: 0..1, how sure
     merged_at: datetime
     undone_at: datetime | None = None
-
-
-def words(text: str) -> list[Word]:
-    """The words of a text as names are made of them."""
-    return [Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text)]
-
-
-@lru_cache(WORDS_CACHED)
-def folded(word: str) -> str:
-    """A word without case, accents and possessive."""
-    return fold(_POSSESSIVE.sub("", word)) or fold(word)
-
-
-def name_of(text: str) -> ConceptName:
-    """The name that a text spells; empty when it has no word."""
-    return ConceptName(" ".join(folded(word.surface) for word in words(text)))

@@ -19,7 +19,7 @@ from pydantic import ValidationError, model_validator
 
 from bearinmind import errors
 from bearinmind.settings import PROVIDER_VARIABLES, SettingFields, must_name
-from bearinmind.store_name import StoreFile, fingerprint
+from bearinmind.text.store_name import StoreFile, fingerprint
 
 PREFIX = "BEARINMIND_"
 # A comma outside brackets and quotes.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from bearinmind.types import MemoryId
+from bearinmind.types import Memory, MemoryId
 
 #: The reason of a proposal that named a memory which was purged: nothing of what it said is left.
 REDACTED = "what it said is gone with a memory that was purged"
@@ -50,3 +50,20 @@ class Proposal:
     state: ProposalState = ProposalState.OPEN
     decided_at: datetime | None = None
     undo: dict[str, Any] = field(default_factory=dict)  #: what taking it back needs
+
+
+class What(StrEnum):
+    """What is to be done with a new text."""
+
+    ADD = "add"  #: it is new
+    UPDATE = "update"  #: a memory says the same and less: give it this text
+    SUPERSEDE = "supersede"  #: it contradicts a memory, and is the newer
+    NOOP = "noop"  #: a memory says it already
+
+
+class Decision(NamedTuple):
+    """What is to be done, with which memory, and why."""
+
+    kind: What
+    memory: Memory | None
+    reason: str

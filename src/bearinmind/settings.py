@@ -19,13 +19,13 @@ from pydantic import (
     model_validator,
 )
 
-from bearinmind import embedded_text
-from bearinmind.addresses import address_of
-from bearinmind.embed import choose as embed
-from bearinmind.recall.graph import Spread
+from bearinmind.models import choose_embedder as embed
+from bearinmind.models import choose_reranker as rerank
+from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
-from bearinmind.rerank import choose as rerank
-from bearinmind.store_name import StoreFile, StoreName, StoreServer, store_name
+from bearinmind.text import embedded_text
+from bearinmind.text.addresses import address_of
+from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, store_name
 from bearinmind.types import Trust
 
 #: Every leg that a recall can have.

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from bearinmind import ids
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.text import ids
 from bearinmind.types import MemoryId
 
 

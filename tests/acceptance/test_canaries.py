@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import canaries
-from bearinmind import ids
+from bearinmind.text import ids
 from canaries import dumped, spellings
 from ready_process import ReadyProcess
 from recording_server import RecordingServer, recording

@@ -26,7 +26,7 @@ from bearinmind.protocols import History, Job, Store
 from bearinmind.store.factory import open_store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.rows import from_time
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 from bearinmind.types import Memory, MemoryId, Scope, Space, UserId
 from plain_reading import after, extraction_of
 from workers import wait_until

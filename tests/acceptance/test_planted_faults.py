@@ -20,16 +20,16 @@ from bearinmind import errors
 from bearinmind import settings as settings_module
 from bearinmind.app import wiring
 from bearinmind.config import Settings
-from bearinmind.embed import choose
-from bearinmind.embed.embedders import ActiveSpace
+from bearinmind.models import choose_embedder
+from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
 from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.eligibility import Standing
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.select import Selection
-from bearinmind.recall.standing import Standing
 from bearinmind.surfaces.cli import app
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
@@ -52,7 +52,7 @@ from bench_sets import (
 @pytest.fixture(autouse=True)
 def _quick_to_embed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every leg takes part, and the faults are the same with an embedder that needs no model."""
-    monkeypatch.setattr(choose, "DEFAULT", "hash")
+    monkeypatch.setattr(choose_embedder, "DEFAULT", "hash")
 
 
 @pytest.fixture
@@ -184,10 +184,10 @@ def test_a_shuffle_inside_the_product_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(5)
-    choose = Selection.__call__
+    choose_embedder = Selection.__call__
 
     def shuffled(*args: Any) -> tuple[list[Judged], list[Dropped]]:
-        chosen, dropped = choose(*args)
+        chosen, dropped = choose_embedder(*args)
         return chance.sample(chosen, len(chosen)), dropped
 
     monkeypatch.setattr(Selection, "__call__", shuffled)

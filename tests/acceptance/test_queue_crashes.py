@@ -18,7 +18,7 @@ import pytest
 
 from bearinmind.protocols import History, WorkCount, WorkState
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")

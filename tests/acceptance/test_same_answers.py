@@ -13,9 +13,9 @@ import pytest
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces.cli.demo import LINKS, QUESTIONS, REMEMBERED
 from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.text.store_name import StoreName, store_name
 from bearinmind.trace import Answer
 from bearinmind.types import Link, MemoryId, State
 from bearinmind_bench import corpus

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
-from bearinmind.store_name import StoreFile
 from bearinmind.surfaces import transfer
+from bearinmind.text.store_name import StoreFile
 from http_server import served, wait_until
 from servers import free_ports
 

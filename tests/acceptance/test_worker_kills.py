@@ -19,11 +19,11 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
-from bearinmind.embed.local import LocalEmbedder
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 from bearinmind.types import Filter
 from made_up_embedders import WordEmbedder
 

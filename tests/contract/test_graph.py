@@ -8,8 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.concepts import Extraction, Kind, Mentioned, Role, name_of
+from bearinmind.concepts import Extraction, Kind, Mentioned, Role
 from bearinmind.protocols import GraphCounts, Store
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope
 from plain_reading import Make, Read, after, deleted, mention
 

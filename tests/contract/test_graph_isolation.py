@@ -8,9 +8,10 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.concepts import Merge, Role, name_of
+from bearinmind.concepts import Merge, Role
 from bearinmind.errors import ConceptNotFound
 from bearinmind.protocols import GraphCounts, ReadSoFar, Sealed, Store
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope, UserId
 from plain_reading import HOUR, Read, after, extraction_of, mention, states
 

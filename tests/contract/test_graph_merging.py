@@ -7,9 +7,10 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.concepts import ConceptName, Merge, Role, name_of
+from bearinmind.concepts import ConceptName, Merge, Role
 from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Store
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope
 from plain_reading import HOUR, Make, Read, after
 

@@ -7,8 +7,9 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.concepts import Extraction, name_of
+from bearinmind.concepts import Extraction
 from bearinmind.protocols import GraphCounts, History, Job, Store, WorkCount, WorkState
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
 from plain_reading import HOUR, Make, Read, after, deleted, extraction_of, mention
 

@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bearinmind.concepts import Extraction, Relation, name_of
+from bearinmind.concepts import Extraction, Relation
 from bearinmind.protocols import Store
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope
 from plain_reading import HOUR, Make, Read, after, deleted, states
 

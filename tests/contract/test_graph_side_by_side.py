@@ -24,12 +24,12 @@ from bearinmind.concepts import (
     Relation,
     Role,
     Statement,
-    name_of,
 )
 from bearinmind.errors import Conflict, NotFound
 from bearinmind.protocols import History, Job, Sealed, Store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.testing import TemporaryStore
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope, UserId
 from support.few_lives import lead_few_lives
 from support.graph_model import GraphModel

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from bearinmind import analysis
 from bearinmind.protocols import Store
+from bearinmind.text import analysis
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Scope
 from support.bm25 import scorer, weights
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from bearinmind.protocols import Page
-from bearinmind.recall.listing import listing
+from bearinmind.recall.history import listing
 from bearinmind.store import rows
 from bearinmind.store.database import form_of
 from bearinmind.store.postgres.queries import SQL

@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 from bearinmind.protocols import Page, Store
-from bearinmind.recall.listing import Owner, listing
+from bearinmind.recall.history import Owner, listing
 from bearinmind.types import (
     Filter,
     Link,

@@ -17,9 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from bearinmind.concepts import ConceptName, Extraction, Merge, Role, name_of
+from bearinmind.concepts import ConceptName, Extraction, Merge, Role
 from bearinmind.errors import Conflict, NotAllowed, NotFound
 from bearinmind.protocols import AuditEntry, History, Store
+from bearinmind.text.names import name_of
 from bearinmind.types import (
     Filter,
     Link,

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind import analysis, errors
+from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.store import database
 from bearinmind.store.sqlite import SqliteStore, schema
+from bearinmind.text import analysis
 
 
 def objects(connection: sqlite3.Connection) -> dict[str, str]:

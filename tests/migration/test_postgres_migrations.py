@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from bearinmind import analysis, errors
+from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store import database
@@ -21,6 +21,7 @@ from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
+from bearinmind.text import analysis
 from postgres_server import Databases
 
 CATALOG = {

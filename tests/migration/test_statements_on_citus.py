@@ -13,10 +13,10 @@ from typing import NamedTuple
 import psycopg
 import pytest
 
-from bearinmind.statements import SHARED, statements_of
 from bearinmind.store.database import SQL_FILES, read_sql
 from bearinmind.store.postgres import upkeep
 from bearinmind.store.postgres.schema import MIGRATIONS, migration_files
+from bearinmind.text.sql_statements import SHARED, statements_of
 from citus_rules import Change, Scan, changes, planned, scans
 
 #: Asked about the database, not about memories.

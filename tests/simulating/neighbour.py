@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
+from bearinmind.changes import mirror_of, owner_of
 from bearinmind.errors import MindError
-from bearinmind.mirrors import mirror_of, owner_of
 from bearinmind.protocols import Store
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.types import (

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from random import Random
 
-from bearinmind import ids
 from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.sensitive import Boundary
 from bearinmind.sync.model import SyncReport
 from bearinmind.sync.server import ServerSide
+from bearinmind.text import ids
 from bearinmind.types import MemoryId, Scope
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault
@@ -43,7 +43,7 @@ _DEATHS = (Moment.BEFORE, Moment.INSIDE, Moment.INSIDE, Moment.AFTER)
 
 
 class _OneKey:
-    """Satisfies `bearinmind.vault.sources.KeySource`: the key that all machines of a user have."""
+    """Satisfies `bearinmind.vault.keys.KeySource`: the key that all machines of a user have."""
 
     where = "the key of the simulator"
 

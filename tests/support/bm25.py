@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
-from bearinmind import analysis
+from bearinmind.text import analysis
 from bearinmind.types import Memory
 
 #: What an occurrence counts by its column: content, keywords, tags, category, function words.

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from bearinmind.embed import remote
-from bearinmind.work.post import Post
+from bearinmind.models import encoder_socket
+from bearinmind.work.worker_lock import WorkerLock
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
@@ -87,7 +87,7 @@ def test_no_worker_is_started_where_none_is_wanted(
     remember("Something.")
 
     assert workers(place) == []
-    assert not Post.of(place).path.exists()
+    assert not WorkerLock.of(place).path.exists()
 
 
 def test_commands_that_only_read_start_nothing(run: Run, remember: Run, place: Path) -> None:
@@ -107,9 +107,9 @@ def test_the_worker_leaves_when_there_is_nothing_to_do(
     wait_until(lambda: not workers(place))
 
     assert not socket_of(place).exists()
-    assert not Post.of(place).is_taken
-    assert stat.S_IMODE(Post.of(place).path.stat().st_mode) == 0o600
-    assert Post.of(place).complaints() == ""
+    assert not WorkerLock.of(place).is_taken
+    assert stat.S_IMODE(WorkerLock.of(place).path.stat().st_mode) == 0o600
+    assert WorkerLock.of(place).complaints() == ""
     remember("Something else.")  # the next one starts the next worker
     wait_until(lambda: embedded(run) == 2)
 
@@ -120,14 +120,14 @@ def test_the_worker_lends_its_model_to_its_user_alone(run: Run, remember: Run, p
     [space] = run("work", "--status", "--json").json["spaces"]
 
     def ask(**other: object) -> Any:
-        question = {"version": remote.VERSION, "space": space["key"], "text": "a query"}
-        return remote.ask(socket_of(place), question | other, limit=60)
+        question = {"version": encoder_socket.VERSION, "space": space["key"], "text": "a query"}
+        return encoder_socket.ask(socket_of(place), question | other, limit=60)
 
     wait_until(lambda: ask() is not None)
     assert stat.S_IMODE(socket_of(place).stat().st_mode) == 0o600
     assert len(ask()["vector"]) > 100
     assert ask(space="another") is None
-    assert ask(version=remote.VERSION + 1) is None
+    assert ask(version=encoder_socket.VERSION + 1) is None
 
 
 def test_a_killed_worker_is_replaced_and_its_socket_too(
@@ -144,7 +144,7 @@ def test_a_killed_worker_is_replaced_and_its_socket_too(
     remember("Something else.")
     wait_until(lambda: embedded(run) == 2)
     assert workers(place) != [worker]
-    wait_until(lambda: remote.ask(socket_of(place), {"version": 1, "wake": True}) == {})
+    wait_until(lambda: encoder_socket.ask(socket_of(place), {"version": 1, "wake": True}) == {})
 
 
 def test_a_worker_that_is_told_to_end_does_so_cleanly(run: Run, remember: Run, place: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_worker_that_is_told_to_end_does_so_cleanly(run: Run, remember: Run, p
     wait_until(lambda: not workers(place))
 
     assert not socket_of(place).exists()
-    assert Post.of(place).complaints() == ""
+    assert WorkerLock.of(place).complaints() == ""
 
 
 def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
@@ -165,7 +165,7 @@ def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
     wait_until(lambda: not workers(place))  # that one could have done the next job, too
     monkeypatch.setenv("BEARINMIND_EMBEDDER", "openai:text-embedding-3-small")
     remember("Something else.")
-    wait_until(lambda: "needs a key" in Post.of(place).complaints())
+    wait_until(lambda: "needs a key" in WorkerLock.of(place).complaints())
     wait_until(lambda: not workers(place))
 
     doctor = run("doctor", "--json")

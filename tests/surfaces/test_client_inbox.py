@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bearinmind import Client, errors
-from bearinmind.learn.turns import Message, Role
+from bearinmind.learn.model import Message, Role
 from bearinmind.proposals import ProposalState
 from clients import KINDS, client_of
 from http_server import Serving, serving

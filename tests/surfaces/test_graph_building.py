@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.work.kinds import EXTRACT
+from bearinmind.work.status import EXTRACT
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
@@ -312,7 +312,7 @@ def test_killed_at_any_moment_workers_leave_the_same_graph(
         child.wait()
         child.stdout.close()
         child.stderr.close()
-    monkeypatch.setattr("bearinmind.work.loop.SOON", 0.0)
+    monkeypatch.setattr("bearinmind.work.worker.SOON", 0.0)
     with Mind.open(place, worker="off") as memory:
         assert all(finding.good for finding in memory.check()), memory.check()
     _run_later(place)

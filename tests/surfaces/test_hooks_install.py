@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bearinmind.config import state_folder
-from bearinmind.surfaces.hooks import jsontext
+from bearinmind.surfaces.hooks import json_edit
 from claude_code import ClaudeCode
 from hooked import Hooked, hooked
 from http_server import serving
@@ -53,7 +53,7 @@ def _install(run: Run, *options: object) -> Any:
 
 def _parsed(path: Path) -> Any:
     text = path.read_bytes().decode()
-    return tomllib.loads(text) if path.suffix == ".toml" else jsontext.parse(text).value
+    return tomllib.loads(text) if path.suffix == ".toml" else json_edit.parse(text).value
 
 
 # ---- Claude Code -------------------------------------------------------------------------------

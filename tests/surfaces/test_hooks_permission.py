@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.surfaces.hooks.standalone.permission import ALLOWED
+from bearinmind.surfaces.hooks.standalone.main import ALLOWED
 from bearinmind.surfaces.verbs.table import VERBS
 from claude_code import ClaudeCode
 from hooked import hooked

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bearinmind.surfaces.hooks.clients import EVENTS
-from bearinmind.surfaces.hooks.standalone.permission import PREFIXES
+from bearinmind.surfaces.hooks.agents import EVENTS
+from bearinmind.surfaces.hooks.standalone.main import PREFIXES
 from bearinmind.surfaces.verbs.table import VERBS
 from http_server import serving
 

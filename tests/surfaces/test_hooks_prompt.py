@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bearinmind.surfaces.for_agents import neutral
-from bearinmind.surfaces.hooks.commands import HOOK
+from bearinmind.surfaces.hooks.agents import HOOK
 from bearinmind.types import Trust
 from claude_code import ClaudeCode
 from hooked import Hooked, hooked

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.accounts.gate import Gate
+from bearinmind.accounts.access import Gate
 from bearinmind.accounts.keys import Bearer
 from bearinmind.errors import NotAuthenticated
 from bearinmind.store.sqlite import SqliteStore

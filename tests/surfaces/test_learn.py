@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bearinmind import Client
-from bearinmind.learn.turns import Message, Mode, Role
+from bearinmind.learn.model import Message, Mode, Role
 from http_server import serving
 
 Run = Callable[..., Any]

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 from workers import end_workers, wait_until, workers
 
 Run = Callable[..., Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind import codec, ids
+from bearinmind import codec
 from bearinmind.changes import Refused, Stale, Taken, memory_subject
 from bearinmind.errors import (
     ContentTooLong,
@@ -29,6 +29,7 @@ from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.sync import wire
 from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.sync.model import Arrived, Operation, Pulled
+from bearinmind.text import ids
 from bearinmind.types import Memory, Provenance, UserId
 from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
 from http_server import Serving, serving

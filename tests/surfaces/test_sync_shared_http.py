@@ -10,8 +10,8 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidChange, InvalidUser, NotAuthenticated
+from bearinmind.models.embedders import Embedders
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.types import MemoryId, Right, UserId

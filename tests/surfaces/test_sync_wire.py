@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind import codec, errors, ids
+from bearinmind import codec, errors
 from bearinmind.changes import (
     LinkState,
     Refused,
@@ -29,6 +29,7 @@ from bearinmind.protocols import Gone, History, Sealed, SubjectState
 from bearinmind.surfaces.verbs import sync as rows
 from bearinmind.sync import wire
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector
+from bearinmind.text import ids
 from bearinmind.types import (
     Link,
     LinkKind,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.embed import choose
+from bearinmind.models import choose_embedder
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Query, Scope, UserId
 from households import KINDS, open_kind
@@ -18,7 +18,7 @@ def _runs_by_words_alone(request: pytest.FixtureRequest) -> Iterator[None]:
     """How runs are made and compared needs no model, which would take seconds for each of them."""
     with pytest.MonkeyPatch.context() as patched:
         if request.module.__name__.rpartition(".")[2].startswith(("test_bench_", "test_own_")):
-            patched.setattr(choose, "DEFAULT", "none")
+            patched.setattr(choose_embedder, "DEFAULT", "none")
         yield
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import Stemmer
 
-from bearinmind import analysis
+from bearinmind.text import analysis
 from bearinmind_bench import validation
 from bearinmind_bench.evaluation import EvaluationQuery, load
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bearinmind.recall.alike import are_distinct, said, shared
+from bearinmind.recall.select import are_distinct, said, shared
 
 WORDS = ["deploys", "run", "after", "the", "nightly", "backup", "and", "take", "long", "here"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bearinmind import analysis
+from bearinmind.text import analysis
 
 SEPARATORS = {*string.whitespace, *string.punctuation}
 

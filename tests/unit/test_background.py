@@ -13,8 +13,8 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Current, Embedder, SpaceState, Unavailable
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.types import Memory, MemoryId
@@ -199,7 +199,7 @@ def test_the_old_space_answers_until_the_new_one_is_filled(
     open_with: Callable[..., Mind], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While memories are stored and recalled, at no moment is there a space without answers."""
-    monkeypatch.setattr("bearinmind.embed.embedders.LOOK", 0.0)
+    monkeypatch.setattr("bearinmind.models.embedders.LOOK", 0.0)
     old = WordEmbedder("old")
     before = open_with(old, background=False)
     for n in range(60):

@@ -10,8 +10,7 @@ import pytest
 
 import arms
 import neighbours
-from bearinmind.embed.hashed import HashEmbedder
-from bearinmind.embed.paired import PairedEmbedder
+from bearinmind.models.local import HashEmbedder, PairedEmbedder
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
 from bearinmind_bench.summary import means, strata
 from bench_sets import Row, measure, small_set, write_set

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bearinmind import calls
-from bearinmind.calls import Caller, CallFailed, Patience
 from bearinmind.errors import InvalidSetting
+from bearinmind.models import outbound_http
+from bearinmind.models.outbound_http import Caller, CallFailed, Patience
 from embedding_server import (
     EmbeddingServer,
     breaks_off,
@@ -203,7 +203,7 @@ def test_what_is_not_json_is_shown(server: EmbeddingServer, caller: Caller, body
 def test_a_huge_answer_is_not_read_to_its_end(
     server: EmbeddingServer, caller: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "MOST_BYTES", 1_000)
+    monkeypatch.setattr(outbound_http, "MOST_BYTES", 1_000)
     server.always = says(json.dumps(["x" * 5_000]))
 
     assert failure(caller).problem == "answered more than 1,000 bytes"

@@ -8,11 +8,20 @@ from typing import Any
 
 import pytest
 
-from bearinmind.calls import CallFailed
-from bearinmind.chat.client import ChatClient, NotAChat
-from bearinmind.chat.dialects import ANTHROPIC, DIALECTS, OLLAMA, OPENAI, Dialect, Question, Said
-from bearinmind.chat.reading import json_object
-from bearinmind.chat.tokens import tokens_of
+from bearinmind.models.chat import (
+    ANTHROPIC,
+    DIALECTS,
+    OLLAMA,
+    OPENAI,
+    ChatClient,
+    Dialect,
+    NotAChat,
+    Question,
+    Said,
+    json_object,
+    tokens_of,
+)
+from bearinmind.models.outbound_http import CallFailed
 from chat_server import ChatServer, Handler, Seen, fails, replies, serving, wrapped
 
 SCHEMA = {"type": "object"}

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.recall.adjust import Adjustments
+from bearinmind.recall.eligibility import heads
 from bearinmind.recall.select import Selection, present
-from bearinmind.recall.supersession import heads
 from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, TooUncertain
 from bearinmind.types import (
     Link,

@@ -10,9 +10,9 @@ import pytest
 from pydantic import SecretStr
 
 from bearinmind.config import Configuration, Settings
-from bearinmind.embed.cache import CachedEmbedder
-from bearinmind.embed.choose import FORMS, LOCAL, Options, checked, choose, remake
 from bearinmind.errors import EmbedderFailure, InvalidSetting
+from bearinmind.models.choose_embedder import FORMS, LOCAL, Options, checked, choose, remake
+from bearinmind.models.embedding_cache import CachedEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.types import Space
 from embedding_server import EmbeddingServer, serving

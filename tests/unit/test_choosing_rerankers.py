@@ -13,8 +13,8 @@ from pydantic import SecretStr
 from bearinmind import config
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidSetting
-from bearinmind.rerank.choose import FORMS, Address, choose
-from bearinmind.rerank.hosted import HostedReranker
+from bearinmind.models.choose_reranker import FORMS, Address, choose
+from bearinmind.models.hosted_reranker import HostedReranker
 from rerank_server import running
 
 LLM = Address(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="small")
@@ -138,9 +138,9 @@ def test_settings_are_read_without_loading_what_is_not_chosen(tmp_path: Path) ->
     code = (
         "import sys; from bearinmind.app import Mind;"
         f"Mind.open({str(tmp_path / 'a.db')!r}).close();"
-        "print([name for name in sys.modules if name.startswith('bearinmind.rerank.')])"
+        "print([name for name in sys.modules if name.startswith('bearinmind.models.')])"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert done.stdout.strip() == "['bearinmind.rerank.choose']"
+    assert done.stdout.strip() == "['bearinmind.models.choose_reranker']"

@@ -9,7 +9,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.errors import MindError
-from bearinmind.server_calls import (
+from bearinmind.models.server_calls import (
     Answered,
     Lost,
     Pause,

@@ -22,7 +22,7 @@ from bearinmind import changes, codec, concepts, errors, proposals, protocols, t
 from bearinmind import types as nouns
 from bearinmind.accounts.keys import NewKey
 from bearinmind.errors import InvalidJson, MindError
-from bearinmind.learn.turns import Learned
+from bearinmind.learn.model import Learned
 from bearinmind.recall.history import Timeline, Why
 
 _TIMES = st.datetimes(min_value=datetime(1970, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 
 from bearinmind.errors import RerankerFailure
+from bearinmind.models import cross_encoder
+from bearinmind.models.cross_encoder import CrossEncoder
 from bearinmind.protocols import Passage
-from bearinmind.rerank import cross_encoder
-from bearinmind.rerank.cross_encoder import CrossEncoder
 from bearinmind.types import MemoryId
 from cross_encoders import WORDS, broken_numbers, length, padding, save, shared_words, wide
 
@@ -159,7 +159,7 @@ def test_the_time_is_looked_at_between_batches(
     texts = ["walrus " * 200] * 12
     ticks = iter([0.0, 0.0, 0.1, 0.2, 9.0])
     clock = SimpleNamespace(monotonic=lambda: next(ticks))
-    monkeypatch.setattr("bearinmind.rerank.cross_encoder.time", clock)
+    monkeypatch.setattr("bearinmind.models.cross_encoder.time", clock)
 
     with pytest.raises(RerankerFailure, match=r"read 10 of 12 memories in 1 s"):
         reranker("walrus", passages(texts), 1.0)

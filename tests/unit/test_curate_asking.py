@@ -8,11 +8,10 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.curate.deciding import What
-from bearinmind.curate.judging import decision_of
-from bearinmind.embed.embedders import Embedders
+from bearinmind.curate.review import decision_of
 from bearinmind.errors import InvalidSetting
-from bearinmind.proposals import ProposalKind
+from bearinmind.models.embedders import Embedders
+from bearinmind.proposals import ProposalKind, What
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory
 from chat_server import ChatServer, says, serving

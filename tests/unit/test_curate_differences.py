@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bearinmind.analysis import fold
-from bearinmind.curate import vocabulary
 from bearinmind.curate.differences import Kind, compare, key, read
+from bearinmind.text import distinguishing_words
+from bearinmind.text.analysis import fold
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = st.text(LETTERS, min_size=1, max_size=8)
@@ -68,7 +68,11 @@ def test_another_date_is_seen_in_any_text(
 def test_another_name_is_seen_in_any_text(
     words: list[str], place: int, one: str, other: str
 ) -> None:
-    idle = vocabulary.IDLE | vocabulary.STANDS_FOR.keys() | vocabulary.NAMES.keys()
+    idle = (
+        distinguishing_words.IDLE
+        | distinguishing_words.STANDS_FOR.keys()
+        | distinguishing_words.NAMES.keys()
+    )
     assume(fold(one) != fold(other) and idle.isdisjoint({fold(one), fold(other)}))
     _are_apart(_with(["so", *words], place + 1, one), _with(["so", *words], place + 1, other))
 

@@ -9,11 +9,10 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.curate.contradictions import contradicts
-from bearinmind.curate.deciding import Decision, What, decide, guarded
 from bearinmind.curate.differences import Kind, read
-from bearinmind.curate.hygiene import Report, category_twins
-from bearinmind.curate.staleness import said_end, stale
-from bearinmind.proposals import ProposalKind
+from bearinmind.curate.hygiene import Report, category_twins, said_end, stale
+from bearinmind.curate.review import decide, guarded
+from bearinmind.proposals import Decision, ProposalKind, What
 from bearinmind.types import LinkKind, Memory
 
 Make = Callable[..., Memory]

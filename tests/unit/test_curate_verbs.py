@@ -10,8 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.curate.gathering import PAGE
-from bearinmind.curate.proposing import Find, proposal
+from bearinmind.curate.candidates import PAGE, Find, proposal
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId

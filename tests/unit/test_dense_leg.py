@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.embed.hashed import HashEmbedder
-from bearinmind.embedded_text import embedded_text
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.local import HashEmbedder
 from bearinmind.protocols import Current, DenseAnswer, Nearby, Unavailable
 from bearinmind.recall.dense import CERTAIN, DEPTH, DenseLeg, candidates, most_confidence
 from bearinmind.testing import FixedClock, TemporaryStore
+from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 
 if TYPE_CHECKING:

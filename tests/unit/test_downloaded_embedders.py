@@ -18,13 +18,20 @@ import onnx
 import pytest
 from tokenizers import Tokenizer
 
-from bearinmind.embed.choose import Options, choose
-from bearinmind.embed.dimensions import Memo
-from bearinmind.embed.downloaded import DownloadedEmbedder, Library, NotHere, Run, Wish
-from bearinmind.embed.embedders import Embedders
-from bearinmind.embed.libraries import FASTEMBED, SENTENCE_TRANSFORMERS
-from bearinmind.embed.local import LocalEmbedder
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
+from bearinmind.models.choose_embedder import Options, choose
+from bearinmind.models.downloaded import (
+    FASTEMBED,
+    SENTENCE_TRANSFORMERS,
+    DownloadedEmbedder,
+    Library,
+    NotHere,
+    Run,
+    Wish,
+)
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.local import LocalEmbedder
+from bearinmind.models.vectors import Memo
 from bearinmind.protocols import Embedder
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory

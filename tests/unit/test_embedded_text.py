@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from bearinmind.config import checked
-from bearinmind.embedded_text import DEFAULT, embedded_text, parts
 from bearinmind.errors import InvalidSetting
+from bearinmind.text.embedded_text import DEFAULT, embedded_text, parts
 from bearinmind.types import Memory
 
 Make = Callable[..., Memory]

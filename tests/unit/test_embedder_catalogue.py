@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bearinmind.embed.catalogue import KNOWN, Known, Pooling, find
+from bearinmind.models.catalogue import KNOWN, Known, Pooling, find
 
 
 @pytest.mark.parametrize("name", KNOWN)

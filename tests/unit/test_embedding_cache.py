@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bearinmind.embed.cache import CachedEmbedder, EmbeddingCache
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.types import Space
 from embedding_server import direction
 

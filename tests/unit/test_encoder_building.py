@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 import build
-from bearinmind.embed.local import LocalEmbedder
+from bearinmind.models.local import LocalEmbedder
 from bert_graph import BertGraph
 from bert_weights import Weights, from_safetensors, from_torch_export
 from published import MODELS, digest

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.recall.places import FollowedOnce
+from bearinmind.recall.leg_positions import FollowedOnce
 from bearinmind.trace import LegReport, LegStanding, WhyNot
 from bearinmind.types import MemoryId, Query, Ranking
 

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
-from bearinmind.embed.hashed import HashEmbedder
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.local import HashEmbedder
 from bearinmind.recall.dense import DEPTH
-from bearinmind.recall.remedy import least_budget
+from bearinmind.recall.explain import least_budget
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.trace import LegStanding, WhyNot

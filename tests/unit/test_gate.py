@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bearinmind.accounts.gate import Caller, Gate
+from bearinmind.accounts.access import Caller, Gate
 from bearinmind.accounts.keys import Bearer
 from bearinmind.app import Mind
 from bearinmind.errors import (

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bearinmind.accounts.gate import Gate
+from bearinmind.accounts.access import Gate
 from bearinmind.accounts.keys import Bearer, NewKey
 from bearinmind.app import Mind
 from bearinmind.config import Settings

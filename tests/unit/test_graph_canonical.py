@@ -11,14 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import canonical
-from bearinmind.concepts import Concept, ConceptName, Kind, Mention, Merge, Role, name_of
-from bearinmind.embed import choose
-from bearinmind.graph import neighbours
-from bearinmind.graph.abbreviations import stated_aliases
+from bearinmind.concepts import Concept, ConceptName, Kind, Mention, Merge, Role
+from bearinmind.graph import canonical as neighbours
 from bearinmind.graph.canonical import Canonicaliser
-from bearinmind.graph.rules import kind_of
-from bearinmind.graph.spellings import CERTAIN, Named, judge, variants
-from bearinmind.graph.telling import tells_apart
+from bearinmind.graph.rules import kind_of, stated_aliases
+from bearinmind.graph.spellings import CERTAIN, Named, judge, tells_apart, variants
+from bearinmind.models import choose_embedder
+from bearinmind.text.names import name_of
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PAIRS = canonical.load()
@@ -91,7 +90,7 @@ def test_what_is_the_same_by_rule_is_found_from_one_side_or_the_other() -> None:
 
 def test_the_shipped_threshold_is_the_one_that_the_development_pairs_choose() -> None:
     dev = [pair for pair in PAIRS if pair.split == "dev" and canonical.is_compared(pair)]
-    cosines = dict(zip(dev, canonical.cosines(dev, choose.DEFAULT), strict=True))
+    cosines = dict(zip(dev, canonical.cosines(dev, choose_embedder.DEFAULT), strict=True))
     assert canonical.threshold(dev, cosines) == neighbours.THRESHOLD
 
 
@@ -208,7 +207,7 @@ def test_a_review_proposes_a_first_name_only_where_one_full_name_has_it() -> Non
 
 
 def test_with_an_embedder_a_review_proposes_near_names_and_never_more_than_that() -> None:
-    embedder = choose.choose("minilm", choose.Options())
+    embedder = choose_embedder.choose("minilm", choose_embedder.Options())
     assert embedder is not None
     held = [concept("Barcelona FC"), concept("FC Barcelona"), concept("db-03"), concept("db-04")]
     merges = Canonicaliser(embedder).review(held, NOW)

@@ -11,9 +11,15 @@ import pytest
 
 from bearinmind.concepts import Alias, ConceptName, Extraction, Kind, Mention, Role, Statement
 from bearinmind.errors import ExtractorFailure, InvalidSetting
-from bearinmind.graph.choose import EXTRACTORS, LlmOptions, choose_extractor
+from bearinmind.graph.extractors import (
+    EXTRACTORS,
+    LONGEST_KEY,
+    LlmOptions,
+    Together,
+    choose_extractor,
+    union,
+)
 from bearinmind.graph.rules import Rules
-from bearinmind.graph.together import LONGEST_KEY, Together, union
 from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
@@ -81,7 +87,7 @@ def test_a_model_without_its_address_or_name_is_refused(tmp_path: Path, setting:
 
 def test_choosing_rules_imports_neither_spacy_nor_http() -> None:
     code = (
-        "import sys; from bearinmind.graph.choose import choose_extractor; "
+        "import sys; from bearinmind.graph.extractors import choose_extractor; "
         "choose_extractor('rules'); print({'httpx', 'spacy', 'numpy'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

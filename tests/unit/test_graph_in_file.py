@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from bearinmind.concepts import ConceptName, Merge, name_of
+from bearinmind.concepts import ConceptName, Merge
 from bearinmind.protocols import Sealed
 from bearinmind.store import rows
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.store.sqlite.file import SQL
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
 from plain_reading import HOUR, Make, after, read_all
 

@@ -10,10 +10,10 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
-from bearinmind.embed.hashed import HashEmbedder
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.local import HashEmbedder
 from bearinmind.recall.fusion import Calibrated
-from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer, LegReport

@@ -13,11 +13,16 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bearinmind.chat.metered import Address
 from bearinmind.concepts import Extraction, Role
 from bearinmind.errors import ExtractorFailure, InvalidSetting
-from bearinmind.graph.llm.extractor import LlmExtractor, Prices, open_llm_extractor
-from bearinmind.graph.llm.prompt import MOST_CHARACTERS, SYSTEM
+from bearinmind.graph.llm_extractor import (
+    MOST_CHARACTERS,
+    SYSTEM,
+    LlmExtractor,
+    Prices,
+    open_llm_extractor,
+)
+from bearinmind.models.token_budget import Address
 from bearinmind.protocols import Extractor
 from bearinmind.types import Memory
 from chat_server import ChatServer, says, serving, well

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.concepts import Extraction, Kind, Role, name_of
-from bearinmind.graph.llm.answers import (
+from bearinmind.concepts import Extraction, Kind, Role
+from bearinmind.graph.llm_answers import (
     MOST_ENTITIES,
     MOST_TRIPLES,
     Flaw,
@@ -19,6 +19,7 @@ from bearinmind.graph.llm.answers import (
     canonical_type,
     read,
 )
+from bearinmind.text.names import name_of
 
 TEXT = "Ilse Navrat's boat, the Petrel, has been moored at Lindau since 2024; Ilse Navrat sails it."
 NAMES = [{"name": "Ilse Navrat", "kind": "person"}, {"name": "Petrel", "kind": "work"}]

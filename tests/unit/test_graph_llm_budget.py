@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from bearinmind.chat.budget import DailyTokens
-from bearinmind.chat.metered import Address
 from bearinmind.errors import ExtractorFailure
-from bearinmind.graph.llm.extractor import LlmExtractor
+from bearinmind.graph.llm_extractor import LlmExtractor
+from bearinmind.models.token_budget import Address, DailyTokens
 from bearinmind.types import Memory
 from chat_server import ChatServer, breaks_off, fails, serving
 

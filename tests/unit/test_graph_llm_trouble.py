@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bearinmind.calls import Patience
-from bearinmind.chat.metered import Address
 from bearinmind.concepts import Extraction
 from bearinmind.errors import ExtractorFailure
-from bearinmind.graph.llm.answers import Flaw
-from bearinmind.graph.llm.extractor import LlmExtractor
+from bearinmind.graph.llm_answers import Flaw
+from bearinmind.graph.llm_extractor import LlmExtractor
+from bearinmind.models.outbound_http import Patience
+from bearinmind.models.token_budget import Address
 from bearinmind.types import Memory
 from chat_server import (
     Behaviour,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.concepts import Kind, Mention, Role, name_of
-from bearinmind.graph.patterns import FUNCTIONAL, statements
-from bearinmind.graph.wordings import TABLE
+from bearinmind.concepts import Kind, Mention, Role
+from bearinmind.graph.patterns import FUNCTIONAL, TABLE, statements
+from bearinmind.text.names import name_of
 
 LABELLED = Path(__file__).parent / "labelled" / "relations.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in LABELLED.read_text("utf-8").splitlines()]

@@ -12,7 +12,7 @@ from bearinmind.graph.rules import Rules
 from bearinmind.protocols import Job
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, Scope, UserId
-from bearinmind.work import joining
+from bearinmind.work import entity_linking
 from made_up_extractors import TitleExtractor
 from workplace import ADA, ReadingPlace
 
@@ -67,7 +67,7 @@ def test_a_name_within_a_longer_one_is_linked_to_the_longer_one_alone(
 def test_a_very_common_word_is_linked_to_nothing(
     place: ReadingPlace, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "COMMON", 3)
+    monkeypatch.setattr(entity_linking, "COMMON", 3)
     place.keep(*[make(f"the server number {n} is up") for n in range(4)])
     place.keep(make("Server: what all run on"), make("Sluice: runs on a server"))
     place.reader(TitleExtractor()).once()
@@ -79,7 +79,7 @@ def test_a_very_common_word_is_linked_to_nothing(
 def test_the_older_memories_that_get_a_name_are_bounded(
     place: ReadingPlace, make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joining, "MOST_OLDER", 2)
+    monkeypatch.setattr(entity_linking, "MOST_OLDER", 2)
     place.keep(*[make(f"sluice failed in week {n}") for n in range(5)])
     place.reader(TitleExtractor()).once()
     place.keep(make("Sluice: a proxy"))

@@ -7,15 +7,15 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.concepts import ConceptName, Extraction, Mention, Merge, name_of
+from bearinmind.concepts import ConceptName, Extraction, Mention, Merge
 from bearinmind.errors import ExtractorFailure
-from bearinmind.graph.together import Together
+from bearinmind.graph.extractors import Together
 from bearinmind.protocols import WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
+from bearinmind.text.names import name_of
 from bearinmind.types import Memory, Scope
 from bearinmind.work import extract
-from bearinmind.work.attempts import MOST_ATTEMPTS
-from bearinmind.work.loop import Worker
+from bearinmind.work.worker import MOST_ATTEMPTS, Worker
 from made_up_extractors import TitleExtractor
 from workplace import ADA, ReadingPlace
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from bearinmind.concepts import Kind, Role, name_of
+from bearinmind.concepts import Kind, Role
 from bearinmind.graph import rules
+from bearinmind.text.names import name_of
 from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]

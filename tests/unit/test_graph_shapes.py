@@ -12,12 +12,13 @@ import networkx as nx
 import pytest
 
 import arms
-from bearinmind.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement, name_of
+from bearinmind.concepts import ConceptName, Kind, Mention, Mentioned, Role, Statement
 from bearinmind.protocols import Following
 from bearinmind.recall.fusion import Calibrated
-from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.text.names import name_of
 from bearinmind.types import (
     Candidate,
     Memory,

@@ -11,14 +11,13 @@ import pytest
 
 from bearinmind.concepts import Extraction, Kind, Role
 from bearinmind.errors import ExtractorFailure, MissingExtra
-from bearinmind.graph import spacy
-from bearinmind.graph.choose import choose_extractor
-from bearinmind.graph.spacy import Model, SpacyExtractor, find_model
-from bearinmind.graph.together import Together
+from bearinmind.graph import spacy_extractor
+from bearinmind.graph.extractors import Together, choose_extractor
+from bearinmind.graph.spacy_extractor import Model, SpacyExtractor, find_model
 from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
-MODELS = (*spacy.PACKAGES, spacy.PACKED)
+MODELS = (*spacy_extractor.PACKAGES, spacy_extractor.PACKED)
 HAS_SPACY = importlib.util.find_spec("spacy") is not None
 HAS_MODEL = HAS_SPACY and any(importlib.util.find_spec(name) for name in MODELS)
 needs_model = pytest.mark.skipif(not HAS_MODEL, reason="spaCy or its model is not installed")
@@ -50,8 +49,8 @@ def test_without_spacy_the_commands_that_install_it_and_a_model_are_named() -> N
 def test_without_a_model_the_commands_that_install_one_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(spacy, "PACKAGES", ("en_of_nowhere",))
-    monkeypatch.setattr(spacy, "PACKED", "nowhere_packed")
+    monkeypatch.setattr(spacy_extractor, "PACKAGES", ("en_of_nowhere",))
+    monkeypatch.setattr(spacy_extractor, "PACKED", "nowhere_packed")
     with pytest.raises(MissingExtra, match="no model") as caught:
         find_model()
     assert "--no-deps --ignore-requires-python" in caught.value.hint
@@ -66,8 +65,8 @@ def test_a_model_that_is_packed_as_files_of_a_package_is_found(
     said = {"lang": "en", "name": "core_web_md", "version": "3.8.0"}
     (folder / "meta.json").write_text(json.dumps(said))
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(spacy, "PACKAGES", ())
-    monkeypatch.setattr(spacy, "PACKED", "packed_english")
+    monkeypatch.setattr(spacy_extractor, "PACKAGES", ())
+    monkeypatch.setattr(spacy_extractor, "PACKED", "packed_english")
 
     assert find_model() == Model("en_core_web_md", "3.8.0", str(folder))
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.concepts import Role
-from bearinmind.recall.graph import Spread
+from bearinmind.recall.graph_leg import Spread
 
 SPREAD = Spread()
 evidence = st.floats(min_value=0.0, max_value=3.0)

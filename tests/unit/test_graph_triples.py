@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from bearinmind.concepts import Role
 from bearinmind.errors import InvalidRecord
-from bearinmind.graph import triples
+from bearinmind.graph import importer
 
 
-def read(**fields: Any) -> triples.Given:
-    return triples.read(json.dumps(fields))
+def read(**fields: Any) -> importer.Given:
+    return importer.read(json.dumps(fields))
 
 
 def test_a_line_of_a_memory_gives_its_relations_and_every_concept_once() -> None:
@@ -126,7 +126,7 @@ def test_a_relation_ends_after_it_begins() -> None:
 )
 def test_what_is_wrong_with_a_line_is_named(line: str | bytes, said: str) -> None:
     with pytest.raises(InvalidRecord, match=r".") as caught:
-        triples.read(line)
+        importer.read(line)
 
     assert said in caught.value.message
 
@@ -144,4 +144,4 @@ _KEYS = st.sampled_from(
 @given(st.dictionaries(_KEYS, _JSON, max_size=6))
 def test_no_line_does_more_harm_than_an_error(value: dict[str, Any]) -> None:
     with contextlib.suppress(InvalidRecord):
-        assert all(mention.name for mention in triples.read(json.dumps(value)).mentions)
+        assert all(mention.name for mention in importer.read(json.dumps(value)).mentions)

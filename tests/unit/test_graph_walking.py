@@ -13,11 +13,12 @@ from typing import Any
 import networkx as nx
 import pytest
 
-from bearinmind.concepts import Concept, Kind, Mention, Role, Statement, name_of
+from bearinmind.concepts import Concept, Kind, Mention, Role, Statement
 from bearinmind.errors import ConceptNotFound
-from bearinmind.graph import naming, walk
-from bearinmind.graph.surroundings import MEMORIES_EACH
+from bearinmind.graph import lookup, walk
+from bearinmind.graph.walk import MEMORIES_EACH
 from bearinmind.store.sqlite import SqliteStore
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
 
 ADA = Scope(user=UserId("ada"))
@@ -51,7 +52,7 @@ class Made:
         self.store.add_statements(ADA, [(stated, ids)], self.noon, "import")
 
     def concept(self, label: str) -> Concept:
-        return naming.find(self.store, self.filter, label)
+        return lookup.find(self.store, self.filter, label)
 
     def neighbours(self, label: str, limit: int = 10, **filters: Any) -> walk.Neighbours:
         meant = replace(self.filter, **filters)
@@ -298,7 +299,7 @@ def test_a_concept_is_counted_among_the_memories_that_are_meant(graph: Made) -> 
     facts = replace(graph.filter, categories=frozenset({"facts"}))
 
     assert graph.concept("Dana").memories == 2
-    assert naming.find(graph.store, facts, "Dana").memories == 1
+    assert lookup.find(graph.store, facts, "Dana").memories == 1
 
 
 def test_a_concept_of_memories_that_are_not_meant_is_not_found(graph: Made) -> None:
@@ -306,4 +307,4 @@ def test_a_concept_of_memories_that_are_not_meant_is_not_found(graph: Made) -> N
     facts = replace(graph.filter, categories=frozenset({"facts"}))
 
     with pytest.raises(ConceptNotFound, match="no memory that is meant"):
-        naming.find(graph.store, facts, "Dana")
+        lookup.find(graph.store, facts, "Dana")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bearinmind.embed.hosted import HostedEmbedder
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.hosted_embedder import HostedEmbedder
 from embedding_server import EmbeddingServer, changed, direction, fails, opening, serving
 
 Open = Callable[..., HostedEmbedder]

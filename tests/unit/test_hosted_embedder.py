@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from pydantic import SecretStr
 
-from bearinmind.embed.dialects import COHERE, HTTP, OPENAI, VOYAGE, Dialect
-from bearinmind.embed.dimensions import Memo
-from bearinmind.embed.hosted import HostedEmbedder
 from bearinmind.errors import EmbedderFailure, InvalidSetting
+from bearinmind.models.hosted_embedder import COHERE, HTTP, OPENAI, VOYAGE, Dialect, HostedEmbedder
+from bearinmind.models.vectors import Memo
 from embedding_server import (
     Behaviour,
     EmbeddingServer,

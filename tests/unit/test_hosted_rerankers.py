@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from bearinmind.errors import RerankerFailure
+from bearinmind.models.hosted_reranker import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
 from bearinmind.protocols import Passage
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.fusion import ConvexCombination
@@ -19,7 +20,6 @@ from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
-from bearinmind.rerank.hosted import COHERE, JINA, TEI, VOYAGE, Dialect, HostedReranker
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
 from rerank_server import RerankServer, Rows, fails, running, says, waits_for

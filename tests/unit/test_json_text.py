@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.surfaces.hooks import jsontext
+from bearinmind.surfaces.hooks import json_edit
 
 NAMES = st.text(max_size=6)
 VALUES = st.recursive(
@@ -32,7 +32,7 @@ def written(value: Any, way: dict[str, Any], newline: str) -> str:
 def test_a_text_is_read_as_json_is(
     value: dict[str, Any], way: dict[str, Any], newline: str
 ) -> None:
-    assert jsontext.parse(written(value, way, newline)).value == value
+    assert json_edit.parse(written(value, way, newline)).value == value
 
 
 @given(value=OBJECTS, way=WAYS, newline=st.sampled_from(["\n", "\r\n"]))
@@ -44,8 +44,8 @@ def test_a_member_comes_and_goes_without_a_trace(
         del value["servers"]
     text = written(value, way, newline)
 
-    more = jsontext.with_member(text, ("servers",), "bearinmind", OURS)
-    less = jsontext.without(more, ("servers",), lambda part: part.name == "bearinmind")
+    more = json_edit.with_member(text, ("servers",), "bearinmind", OURS)
+    less = json_edit.without(more, ("servers",), lambda part: part.name == "bearinmind")
 
     inside = {**value.get("servers", {}), "bearinmind": OURS}
     assert json.loads(more) == {**value, "servers": inside}
@@ -63,8 +63,8 @@ def test_an_item_comes_and_goes_without_a_trace(
 ) -> None:
     text = written({"hooks": {"Stop": items}, "x": 1}, way, newline)
 
-    more = jsontext.with_item(text, ("hooks", "Stop"), OURS)
-    less = jsontext.without_place(more, ("hooks", "Stop"), len(items))
+    more = json_edit.with_item(text, ("hooks", "Stop"), OURS)
+    less = json_edit.without_place(more, ("hooks", "Stop"), len(items))
 
     assert json.loads(more) == {"hooks": {"Stop": [*items, OURS]}, "x": 1}
     assert json.loads(less) == {"hooks": {"Stop": items}, "x": 1}
@@ -79,10 +79,10 @@ def test_an_item_comes_and_goes_without_a_trace(
     ],
 )
 def test_comments_and_last_commas_stay(text: str) -> None:
-    more = jsontext.with_member(text, (), "ours", OURS)
-    less = jsontext.without(more, (), lambda part: part.name == "ours")
+    more = json_edit.with_member(text, (), "ours", OURS)
+    less = json_edit.without(more, (), lambda part: part.name == "ours")
 
-    assert jsontext.parse(more).value == {**jsontext.parse(text).value, "ours": OURS}
+    assert json_edit.parse(more).value == {**json_edit.parse(text).value, "ours": OURS}
     assert less == text
 
 
@@ -101,7 +101,7 @@ def test_comments_and_last_commas_stay(text: str) -> None:
     ],
 )
 def test_what_is_no_json_is_refused_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(jsontext.NotJson) as refused:
-        jsontext.parse(text)
+    with pytest.raises(json_edit.NotJson) as refused:
+        json_edit.parse(text)
 
     assert refused.value.line == line

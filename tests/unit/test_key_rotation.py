@@ -16,8 +16,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.vault.keys import Key, Keyring
-from bearinmind.vault.sources import FileKeys
+from bearinmind.vault.keys import FileKeys, Key, Keyring
 
 Open = Callable[..., Mind]
 

@@ -8,12 +8,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bearinmind.accounts.keys import Bearer, NewKey
-from bearinmind.accounts.terms import (
+from bearinmind.accounts.keys import (
     LABEL_LIMIT,
     OVERLAP_LIMIT,
     PER_DAY_LIMIT,
     PER_MINUTE_LIMIT,
+    Bearer,
+    NewKey,
     Terms,
     check_overlap,
     ended_at,

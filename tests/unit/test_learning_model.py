@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.learn.turns import Learned, Message, Refusal, Role
+from bearinmind.learn.model import Learned, Message, Refusal, Role
 from chat_server import Behaviour, ChatServer, fails, says, serving
 
 PASSWORD = "Zq9!x7" + "-hunter2"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bearinmind.learn.model import Candidate, Lesson, Message, Reading, Refusal, Role
 from bearinmind.learn.rules import read
-from bearinmind.learn.turns import Candidate, Lesson, Message, Reading, Refusal, Role
 from bearinmind.remember.secrets import find
 from bearinmind.types import Trust
 

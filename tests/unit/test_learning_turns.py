@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.learn.turns import Learned, Message, Mode, Refusal, Role
+from bearinmind.learn.model import Learned, Message, Mode, Refusal, Role
 from bearinmind.proposals import ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Trust

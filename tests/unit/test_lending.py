@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bearinmind.embed import remote
-from bearinmind.embed.remote import SocketEmbedder
-from bearinmind.embed.sharing import Lender, lending
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models import encoder_socket
+from bearinmind.models.encoder_socket import Lender, SocketEmbedder, lending
 from bearinmind.protocols import Embedder
 from made_up_embedders import WordEmbedder
 
@@ -161,11 +160,11 @@ def test_an_answer_that_is_no_vector_of_the_space_is_not_taken(place: Path, answ
 
 def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
     def sleep(_: bytes) -> bytes:
-        time.sleep(3 * remote.LIMIT)
+        time.sleep(3 * encoder_socket.LIMIT)
         return json.dumps({"vector": encoded(WordEmbedder().vector("a query"))}).encode() + b"\n"
 
     with answering(place, sleep):
-        assert not Borrower(place, limit=remote.LIMIT).asks()
+        assert not Borrower(place, limit=encoder_socket.LIMIT).asks()
 
 
 @pytest.mark.parametrize(
@@ -206,7 +205,9 @@ def test_a_worker_can_be_woken(place: Path) -> None:
     woken = threading.Event()
 
     with lending([place], lender(wake=woken.set)):
-        answer = remote.ask(place, {"version": remote.VERSION, "wake": True}, limit=60)
+        answer = encoder_socket.ask(
+            place, {"version": encoder_socket.VERSION, "wake": True}, limit=60
+        )
 
     assert answer == {}
     assert woken.is_set()
@@ -217,10 +218,10 @@ def test_a_store_with_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> No
     near = Path("/short/memories.db")
     cache = Path("/cache")
 
-    assert [p.parent for p in remote.places(near, cache)] == [near.parent, cache]
-    [place] = remote.places(deep, cache)
+    assert [p.parent for p in encoder_socket.places(near, cache)] == [near.parent, cache]
+    [place] = encoder_socket.places(deep, cache)
     assert place.parent == cache
-    assert remote.places(deep.with_name("other.db"), cache) != (place,)
+    assert encoder_socket.places(deep.with_name("other.db"), cache) != (place,)
 
 
 def test_a_socket_goes_to_the_next_place_where_the_first_cannot_be_had(

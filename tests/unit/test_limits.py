@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.accounts.limits import RateLimit, SeenLately
+from bearinmind.accounts.access import RateLimit, SeenLately
 
 
 class Ticks:

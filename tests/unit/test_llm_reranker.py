@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 
 from bearinmind.errors import RerankerFailure
+from bearinmind.models.hosted_reranker import SYSTEM, LlmReranker
 from bearinmind.protocols import Passage
-from bearinmind.rerank.llm import SYSTEM, LlmReranker
 from bearinmind.types import MemoryId
 from rerank_server import RerankServer, Rows, fails, running, says, waits_for
 

@@ -17,8 +17,8 @@ import bearinmind_encoder
 import numpy as np
 import pytest
 
-from bearinmind.embed.local import LocalEmbedder
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.local import LocalEmbedder
 from bearinmind.protocols import Embedder
 
 REFERENCE = json.loads(
@@ -145,7 +145,7 @@ def test_opening_reads_the_card_alone(copy: Callable[..., Path]) -> None:
 
 def test_opening_imports_nothing_heavy() -> None:
     program = (
-        "import sys; from bearinmind.embed.local import LocalEmbedder;"
+        "import sys; from bearinmind.models.local import LocalEmbedder;"
         "LocalEmbedder.open('minilm').space;"
         "print([m for m in ('numpy', 'onnxruntime', 'tokenizers') if m in sys.modules])"
     )

@@ -13,8 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.embed.hashed import HashEmbedder
-from bearinmind.embed.local import _BATCH_TOKENS, LocalEmbedder, _batches
+from bearinmind.models.local import _BATCH_TOKENS, HashEmbedder, LocalEmbedder, _batches
 
 
 @given(st.lists(st.integers(2, 512), max_size=200))

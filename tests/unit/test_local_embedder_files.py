@@ -10,8 +10,8 @@ from typing import Any
 import bearinmind_encoder
 import pytest
 
-from bearinmind.embed.local import LocalEmbedder
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.local import LocalEmbedder
 
 AGAIN = "pip install --force-reinstall bearinmind-encoder"
 

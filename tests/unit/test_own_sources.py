@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bearinmind import analysis
 from bearinmind.app import Mind
 from bearinmind.recall.query_log import CapturedQuery
+from bearinmind.text import analysis
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Stored, UserId
 from bearinmind_bench.own import questions, sources
 from bearinmind_bench.own.folder import Written, fingerprint

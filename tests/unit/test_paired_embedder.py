@@ -3,10 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bearinmind.embed.choose import Options, choose, remake
-from bearinmind.embed.hashed import HashEmbedder
-from bearinmind.embed.local import LocalEmbedder
-from bearinmind.embed.paired import PairedEmbedder
+from bearinmind.models.choose_embedder import Options, choose, remake
+from bearinmind.models.local import HashEmbedder, LocalEmbedder, PairedEmbedder
 
 TEXTS = ["Deploys happen on Tuesdays.", "Tove likes short answers."]
 

@@ -14,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bearinmind
-from bearinmind import errors, filters, ids
+from bearinmind import errors, types
 from bearinmind.app import Mind
-from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
-from bearinmind.statements import SHARED, statements_of
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, TEXT_LIMIT, parse
 from bearinmind.store import database
 from bearinmind.store.sqlite.file import SqliteFile
 from bearinmind.testing import FixedClock, counting_ids
+from bearinmind.text import ids
+from bearinmind.text.sql_statements import SHARED, statements_of
 from bearinmind.types import Filter, Memory, Provenance, Query, Scope, UserId
 
 Make = Callable[..., Memory]
@@ -89,7 +90,7 @@ def test_each_condition_is_refused_by_its_name(make: Make, noon: datetime) -> No
     memory = make(tags=("red",), provenance=Provenance(session="s", project="p", agent="a"))
     scope = Scope(user=UserId("ada"))
     bare = Filter(scope=scope, now=noon)
-    assert filters.admits(bare, memory)
+    assert types.admits(bare, memory)
     unmet: dict[str, object] = {
         "categories": frozenset({"people"}),
         "tags": frozenset({"red", "blue"}),
@@ -101,14 +102,14 @@ def test_each_condition_is_refused_by_its_name(make: Make, noon: datetime) -> No
     }
     for name, value in unmet.items():
         filter_ = replace(bare, **{name: value})  # type: ignore[arg-type]
-        assert filters.refusals(filter_, memory) == [name]
-        assert not filters.admits(filter_, memory)
-    assert filters.refusals(replace(bare, **unmet), memory) == [*unmet]  # type: ignore[arg-type]
+        assert types.refusals(filter_, memory) == [name]
+        assert not types.admits(filter_, memory)
+    assert types.refusals(replace(bare, **unmet), memory) == [*unmet]  # type: ignore[arg-type]
 
 
 def test_every_field_of_a_filter_is_a_condition_somebody_or_a_moment() -> None:
     names = {field.name for field in fields(Filter)}
-    assert names == {*filters.CONDITIONS} | {"scope", "reader", "now", "as_of", "states"}
+    assert names == {*types.CONDITIONS} | {"scope", "reader", "now", "as_of", "states"}
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_a_span_holds_from_its_beginning_until_before_its_end(
         valid_from=None if begins is None else noon + begins * HOUR,
         valid_to=None if ends is None else noon + ends * HOUR,
     )
-    assert filters.is_expired(memory, noon) is expired
+    assert types.is_expired(memory, noon) is expired
 
 
 # ---- parse -------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bearinmind.concepts import ConceptName, name_of
-from bearinmind.spotting import Text, can_be_told, may_hold
+from bearinmind.concepts import ConceptName
+from bearinmind.text.names import Text, can_be_told, may_hold, name_of
 
 
 def found(content: str, *known: str) -> list[str]:

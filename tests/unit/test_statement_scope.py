@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from bearinmind.statements import SHARED, statements_of
 from bearinmind.store.database import SQL_FILES, read_sql
+from bearinmind.text.sql_statements import SHARED, statements_of
 
 #: Run only by who operates a whole store: moving it, spreading it, saying how large it is.
 OPERATORS = {"transfer.sql", "migrate.sql", "status.sql", "distribute.sql"}

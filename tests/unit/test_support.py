@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind import Mind
-from bearinmind.recall.support import UNASKED, support
-from bearinmind.surfaces.hooks.standalone.place import LEAST_SUPPORT
+from bearinmind.recall.adjust import UNASKED, support
+from bearinmind.surfaces.hooks.standalone.settings import LEAST_SUPPORT
 from bearinmind.types import Placing
 
 Open = Callable[..., Mind]

@@ -18,10 +18,17 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.types import MemoryId, UserId
-from bearinmind.vault.choose import choose
-from bearinmind.vault.keys import Key, Keyring
+from bearinmind.vault.keys import (
+    CommandKeys,
+    FileKeys,
+    GivenKeys,
+    HashicorpKeys,
+    Key,
+    Keyring,
+    KeySource,
+    choose,
+)
 from bearinmind.vault.seal import SealingVault, opened_with, sealed_with
-from bearinmind.vault.sources import CommandKeys, FileKeys, GivenKeys, HashicorpKeys, KeySource
 
 ADA, ID = UserId("ada"), MemoryId("k7f29qmxt4hd")
 TEXT = "the wifi password is kelp9salt"

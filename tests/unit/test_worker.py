@@ -13,7 +13,7 @@ from bearinmind.protocols import Job, SpaceState, WorkState
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
 from bearinmind.work import embed
-from bearinmind.work.attempts import MOST_ATTEMPTS, pause_before_retry
+from bearinmind.work.worker import MOST_ATTEMPTS, pause_before_retry
 from made_up_embedders import TroubledEmbedder, WordEmbedder, refusing
 from workplace import Workplace
 

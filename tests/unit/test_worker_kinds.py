@@ -7,17 +7,17 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import EmbedderFailure, ExtractorFailure, InvalidSetting
-from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.graph.extractors import ConfiguredExtractor
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Embedder, Extractor
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
-from bearinmind.work import loop
+from bearinmind.work import worker as loop
 from bearinmind.work.embed import Embedding
 from bearinmind.work.extract import Extracting
-from bearinmind.work.kinds import EMBED, EXTRACT
-from bearinmind.work.loop import Handler, Worker
+from bearinmind.work.status import EMBED, EXTRACT
+from bearinmind.work.worker import Handler, Worker
 from made_up_embedders import TroubledEmbedder, WordEmbedder
 from made_up_extractors import TitleExtractor
 from workplace import Workplace

@@ -13,7 +13,7 @@ from bearinmind.protocols import Job, WorkState
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
 from bearinmind.work import embed
-from bearinmind.work.attempts import MOST_ATTEMPTS
+from bearinmind.work.worker import MOST_ATTEMPTS
 from made_up_embedders import TroubledEmbedder, WordEmbedder
 from workplace import Workplace
 

@@ -8,18 +8,25 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from bearinmind.accounts.keys import Bearer, NewKey
-from bearinmind.accounts.terms import OVERLAP, Terms, check_overlap, make_key, renewed
+from bearinmind.accounts.keys import (
+    OVERLAP,
+    Bearer,
+    NewKey,
+    Terms,
+    check_overlap,
+    make_key,
+    renewed,
+)
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidKeyTerms, KeyNotFound, UserExists, UserNotFound
 from bearinmind.protocols import AuditEntry, Store, User
-from bearinmind.recall.parse import LARGEST_POOL, check_number
+from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_text, check_time, check_user
 from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
-    from bearinmind.accounts.gate import Gate
+    from bearinmind.accounts.access import Gate
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
 
@@ -133,7 +140,7 @@ class Accounts:
 
     def gate(self) -> Gate:
         """The check of keys that a server makes for every request."""
-        from bearinmind.accounts.gate import Gate  # noqa: PLC0415 (only a server needs it)
+        from bearinmind.accounts.access import Gate  # noqa: PLC0415 (only a server needs it)
 
         return Gate(
             self.store,

@@ -11,24 +11,24 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from bearinmind import ids
 from bearinmind.app import requests, wiring
 from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
-from bearinmind.curate import curating, hygiene
-from bearinmind.curate.applying import Deciding
-from bearinmind.curate.deciding import Decision, decide
+from bearinmind.curate import hygiene, review
+from bearinmind.curate.apply import Deciding
+from bearinmind.curate.review import decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
-from bearinmind.learn.configured import ConfiguredReader
+from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
-from bearinmind.learn.turns import Mode
-from bearinmind.proposals import Proposal, ProposalState
+from bearinmind.learn.model import Mode
+from bearinmind.proposals import Decision, Proposal, ProposalState
 from bearinmind.protocols import Store
-from bearinmind.recall.parse import check_number
-from bearinmind.remember import once, secrets
+from bearinmind.recall.pipeline import check_number
+from bearinmind.remember import pipeline, secrets
 from bearinmind.remember.admit import check_origin
 from bearinmind.remember.pipeline import Changes, Remember
+from bearinmind.text import ids
 from bearinmind.types import (
     Draft,
     Link,
@@ -61,7 +61,7 @@ class Curation:
 
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
-    ) -> curating.Look:
+    ) -> review.Look:
         """Look at all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
@@ -72,14 +72,14 @@ class Curation:
         Raises:
             InvalidSetting: `ask` is set, and no model is configured.
         """
-        options = curating.Options(
+        options = review.Options(
             cosine=self.settings.curate_cosine,
             temporary_days=self.settings.curate_temporary_days,
             categories=self.settings.categories,
             since=since,
         )
         with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as judge:
-            look = curating.look(self.store, self.scope, self.clock(), options, judge)
+            look = review.look(self.store, self.scope, self.clock(), options, judge)
         if not propose:
             return look
         added = self.store.propose(self.scope, look.proposals)
@@ -106,7 +106,7 @@ class Curation:
         """
         check_number("limit", limit, MOST_PROPOSALS)
         chosen = [choose(ProposalState, state, InvalidInput) for state in states]
-        proposals = [*curating.all_proposals(self.store, self.scope, *chosen)]
+        proposals = [*review.all_proposals(self.store, self.scope, *chosen)]
         proposals.sort(key=lambda one: (one.decided_at or one.created_at, one.id), reverse=True)
         return proposals[:limit]
 
@@ -120,7 +120,7 @@ class Curation:
         exact = self.store.proposal(self.scope, prefix)
         if exact is not None:
             return exact
-        proposals = curating.all_proposals(self.store, self.scope, *ProposalState)
+        proposals = review.all_proposals(self.store, self.scope, *ProposalState)
         matches = [proposal for proposal in proposals if proposal.id.startswith(prefix)]
         if not matches:
             raise ProposalNotFound(f"no proposal has an id that begins with {prefix!r}")
@@ -247,7 +247,7 @@ class _Memories:
         return decide(text, category, neighbours)
 
     def kept_under(self, key: str) -> MemoryId | None:
-        id_ = once.id_of(self.scope.user, key)
+        id_ = pipeline.id_of(self.scope.user, key)
         return id_ if self.store.versions(self.scope, id_) else None
 
     def add(self, draft: Draft, key: str) -> Outcome:

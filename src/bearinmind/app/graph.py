@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 from bearinmind.app import requests
 from bearinmind.app.requests import FilterFields
-from bearinmind.concepts import Concept, ConceptName, Merge, name_of
+from bearinmind.concepts import Concept, ConceptName, Merge
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import (
     AlreadyMerged,
     ConceptNotFound,
@@ -20,11 +19,13 @@ from bearinmind.errors import (
     InvalidQuery,
     RelationNotFound,
 )
-from bearinmind.graph import cards, naming, walk
+from bearinmind.graph import lookup, walk
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
 
 if TYPE_CHECKING:
@@ -72,18 +73,18 @@ class Graph:
 
     def concept(
         self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
-    ) -> cards.ConceptCard:
+    ) -> lookup.ConceptCard:
         """A concept with its memories and relations; at most `limit` of each."""
         filter_ = self._filter(fields)
         check_number("limit", limit, LARGEST_POOL)
-        return cards.concept_card(
-            self.store, filter_, naming.find(self.store, filter_, concept), limit
+        return lookup.concept_card(
+            self.store, filter_, lookup.find(self.store, filter_, concept), limit
         )
 
-    def of_memory(self, id: str) -> cards.MemoryCard:
+    def of_memory(self, id: str) -> lookup.MemoryCard:
         """What a memory mentions, and the relations that it is evidence for."""
         memory = history.find(self.store, self.scope, id)
-        return cards.memory_card(self.store, self._filter({"states": [*State]}), memory.id)
+        return lookup.memory_card(self.store, self._filter({"states": [*State]}), memory.id)
 
     def neighbours(
         self, concept: str, *, limit: int = 20, **fields: Unpack[FilterFields]
@@ -92,7 +93,7 @@ class Graph:
         filter_ = self._filter(fields)
         check_number("limit", limit, LARGEST_POOL)
         return walk.neighbours(
-            self.store, filter_, naming.find(self.store, filter_, concept), limit
+            self.store, filter_, lookup.find(self.store, filter_, concept), limit
         )
 
     def path(
@@ -106,8 +107,8 @@ class Graph:
         """The shortest way from a concept to another, over relations and shared memories."""
         filter_ = self._filter(fields)
         check_number("longest", longest, LONGEST)
-        begin = naming.find(self.store, filter_, start)
-        end = naming.find(self.store, filter_, goal)
+        begin = lookup.find(self.store, filter_, start)
+        end = lookup.find(self.store, filter_, goal)
         return walk.path(self.store, filter_, begin, end, longest)
 
     def subgraph(
@@ -117,7 +118,7 @@ class Graph:
         filter_ = self._filter(fields)
         check_number("hops", hops, MOST_HOPS)
         check_number("limit", limit, LARGEST_LIMIT)
-        concept = naming.find(self.store, filter_, centre)
+        concept = lookup.find(self.store, filter_, centre)
         return walk.subgraph(self.store, filter_, concept, hops, limit)
 
     def hubs(
@@ -210,7 +211,7 @@ class Graph:
 
     def merge(self, alias: str, into: str, *, reason: str = "said so") -> Merge:
         """Treat a concept as another one until `unmerge`; nothing is rewritten."""
-        names = [naming.known(self.store, self.scope, text).name for text in (alias, into)]
+        names = [lookup.known(self.store, self.scope, text).name for text in (alias, into)]
         if names[0] == names[1]:
             raise AlreadyMerged(
                 f"{alias!r} and {into!r} are one concept already",
@@ -258,7 +259,7 @@ class Graph:
     ) -> GraphImported:
         """Add relations and mentions from outside: numbered lines of JSON.
 
-        `bearinmind.graph.triples` describes both shapes of a line. `same_as` maps the ids in the
+        `bearinmind.graph.importer` describes both shapes of a line. `same_as` maps the ids in the
         lines to the ids of memories here, where those differ.
         """
         from bearinmind.graph.importer import GraphImport  # noqa: PLC0415  seldom needed

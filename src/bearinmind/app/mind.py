@@ -21,15 +21,14 @@ from bearinmind.protocols import (
     Store,
     StoreFacts,
 )
-from bearinmind.recall import history, lockout, shared, visible
-from bearinmind.recall.brief import BriefRequest, brief
+from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
-from bearinmind.recall.listing import Listing, listing
-from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL, check_number
+from bearinmind.recall.history import BriefRequest, Listing, brief, listing
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_moment, check_origin, check_user
 from bearinmind.remember.pipeline import Changes, PurgePlan
 from bearinmind.remember.secrets import masked
-from bearinmind.store_name import StoreName
+from bearinmind.text.store_name import StoreName
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
     Filter,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` s
     from bearinmind.app.secrets import Secrets
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
-    from bearinmind.learn.turns import Learned, Message
+    from bearinmind.learn.model import Learned, Message
 
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
@@ -298,7 +297,7 @@ class Mind:
 
     def get(self, id: str) -> Memory:
         """The present version of a memory: an own one, deleted or not, or one that is shared."""
-        return visible.find(self._parts.store, self.scope, id, self._parts.clock())
+        return shared.find(self._parts.store, self.scope, id, self._parts.clock())
 
     def list(
         self,

@@ -9,14 +9,12 @@ from datetime import datetime
 from bearinmind.changes import memory_subject
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.recall import history
-from bearinmind.recall.parse import LARGEST_POOL, check_number
+from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.reveal import ACTIONS, ROTATE
+from bearinmind.remember.sensitive import ACTIONS, ROTATE
 from bearinmind.sync.push import resend
 from bearinmind.types import Memory, Scope
-from bearinmind.vault.rotate import Rotated, rotate
-from bearinmind.vault.seal import SealingVault
-from bearinmind.vault.status import VaultStatus, examine
+from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine, rotate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

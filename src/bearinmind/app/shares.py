@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from bearinmind.changes import owner_of
 from bearinmind.errors import InvalidShare, MemoryNotFound, ShareNotFound, UserNotFound
-from bearinmind.mirrors import owner_of
 from bearinmind.protocols import AuditEntry, Store
-from bearinmind.recall import history, visible
+from bearinmind.recall import history, shared
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.remember.pipeline import Changes, Remember
-from bearinmind.remember.shared import ChangeShared
-from bearinmind.remember.update import check_version
+from bearinmind.remember.update import ChangeShared, check_version
 from bearinmind.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId, choose
 
 SHARE = "share"  #: how the audit calls it
@@ -159,7 +158,7 @@ class Shares:
         memory = self.restorable(id)
         if self._is_own(memory):
             return self.remember.restore(self.scope, memory)
-        view = visible.eyes(self.scope.user, memory.owner, self.clock())
+        view = shared.eyes(self.scope.user, memory.owner, self.clock())
         return self._change_shared().restore(view, memory)
 
     def restorable(self, id: str) -> Memory:
@@ -167,7 +166,7 @@ class Shares:
         try:
             return history.find(self.store, self.scope, id)
         except MemoryNotFound:
-            deleted = visible.find_deleted(self.store, self.scope.user, id)
+            deleted = shared.find_deleted(self.store, self.scope.user, id)
             if deleted is not None:
                 return deleted
             memory = self._visible(id)
@@ -175,13 +174,13 @@ class Shares:
             return memory
 
     def _visible(self, id: str) -> Memory:
-        return visible.find(self.store, self.scope, id, self.clock())
+        return shared.find(self.store, self.scope, id, self.clock())
 
     def _is_own(self, memory: Memory) -> bool:
         return memory.owner == self.scope.user
 
     def _writable(self, memory: Memory) -> Filter:
-        return visible.check_writable(self.store, self.scope.user, memory, self.clock())
+        return shared.check_writable(self.store, self.scope.user, memory, self.clock())
 
     def _change_shared(self) -> ChangeShared:
         return ChangeShared(

@@ -35,7 +35,7 @@ from bearinmind.sync.replica import Replica
 from bearinmind.sync.server import ServerSide, new_epoch
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.work.background import Background
-from bearinmind.work.post import Post
+from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:  # httpx takes long to load
     from bearinmind.app.mind import Mind
@@ -313,10 +313,10 @@ def connection(mind: Mind) -> Connection:
     )
 
 
-def lock_of(store: Path) -> Post:
+def lock_of(store: Path) -> WorkerLock:
     """The lock of the store whose files lie beside a path: its holder may sync."""
     place = store.resolve()
-    return Post(place.with_name(f"{place.name}.sync"))
+    return WorkerLock(place.with_name(f"{place.name}.sync"))
 
 
 def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:

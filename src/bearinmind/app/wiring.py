@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
-from bearinmind import ids
 from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
-from bearinmind.embed import choose as embed_choice
-from bearinmind.embed import remote
-from bearinmind.embed.embedders import ActiveSpace, Embedders
 from bearinmind.errors import InvalidSetting, WorkFailure
-from bearinmind.graph.configured import ConfiguredExtractor
-from bearinmind.learn.configured import ConfiguredReader, ModelOptions
+from bearinmind.graph.extractors import ConfiguredExtractor
+from bearinmind.learn.chat_reader import ConfiguredReader, ModelOptions
+from bearinmind.models import choose_embedder as embed_choice
+from bearinmind.models import encoder_socket
+from bearinmind.models.choose_reranker import Address, OwnedReranker
+from bearinmind.models.choose_reranker import choose as choose_reranker
+from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.protocols import Extractor, Following, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from bearinmind.recall.graph import GraphLeg, Spread
+from bearinmind.recall.graph_leg import GraphLeg, Spread
 from bearinmind.recall.lexical import LexicalLeg, LexicalWeights
 from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.query_log import QueryLog
@@ -33,24 +34,21 @@ from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.remember.admit import Rules
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.reveal import Reveal
-from bearinmind.remember.sensitive import Boundary
-from bearinmind.rerank.choose import Address, OwnedReranker
-from bearinmind.rerank.choose import choose as choose_reranker
+from bearinmind.remember.sensitive import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
+from bearinmind.text import ids
 from bearinmind.types import MemoryId, Scope, UserId
-from bearinmind.vault.choose import choose as choose_keys
+from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work import embed, extract
 from bearinmind.work.background import Background
-from bearinmind.work.loop import Handler
+from bearinmind.work.worker import Handler
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     from bearinmind.app.mind import Mind
-    from bearinmind.curate.background import CurationThread
-    from bearinmind.curate.chat_judge import ChatJudge
+    from bearinmind.curate.review import ChatJudge, CurationThread
 
 
 Group = TypeVar("Group", bound="DataclassInstance")
@@ -125,7 +123,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
     """The parts over a store, for the user of the settings."""
     clock = options.get("clock", _now)
     executor = ThreadPoolExecutor(thread_name_prefix="bearinmind-leg")
-    places = remote.places(settings.beside, cache_folder())
+    places = encoder_socket.places(settings.beside, cache_folder())
     embedders = options.get("embedders") or embedders_of(settings)
     active = ActiveSpace(
         store,
@@ -230,7 +228,7 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
     """The extractor that settings name; it is made when it is first used."""
 
     def choose() -> Extractor | None:
-        from bearinmind.graph.choose import LlmOptions, choose_extractor  # noqa: PLC0415  (slow)
+        from bearinmind.graph.extractors import LlmOptions, choose_extractor  # noqa: PLC0415  (slow)
 
         llm = LlmOptions(
             url=settings.llm_url,
@@ -301,11 +299,11 @@ def judge_of(settings: Settings) -> ChatJudge:
     Raises:
         InvalidSetting: no model is configured.
     """
-    from bearinmind.calls import Patience  # noqa: PLC0415  most curate by rules alone
-    from bearinmind.chat import metered  # noqa: PLC0415
-    from bearinmind.chat.budget import DailyTokens  # noqa: PLC0415
-    from bearinmind.chat.dialects import DIALECTS  # noqa: PLC0415
-    from bearinmind.curate.chat_judge import ChatJudge  # noqa: PLC0415
+    from bearinmind.curate.review import ChatJudge  # noqa: PLC0415
+    from bearinmind.models import token_budget  # noqa: PLC0415
+    from bearinmind.models.chat import DIALECTS  # noqa: PLC0415
+    from bearinmind.models.outbound_http import Patience  # noqa: PLC0415  most curate by rules alone
+    from bearinmind.models.token_budget import DailyTokens  # noqa: PLC0415
 
     if settings.llm_url is None or settings.llm_model is None:
         raise InvalidSetting(
@@ -313,8 +311,8 @@ def judge_of(settings: Settings) -> ChatJudge:
             hint="Set `llm_url` and `llm_model`, or leave --ask out.",
         )
     return ChatJudge(
-        metered.MeteredChat(
-            metered.Address(settings.llm_url, settings.llm_key, settings.llm_model),
+        token_budget.MeteredChat(
+            token_budget.Address(settings.llm_url, settings.llm_key, settings.llm_model),
             DIALECTS[settings.llm_dialect],
             lambda account: DailyTokens(
                 cache_folder() / "llm-tokens.db",
@@ -407,7 +405,7 @@ def curation_thread(
     mind: Mind, seconds: float, after_round: Callable[[], None] = lambda: None
 ) -> CurationThread:
     """A thread that reviews the memories of every user of a store."""
-    from bearinmind.curate.background import CurationThread  # noqa: PLC0415  few turn it on
+    from bearinmind.curate.review import CurationThread  # noqa: PLC0415  few turn it on
 
     return CurationThread(
         lambda: (mind.scope.user, *(user.name for user in mind.accounts.users())),

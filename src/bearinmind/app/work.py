@@ -8,19 +8,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bearinmind.embed.embedders import ActiveSpace, Embedders
 from bearinmind.errors import InvalidSetting
-from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.graph.extractors import ConfiguredExtractor
+from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.protocols import Embedder, Extractor, Store
 from bearinmind.types import Scope
 from bearinmind.work.background import Background
-from bearinmind.work.done import WorkDone
-from bearinmind.work.kinds import KINDS
-from bearinmind.work.loop import Progress, Worker
-from bearinmind.work.status import WorkStatus
+from bearinmind.work.status import KINDS, WorkDone, WorkStatus
+from bearinmind.work.worker import Progress, Worker
 
 if TYPE_CHECKING:
-    from bearinmind.graph.extraction_plan import ExtractionPlan
+    from bearinmind.graph.extractors import ExtractionPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +122,6 @@ class Work:
         Raises:
             InvalidSetting: there is no extractor.
         """
-        from bearinmind.graph.extraction_plan import plan  # noqa: PLC0415  a status needs none of it
+        from bearinmind.graph.extractors import plan  # noqa: PLC0415  a status needs none of it
 
         return plan(self.store, self.scope, self.required_extractor(), self.clock(), again=again)

@@ -11,10 +11,9 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations, groupby
 from typing import NamedTuple
 
+from bearinmind.curate.candidates import CONTRADICTION, Find, Held
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
-from bearinmind.curate.gathering import Held
-from bearinmind.curate.neighbours import Near
-from bearinmind.curate.proposing import CONTRADICTION, Find
+from bearinmind.curate.duplicates import Near
 from bearinmind.proposals import ProposalKind
 from bearinmind.types import MemoryId
 

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from bearinmind import ids
-from bearinmind.curate.deciding import Decision, What
 from bearinmind.errors import WorkFailure
 from bearinmind.learn import rules
-from bearinmind.learn.configured import ConfiguredReader
-from bearinmind.learn.turns import (
+from bearinmind.learn.chat_reader import ConfiguredReader
+from bearinmind.learn.model import (
     CATEGORIES,
     Candidate,
     Learned,
@@ -25,7 +23,8 @@ from bearinmind.learn.turns import (
     Refused,
     Taken,
 )
-from bearinmind.proposals import Proposal, ProposalKind, ProposalState
+from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState, What
+from bearinmind.text import ids
 from bearinmind.types import Draft, Memory, MemoryId, Outcome, Stored, Trust, UserId
 
 ORIGIN = "learning"
@@ -137,7 +136,7 @@ class Learner:
     def _read_by_model(
         self, messages: Sequence[Message], by_rules: Reading
     ) -> tuple[Reading, str, tuple[str, ...]]:
-        from bearinmind.learn.model import readable  # noqa: PLC0415  only where a model reads
+        from bearinmind.learn.chat_reader import readable  # noqa: PLC0415  only where a model reads
 
         reader = self.reader.configured()
         if reader is None:  # for the type checker: the mode says that there is one

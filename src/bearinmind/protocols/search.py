@@ -105,7 +105,7 @@ class LexicalStatistics(NamedTuple):
 
 
 class LexicalSearch(Protocol):
-    """Finds memories by the terms of `bearinmind.analysis`."""
+    """Finds memories by the terms of `bearinmind.text.analysis`."""
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
         """How frequent the terms are among the scope's own memories, past versions counted."""

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from bearinmind.analysis import fold
-from bearinmind.types import Memory, Query, Trust
+from bearinmind.text.analysis import fold
+from bearinmind.types import Memory, Placing, Query, Trust
 
 _DAY = 86_400.0
 
@@ -71,3 +71,26 @@ def decay(memory: Memory, tau: float, now: datetime) -> float:
     """exp(-age / tau): after tau days 1/e is left (Li & Croft 2003, time-based language models)."""
     age = max(0.0, (now - memory.created_at).total_seconds() / _DAY)
     return math.exp(-age / tau)
+
+
+UNASKED = 0.5  #: with so much support a memory is worth giving unasked
+_TELLING = 20.0  # a lexical score that counts as much as another leg that is sure
+_COVERING = 0.3  # of the lexical leg's evidence counts; most of it is how much is covered
+_ENOUGH_OF_ONE = 0.4  # what must speak for the only memory that there is,
+_ENOUGH_OF_MORE = 0.15  # and for one of e times as many so much more
+_WORDS_ALONE = 0.7  # of that is enough where there is no meaning to compare
+
+
+def support(placings: Mapping[str, Placing], among: int) -> float:
+    """How much speaks for one of so many memories, 0 to 1; `UNASKED` is enough to give it."""
+    found = math.fsum(_worth(leg, placing) for leg, placing in placings.items())
+    enough = _ENOUGH_OF_ONE + _ENOUGH_OF_MORE * math.log(max(among, 1))
+    if "lexical" in placings and "dense" not in placings:
+        enough *= _WORDS_ALONE
+    return min(1.0, UNASKED * found / enough)
+
+
+def _worth(leg: str, placing: Placing) -> float:
+    if leg != "lexical":
+        return placing.evidence
+    return placing.score / _TELLING + _COVERING * placing.evidence

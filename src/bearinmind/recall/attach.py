@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bearinmind.protocols import Readable
-from bearinmind.recall.supersession import heads
+from bearinmind.recall.eligibility import heads
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Pointer
 
 MOST_ATTACHED = 3  # resolutions of one hit

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
-from bearinmind import errors, ids
-from bearinmind.filters import is_expired
+from bearinmind import errors
+from bearinmind.changes import owner_of
 from bearinmind.protocols import Page, Store
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, State
+from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
+from bearinmind.text import ids
+from bearinmind.types import (
+    Filter,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Scope,
+    State,
+    UserId,
+    Whose,
+    is_expired,
+)
 
 DEEPEST = 10  # steps of a provenance walk
 
@@ -158,3 +172,151 @@ def _origin(link: Link, frontier: Sequence[MemoryId]) -> MemoryId | None:
     if link.kind is LinkKind.CAUSES and link.target in frontier:
         return link.source
     return None
+
+
+#: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
+_SEEN = frozenset({State.LIVE, State.EXPIRED})
+
+Owner = Whose | UserId | None  #: whose memories are meant; None for all that can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All that a user may list of what a filter admits. Made for one list."""
+
+    store: Store
+    views: tuple[Filter, ...]  #: the own memories, then those of each who shares, by name
+
+    def browse(self, page: Page) -> list[Memory]:
+        """A stretch of the list, by creation time and then id.
+
+        Where several have a memory of one id and moment, which are copies of it, one is listed: the
+        own one, or that of the first owner by name. So no place in a list is held twice.
+        """
+        found: dict[tuple[datetime, MemoryId], Memory] = {}
+        for view in self.views:
+            for memory in self.store.browse(view, page):
+                found.setdefault((memory.created_at, memory.id), memory)
+        places = sorted(found, reverse=page.newest_first)
+        return [found[place] for place in places[: page.limit]]
+
+    def counts(self) -> list[int]:
+        """How many memories each view has."""
+        return [self.store.count(view) for view in self.views]
+
+
+def listing(store: Store, filter: Filter, owner: Owner = None) -> Listing:
+    """What the user of a filter may list just now, of everybody or of one owner."""
+    own = (filter,) if _means_own(owner, filter.scope.user) else ()
+    return Listing(store, (*own, *_of_others(store, filter, owner)))
+
+
+def _means_own(owner: Owner, user: UserId) -> bool:
+    return owner is None or (owner in (Whose.ME, user) and owner != Whose.OTHERS)
+
+
+def _of_others(store: Store, filter: Filter, owner: Owner) -> Sequence[Filter]:
+    """One filter for each who shares anything, as far as that is asked for."""
+    seen = filter.states & _SEEN
+    if owner == Whose.ME or filter.as_of is not None or not seen:
+        return []
+    reader = filter.scope.user
+    return [
+        replace(filter, scope=Scope(user=sharer), reader=reader, states=seen)
+        for sharer in store.sharers(reader)
+        if owner in (None, Whose.OTHERS, owner_of(sharer))
+    ]
+
+
+#: What people expect an agent to know before it is asked.
+LEADING = frozenset({"preferences", "decisions"})
+_LEADING_BONUS = 0.25
+_OWN_PROJECT_BONUS = 0.25
+_RECENT = 0.5  # what a memory of this moment has beside its importance
+_FADES = timedelta(days=30)  # after so long that is down to 1/e
+_POOL = 300  # the newest memories, among which a brief is chosen
+_NEAREST = 3  # memories of a brief that answer its query
+MOST_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BriefRequest:
+    """What a brief is for, and how long it may be."""
+
+    project: str | None
+    session: str | None
+    query: str | None
+    limit: int
+    budget_bytes: int
+
+    def __post_init__(self) -> None:
+        check_number("limit", self.limit, LARGEST_LIMIT)
+        check_number("budget_bytes", self.budget_bytes, MOST_BYTES)
+
+
+def brief(
+    store: Store,
+    own: Filter,
+    request: BriefRequest,
+    nearest: Callable[[str, int], Sequence[Memory]],
+) -> Sequence[Memory]:
+    """The memories of a session first, then those nearest to the query, then the weightiest."""
+    project, page = request.project, Page(limit=_POOL)
+    pool = store.browse(own, page)
+    if project is not None:
+        pool = [*store.browse(replace(own, project=project), page), *pool]
+    first: list[Memory] = []
+    if request.session is not None:
+        in_session = replace(own, session=request.session)
+        first += store.browse(in_session, Page(limit=request.limit))
+    if request.query:
+        answers = nearest(request.query, _NEAREST)
+        first += [memory for memory in answers if memory.provenance.project in (project, None)]
+    return chosen(
+        pool,
+        first=first,
+        project=project,
+        now=own.now,
+        limit=request.limit,
+        budget_bytes=request.budget_bytes,
+    )
+
+
+def chosen(
+    memories: Iterable[Memory],
+    *,
+    first: Sequence[Memory] = (),
+    project: str | None,
+    now: datetime,
+    limit: int,
+    budget_bytes: int,
+) -> list[Memory]:
+    """The memories to begin with, the weightiest first; each is there whole or not at all.
+
+    Those of `first` come before all others, in their order. What belongs to another project, and
+    what is sensitive, is left out.
+    """
+    fitting = {
+        each.id: each
+        for each in memories
+        if not each.sensitive and each.provenance.project in (project, None)
+    }
+    ranked = sorted(fitting.values(), key=lambda each: (-_weight(each, project, now), each.id))
+    brief: dict[MemoryId, Memory] = {}
+    left = budget_bytes
+    for memory in (*first, *ranked):
+        size = len(memory.content.encode())
+        if memory.id not in brief and not memory.sensitive and size <= left:
+            brief[memory.id] = memory
+            left -= size
+        if len(brief) == limit:
+            break
+    return [*brief.values()]
+
+
+def _weight(memory: Memory, project: str | None, now: datetime) -> float:
+    age = max(now - memory.updated_at, timedelta())
+    weight = memory.importance + _RECENT * math.exp(-age / _FADES)
+    weight += _LEADING_BONUS if memory.category in LEADING else 0.0
+    is_own = project is not None and memory.provenance.project == project
+    return weight + (_OWN_PROJECT_BONUS if is_own else 0.0)

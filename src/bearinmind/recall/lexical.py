@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from bearinmind import analysis
 from bearinmind.protocols import LexicalMatch, LexicalSearch, LexicalStatistics
+from bearinmind.text import analysis
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Query, Ranking
 

@@ -7,11 +7,14 @@ enforces what can be seen; nothing here ever holds a memory that cannot.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from bearinmind import errors
+from bearinmind.changes import is_mirror, mirror_of
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
@@ -24,16 +27,79 @@ from bearinmind.protocols import (
     ReadSoFar,
     Store,
 )
-from bearinmind.recall import pooling
+from bearinmind.recall import history
 from bearinmind.recall.dense import DenseLeg
-from bearinmind.recall.graph import GraphLeg
-from bearinmind.recall.lexical import LexicalLeg
+from bearinmind.recall.graph_leg import GraphLeg
+from bearinmind.recall.lexical import LexicalLeg, information
 from bearinmind.recall.pipeline import Recall
+from bearinmind.text import ids
 from bearinmind.trace import Answer, LegReport
-from bearinmind.types import Filter, Link, Memory, MemoryId, Query, Scope, Space, State, UserId
+from bearinmind.types import (
+    Filter,
+    Link,
+    Memory,
+    MemoryId,
+    Query,
+    Right,
+    Scope,
+    Space,
+    State,
+    UserId,
+)
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector
+
+
+_K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
+
+
+def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
+    """How frequent terms are in all of these."""
+    total = sum(part.total for part in parts)
+    length = math.fsum(part.total * part.average_length for part in parts)
+    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
+    return LexicalStatistics(total, length / total if total else 0.0, frequency)
+
+
+def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
+    """Plain BM25, to cut several lists to one as a store cuts its own."""
+    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
+    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
+    counts = {term: text.count(f" {term} ") for term in terms}
+    return math.fsum(
+        information(statistics.frequency[term], statistics.total) * count / (count + norm)
+        for term, count in counts.items()
+    )
+
+
+def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
+    """Mean and deviation of several crowds as of one."""
+    count = sum(answer.population for answer in answers)
+    if not count:
+        return answers[0]
+    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
+    squares = math.fsum(
+        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
+    )
+    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)
+
+
+def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept:
+    """A concept with what others' memories say of it; their merges stay theirs."""
+    if known is None:
+        return replace(theirs, name=name, aliases=())
+    return replace(
+        known,
+        memories=known.memories + theirs.memories,
+        subjects=known.subjects + theirs.subjects,
+    )
+
+
+def counted(each: Mentioned, concept: Concept) -> Mentioned:
+    """A mention under the user's name, with the counts of all that can be seen."""
+    return each._replace(concept=concept.name, memories=concept.memories, subjects=concept.subjects)
+
 
 SHARED = "shared"  #: how a trace calls the memories of others when they are missing
 #: Of so many own vectors the mean and the deviation tell something, and others' do not count.
@@ -174,7 +240,7 @@ class Visible:
         """How frequent the terms are in all that can be seen."""
         own = self._own.lexical_statistics(scope, terms)
         others = [self._store.visible_statistics(view, terms) for view in self._views(scope)]
-        self._statistics = pooling.added_up([own, *others], terms)
+        self._statistics = added_up([own, *others], terms)
         return self._statistics
 
     def lexical_matches(
@@ -193,9 +259,7 @@ class Visible:
             return [*found, *theirs]
         if any(term not in self._statistics.frequency for term in terms):
             self.lexical_statistics(filter.scope, terms)
-        score = {
-            match.id: pooling.bm25(match, terms, self._statistics) for match in (*found, *theirs)
-        }
+        score = {match.id: bm25(match, terms, self._statistics) for match in (*found, *theirs)}
         best = sorted((*found, *theirs), key=lambda match: (-score[match.id], match.id))
         return best[:limit]
 
@@ -211,7 +275,7 @@ class Visible:
         others = [self._store.nearest(view, space, query, limit) for view in views]
         found = {near.id: near for answer in (*others, own) for near in answer.nearest}
         nearest = sorted(found.values(), key=lambda near: (-near.cosine, near.id))[:limit]
-        crowd = own if own.population >= ENOUGH else pooling.pooled([own, *others])
+        crowd = own if own.population >= ENOUGH else pooled([own, *others])
         return crowd._replace(
             nearest=nearest,
             searched=sum(answer.searched for answer in (own, *others)),
@@ -245,7 +309,7 @@ class Visible:
             self._names[concept.name] = (concept.name, *concept.aliases)
         for view in self._views(scope):
             for name, theirs in self._known(view, names).items():
-                found[name] = pooling.joined(found.get(name), name, theirs)
+                found[name] = joined(found.get(name), name, theirs)
         return found
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
@@ -257,7 +321,7 @@ class Visible:
             found += self._store.mentions_in(view, rest)
         concepts = self.concepts(filter.scope, {each.concept for each in found})
         # One that is missing was taken away a moment ago.
-        return [pooling.counted(x, concepts[x.concept]) for x in found if x.concept in concepts]
+        return [counted(x, concepts[x.concept]) for x in found if x.concept in concepts]
 
     def mentioning(
         self,
@@ -277,7 +341,7 @@ class Visible:
             for name, each in self._called(view, concepts, limit, role):
                 found[name].setdefault(each.id, each)
         return [
-            pooling.counted(each, concepts[name])
+            counted(each, concepts[name])
             for name, by_id in found.items()
             for each in [*by_id.values()][:limit]
         ]
@@ -315,3 +379,101 @@ class Visible:
 def _all_of(view: Filter) -> Filter:
     """All that can be seen of somebody, whatever else is asked of a memory."""
     return Filter(scope=view.scope, reader=view.reader, now=view.now)
+
+
+#: So many ids of an owner are looked at for one to bring back: a few letters tell more apart.
+_MOST_BEGINNING = 100
+
+
+def eyes(reader: UserId, owner: UserId, now: datetime) -> Filter:
+    """All that an owner shares with a reader."""
+    return Filter(scope=Scope(user=owner), reader=reader, now=now)
+
+
+def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
+    """The memory with this id, or with the only id that begins so: an own one, else a shared one.
+
+    What cannot be seen is not there: the error is the same.
+
+    Raises:
+        InvalidId, MemoryNotFound, AmbiguousId
+    """
+    try:
+        return history.find(store, scope, text)
+    except errors.MemoryNotFound as missing:
+        seen = _beginning(store, scope.user, ids.normalise(text), now)
+        if not seen:
+            raise missing from None
+        return seen
+
+
+def _beginning(store: Store, reader: UserId, prefix: str, now: datetime) -> Memory | None:
+    """The only memory of others that begins so and can be seen."""
+    found: dict[MemoryId, Filter] = {}
+    for owner in store.sharers(reader):
+        view = eyes(reader, owner, now)
+        found |= dict.fromkeys(store.visible_beginning(view, prefix), view)
+    if len(found) > 1:
+        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(sorted(found))}")
+    for id_, view in found.items():
+        return store.visible(view, [id_]).get(id_)
+    return None
+
+
+def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) -> Filter:
+    """The view through which a reader may write another's memory, which it can see.
+
+    Raises:
+        NotAllowed: it may only be read.
+        MemoryNotFound: it cannot be seen any more.
+    """
+    view = eyes(reader, memory.owner, now)
+    right = store.rights(view, [memory.id]).get(memory.id)
+    if right is None and _is_copy(store, reader, memory, now):
+        raise errors.NotAllowed(
+            f"memory {memory.id} is {memory.owner}'s, and this machine has a copy to read",
+            hint="Change it on the server that you sync with, if it is shared to be written.",
+        )
+    if right is None:
+        raise history.not_found(memory.id)
+    if right is not Right.WRITE:
+        raise errors.NotAllowed(
+            f"{memory.owner!r} shares memory {memory.id} with you to read, not to write",
+            hint="Ask the owner to share it with the right to write.",
+        )
+    return view
+
+
+def _is_copy(store: Store, reader: UserId, memory: Memory, now: datetime) -> bool:
+    """Whether a memory of somebody else is seen here because it came from a server."""
+    mirrored = eyes(reader, mirror_of(memory.owner, reader), now)
+    return bool(store.visible(mirrored, [memory.id]))
+
+
+def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
+    """The deleted memory of somebody else that a reader may bring back, if there is one.
+
+    A deleted memory cannot be seen; but who may delete one may undo it.
+    """
+    prefix = ids.normalise(text)
+    writable = [
+        share
+        for share in store.shared_with(reader)
+        if share.right is Right.WRITE and not is_mirror(share.owner)
+    ]
+    found: dict[MemoryId, Memory] = {}
+    for owner in dict.fromkeys(share.owner for share in writable):
+        given = [share for share in writable if share.owner == owner]
+        scope = Scope(user=owner)
+        for memory in _deleted(store, scope, prefix):
+            if any(x.memory == memory.id or x.tag in memory.tags for x in given):
+                found[memory.id] = memory
+    if len(found) > 1:
+        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(sorted(found))}")
+    return next(iter(found.values()), None)
+
+
+def _deleted(store: Store, scope: Scope, prefix: str) -> Sequence[Memory]:
+    """The deleted memories of an owner that begin so."""
+    held = store.get_many(scope, store.resolve(scope, prefix, _MOST_BEGINNING))
+    return [m for m in held.values() if m.deleted_at is not None and not m.sensitive]

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.protocols import History, Sealed, Store
-from bearinmind.remember.admit import Rules, admit
-from bearinmind.remember.arrival import Arrival
-from bearinmind.remember.once import Once
-from bearinmind.remember.reveal import Reveal
-from bearinmind.remember.sensitive import Boundary, under_present_key
-from bearinmind.remember.update import Update
-from bearinmind.remember.versions import Changes, deleted_version, restored_version
+from bearinmind.protocols import History, Sealed, Secrets, Store, Vault
+from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
+from bearinmind.remember.sensitive import (
+    Boundary,
+    Reveal,
+    hidden,
+    is_placeholder,
+    named_kinds,
+    record_of,
+    under_present_key,
+)
+from bearinmind.remember.update import (
+    Changes,
+    Update,
+    deleted_version,
+    draft_of,
+    restored_version,
+    with_draft,
+)
+from bearinmind.text import ids
 from bearinmind.types import (
     AlreadyKnown,
     Draft,
@@ -25,7 +39,171 @@ from bearinmind.types import (
     MemoryId,
     Outcome,
     Scope,
+    Stored,
+    UserId,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """Admits whole histories."""
+
+    store: Secrets
+    rules: Rules
+    clock: Callable[[], datetime]
+    boundary: Boundary
+
+    def __call__(
+        self, scope: Scope, versions: Sequence[Memory], sealed: Sequence[Sealed] = ()
+    ) -> History:
+        """A memory from elsewhere, every version of it held to the same rules as a new one.
+
+        `sealed` is what its sensitive versions say, as it was sealed there.
+
+        Raises:
+            InvalidInput: a version breaks a rule.
+            InvalidRecord: the versions do not follow one another, or a secret is missing.
+        """
+        records = {record.version: record for record in self._adopt(scope, sealed)}
+        admitted: list[Memory] = []
+        for version in versions:
+            self.boundary.refuse_in_clear_fields(draft_of(version))
+            if version.sensitive and is_placeholder(version.content):
+                if record_of([*records.values()], version.version) is None:
+                    raise errors.InvalidRecord(f"what memory {version.id} says is not in the file")
+                admitted.append(self._sealed_elsewhere(scope, version))
+            else:
+                kept, new = self.boundary.guard(self._admitted(scope, version, self.rules))
+                records |= {record.version: record for record in new}
+                admitted.append(kept)
+        _check_order(admitted)
+        present = {version.version for version in admitted if version.sensitive}
+        return History(
+            versions=tuple(admitted),
+            sealed=tuple(record for at, record in sorted(records.items()) if at in present),
+        )
+
+    def renamed(self, scope: Scope, versions: Sequence[Memory]) -> Sequence[Memory]:
+        """The same under an id that tells nothing about the content, if that is sensitive.
+
+        It follows from the content and the key: importing a file again adds nothing.
+        """
+        if not any(x.sensitive or self.boundary.kinds(x.content) for x in versions):
+            return versions
+        digest = self.boundary.vault.fingerprint(scope.user, versions[-1].content)
+        return [replace(version, id=ids.derived(digest)) for version in versions]
+
+    def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
+        draft = admit(draft_of(version), rules, self.clock())
+        return replace(with_draft(version, draft), owner=scope.user)
+
+    def _sealed_elsewhere(self, scope: Scope, version: Memory) -> Memory:
+        """A version with its placeholder made anew: nothing else may stand in its place."""
+        rules = replace(self.rules, content_limit=CONTENT_LIMIT)  # the limit is for what it says
+        return hidden(self._admitted(scope, version, rules), named_kinds(version.content))
+
+    def _adopt(self, scope: Scope, sealed: Sequence[Sealed]) -> list[Sealed]:
+        """Records from elsewhere, as far as this store takes them."""
+        records = self.boundary.adopt(scope.user, sealed)
+        retired = self.store.retired_keys() if records else frozenset()
+        for record in records:
+            if record.key_id in retired:
+                raise errors.InvalidRecord(
+                    f"memory {record.id} is sealed under the key {record.key_id}, "
+                    "which was rotated away here",
+                    hint="Bring the key back beside the present one, and repeat the import.",
+                )
+        return records
+
+
+def _check_order(versions: Sequence[Memory]) -> None:
+    for earlier, later in itertools.pairwise(versions):
+        if later.version <= earlier.version or later.updated_at < earlier.updated_at:
+            raise errors.InvalidRecord(
+                f"version {later.version} of {later.id} does not follow {earlier.version}"
+            )
+
+
+KEY_LIMIT = 255  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Once:
+    """Keeps a draft unless it was kept under the same key before.
+
+    The id is made from the owner and the key. So whoever sends the same again, after whatever went
+    wrong and to whichever process, meets the memory that was kept; no table of keys is needed.
+    """
+
+    store: Store
+    vault: Vault
+
+    def __call__(
+        self, scope: Scope, draft: Draft, key: str, add: Callable[[MemoryId], Outcome]
+    ) -> Outcome:
+        """What became of the draft, now or when it was first sent.
+
+        Raises:
+            IdempotencyKeyReused: another draft was kept under this key.
+        """
+        id_ = id_of(scope.user, key)
+        before = self._kept(scope, draft, id_)
+        if before is not None:
+            return before
+        try:
+            outcome = add(id_)
+        except errors.IdTaken:
+            meanwhile = self._kept(scope, draft, id_)
+            if meanwhile is None:
+                raise
+            return meanwhile
+        if outcome.memory.id == id_:  # known already when it was sent twice at the same time
+            return Stored(memory=outcome.memory)
+        return outcome
+
+    def _kept(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
+        """The memory that was kept under this id, as it is now."""
+        versions = self.store.versions(scope, id_)
+        if not versions:
+            return None
+        if not self._says(scope, versions[0], draft):
+            raise errors.IdempotencyKeyReused(
+                f"this idempotency key was used for another memory, {id_}"
+            )
+        return Stored(memory=versions[-1])
+
+    def _says(self, scope: Scope, first: Memory, draft: Draft) -> bool:
+        """Whether a draft is what the first version of a memory was made of."""
+        return (
+            self._holds(scope, first, draft.content)
+            and (first.sensitive or not draft.sensitive)
+            and draft.created_at in {None, first.created_at}
+            and (first.category, first.tags, first.keywords, first.importance)
+            == (draft.category, draft.tags, draft.keywords, draft.importance)
+            and (first.valid_from, first.valid_to, first.provenance)
+            == (draft.valid_from, draft.valid_to, draft.provenance)
+        )
+
+    def _holds(self, scope: Scope, first: Memory, content: str) -> bool:
+        """Whether a version says this, in clear or sealed."""
+        if not first.sensitive:
+            return first.content == content
+        record = record_of(self.store.sealed(scope, first.id), first.version)
+        if record is None:
+            return False
+        return record.fingerprint == self.vault.fingerprint(scope.user, content)
+
+
+def id_of(owner: UserId, key: str) -> MemoryId:
+    """The id that an owner's idempotency key stands for."""
+    if not key or len(key) > KEY_LIMIT:
+        raise errors.InvalidRequest(
+            f"the idempotency key has {len(key):,} characters; it has 1 to {KEY_LIMIT}",
+            hint="Make one for every memory, such as a UUID.",
+        )
+    text = check_text(key, "the idempotency key")
+    return ids.derived(hashlib.sha256(f"{owner}\0{text}".encode()).digest())
+
 
 __all__ = ["Changes", "PurgePlan", "Remember"]
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from bearinmind.remember.secret_kinds import Kind, Spot
 from bearinmind.remember.secret_values import (
+    Kind,
+    Spot,
     is_phrase,
     is_random_run,
     looks_like_password,

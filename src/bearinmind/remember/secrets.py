@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from bearinmind import errors
-from bearinmind.remember.secret_kinds import Kind, Spot
+from bearinmind.remember.secret_values import Kind, Spot
 from bearinmind.types import Draft
 
 __all__ = [
@@ -40,13 +40,16 @@ def find(text: str) -> list[Spot]:
     """Every secret of a text, in order; of those that overlap, the first and longest."""
     if not _is_possible(text):
         return []
-    from bearinmind.remember import (  # noqa: PLC0415  loaded when there may be something to find
+    from bearinmind.remember import (  # noqa: PLC0415  compiling its rules takes long
         secret_formats,
-        secret_library,
         secret_sentences,
     )
 
-    found = [*secret_formats.read(text), *secret_sentences.read(text), *secret_library.read(text)]
+    found = [
+        *secret_formats.read(text),
+        *secret_sentences.read(text),
+        *secret_formats.read_library(text),
+    ]
     return [*_apart(sorted(found, key=lambda spot: (spot.start, -spot.end)))]
 
 

@@ -5,15 +5,106 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bearinmind import errors
-from bearinmind.protocols import Sealed, Store
+from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.remember.admit import Rules, admit
-from bearinmind.remember.reveal import UNSEAL, Reveal
-from bearinmind.remember.sensitive import Boundary, record_of, under_present_key
-from bearinmind.remember.versions import Changes, apply, draft_of, next_version, with_draft
-from bearinmind.types import Draft, Memory, Scope
+from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
+from bearinmind.types import Draft, Filter, Memory, Provenance, Scope, Trust, UserId
+
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What an update changes; None leaves a field as it is."""
+
+    content: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] | None = None
+    keywords: tuple[str, ...] | None = None
+    importance: float | None = None
+    sensitive: bool | None = None  #: True seals every version of it, False makes it an ordinary one
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    always_valid: bool = False  #: take the valid-from / valid-to span away
+    provenance: Provenance | None = None
+
+
+def next_version(memory: Memory, now: datetime) -> Memory:
+    """The next version, written now; never before the last, whatever the clock says."""
+    return replace(
+        memory, version=memory.version + 1, updated_at=max(now, memory.updated_at + _TICK)
+    )
+
+
+def deleted_version(memory: Memory, now: datetime) -> Memory:
+    """The next version, deleted.
+
+    Raises:
+        AlreadyDeleted: it is.
+    """
+    if memory.deleted_at is not None:
+        raise errors.AlreadyDeleted(f"memory {memory.id} is deleted already")
+    deleted = next_version(memory, now)
+    return replace(deleted, deleted_at=deleted.updated_at)
+
+
+def restored_version(memory: Memory, now: datetime) -> Memory:
+    """The next version, there again.
+
+    Raises:
+        NotDeleted: it was not gone.
+    """
+    if memory.deleted_at is None:
+        raise errors.NotDeleted(f"memory {memory.id} is not deleted")
+    return next_version(replace(memory, deleted_at=None), now)
+
+
+def draft_of(memory: Memory) -> Draft:
+    """What a caller would have to say to get this version."""
+    return Draft(
+        content=memory.content,
+        category=memory.category,
+        tags=memory.tags,
+        keywords=memory.keywords,
+        importance=memory.importance,
+        sensitive=memory.sensitive,
+        created_at=memory.created_at,
+        valid_from=memory.valid_from,
+        valid_to=memory.valid_to,
+        provenance=memory.provenance,
+    )
+
+
+def apply(changes: Changes, draft: Draft) -> Draft:
+    """The draft with the changes made."""
+    given = {
+        name: value
+        for name in Changes.__dataclass_fields__
+        if name != "always_valid" and (value := getattr(changes, name)) is not None
+    }
+    spans = {"valid_from": None, "valid_to": None} if changes.always_valid else {}
+    return replace(draft, **(spans | given))
+
+
+def with_draft(memory: Memory, draft: Draft) -> Memory:
+    """The memory with what a draft says."""
+    return replace(
+        memory,
+        content=draft.content,
+        category=draft.category,
+        tags=draft.tags,
+        keywords=draft.keywords,
+        importance=draft.importance,
+        sensitive=draft.sensitive,
+        created_at=draft.created_at or memory.created_at,
+        valid_from=draft.valid_from,
+        valid_to=draft.valid_to,
+        provenance=draft.provenance,
+    )
+
 
 _SEALED = "sealed"  # is admitted in the place of a content that nobody can read here
 _log = logging.getLogger(__name__)
@@ -119,3 +210,90 @@ def check_version(memory: Memory, expected: int | None) -> None:
         raise errors.VersionConflict(
             f"memory {memory.id} has version {memory.version}, not {expected}"
         )
+
+
+#: What an owner alone decides: who else sees a memory follows from it, or how far it is relied on.
+_OWNERS = ("tags", "sensitive", "provenance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeShared:
+    """Writes memories of others. The store looks at the right again, in the same transaction."""
+
+    store: Store
+    rules: Rules
+    clock: Callable[[], datetime]
+    boundary: Boundary
+    key: str | None = None  #: the id of the key by which it is asked
+
+    def update(
+        self,
+        filter: Filter,
+        memory: Memory,
+        changes: Changes,
+        expected_version: int | None = None,
+    ) -> Memory:
+        """Change a memory; the version before stays readable to its owner.
+
+        The new text is nothing that its owner said, so from now on it is data to everybody: its
+        trust class becomes external, until the owner says otherwise.
+        """
+        check_present(memory, expected_version)
+        draft = apply(changes, draft_of(memory))
+        self.boundary.refuse_in_clear_fields(draft)
+        self._refuse_secrets(memory, changes)
+        changed = with_draft(memory, admit(draft, self.rules, self.clock()))
+        for name in _OWNERS:
+            if getattr(changed, name) != getattr(memory, name):
+                raise errors.NotAllowed(
+                    f"only {memory.owner!r}, the owner of memory {memory.id}, changes its {name}",
+                    hint="Leave that as it is, or ask the owner.",
+                )
+        if changed == memory:
+            return memory
+        changed = replace(changed, provenance=_by(memory.provenance, filter.reader))
+        changed = next_version(changed, self.clock())
+        self._write(filter, changed, "update")
+        return changed
+
+    def delete(self, filter: Filter, memory: Memory) -> Memory:
+        """Hide a memory from everybody; it can be restored."""
+        deleted = deleted_version(memory, self.clock())
+        self._write(filter, deleted, "delete")
+        return deleted
+
+    def restore(self, filter: Filter, memory: Memory) -> Memory:
+        """Bring a deleted memory back."""
+        restored = restored_version(memory, self.clock())
+        self._write(filter, restored, "restore")
+        return restored
+
+    def _refuse_secrets(self, memory: Memory, changes: Changes) -> None:
+        """A secret would have to be sealed, for an owner who did not write it."""
+        kinds = self.boundary.kinds(changes.content) if changes.content else ()
+        if kinds:
+            raise errors.NotAllowed(
+                f"the new text of memory {memory.id} holds a secret ({', '.join(kinds)}), which "
+                f"only its owner, {memory.owner!r}, may put there",
+                hint="Nothing was changed. Leave it out, or store it as a memory of your own.",
+            )
+
+    def _write(self, filter: Filter, memory: Memory, action: str) -> None:
+        """Write a version, and into the owner's audit who did."""
+        self.store.replace_shared(filter, memory)
+        entry = AuditEntry(
+            at=memory.updated_at,
+            owner=memory.owner,
+            action=action,
+            id=memory.id,
+            version=memory.version,
+            agent=None,
+            key=self.key,
+            detail=f"by {filter.reader}",
+        )
+        self.store.note(entry)
+
+
+def _by(before: Provenance, writer: UserId | None) -> Provenance:
+    """Where a version comes from that another user wrote."""
+    return replace(before, trust=Trust.EXTERNAL, source=f"the user {writer}")

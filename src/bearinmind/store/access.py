@@ -7,8 +7,8 @@ from datetime import date, datetime
 from typing import Any
 
 from bearinmind import errors
+from bearinmind.changes import is_mirror
 from bearinmind.concepts import Concept, ConceptName
-from bearinmind.mirrors import is_mirror
 from bearinmind.protocols import AuditEntry, LexicalStatistics, Sighting, User
 from bearinmind.store import graph_search, rows, sync_feed
 from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, LiteralString, NamedTuple, Protocol
 
-from bearinmind.analysis import Entry
 from bearinmind.protocols import Finding
-from bearinmind.statements import SHARED, statements_of
+from bearinmind.text.analysis import Entry
+from bearinmind.text.sql_statements import SHARED, statements_of
 from bearinmind.types import Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:

@@ -8,19 +8,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from bearinmind.concepts import (
-    Concept,
-    ConceptName,
-    Kind,
-    Mentioned,
-    Merge,
-    Relation,
-    Role,
-    name_of,
-)
+from bearinmind.concepts import Concept, ConceptName, Kind, Mentioned, Merge, Relation, Role
 from bearinmind.protocols import GraphCounts, ReadSoFar
 from bearinmind.store import rows
 from bearinmind.store.database import Database, OnDatabase, Parameters, Row
+from bearinmind.text.names import name_of
 from bearinmind.types import Filter, MemoryId, Scope
 
 #: What a role counts in `mentions.roles`; the strongest is the lowest.

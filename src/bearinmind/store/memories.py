@@ -6,12 +6,12 @@ from collections.abc import Container, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from bearinmind import analysis, errors
-from bearinmind.filters import says_more
+from bearinmind import errors
 from bearinmind.protocols import History, Page, Sealed, Statistics
 from bearinmind.store import access, rows, secrets, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
 from bearinmind.store.versions import BulkInsert
+from bearinmind.text import analysis
 from bearinmind.types import (
     AlreadyKnown,
     Filter,
@@ -23,6 +23,7 @@ from bearinmind.types import (
     Scope,
     State,
     Stored,
+    says_more,
 )
 
 

@@ -18,9 +18,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bearinmind import errors
-from bearinmind.analysis import Entry
 from bearinmind.store.database import Parameters, Row, Transaction
 from bearinmind.store.transfer import INDEXED, STANDING, TABLES, VECTORS, Endpoint, Snapshot, Table
+from bearinmind.text.analysis import Entry
 from bearinmind.types import UserId
 
 PAGE = 2_000  # rows

@@ -9,8 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 
-from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict
-from bearinmind.mirrors import owner_of
+from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict, owner_of
 from bearinmind.protocols import AuditEntry, Job, LexicalMatch
 from bearinmind.types import (
     Filter,

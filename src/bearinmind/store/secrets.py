@@ -7,11 +7,11 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from bearinmind import analysis
 from bearinmind.errors import KeyRetired
 from bearinmind.protocols import AuditEntry, Sealed
 from bearinmind.store import rows
 from bearinmind.store.database import OnDatabase, Owned
+from bearinmind.text import analysis
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import digest
-from bearinmind.embedded_text import embedded_text
 from bearinmind.protocols import DenseAnswer, KnownSpace, Meanings, SpaceState, Unavailable
 from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
+from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:

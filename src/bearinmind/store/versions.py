@@ -9,10 +9,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from bearinmind import analysis
 from bearinmind.protocols import History, Sealed
 from bearinmind.store import graph, queues, rows, secrets, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
+from bearinmind.text import analysis
 from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
 
 

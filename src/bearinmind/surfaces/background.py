@@ -19,13 +19,13 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.config import STORE_VARIABLE, Configuration, Settings, cache_folder
-from bearinmind.embed import remote
 from bearinmind.errors import MindError
+from bearinmind.models import encoder_socket
 from bearinmind.protocols import Current, Embedder
-from bearinmind.store_name import absolute, complete
-from bearinmind.work.done import WorkDone
-from bearinmind.work.loop import Progress, Worker
-from bearinmind.work.post import Post
+from bearinmind.text.store_name import absolute, complete
+from bearinmind.work.status import WorkDone
+from bearinmind.work.worker import Progress, Worker
+from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
     from bearinmind.app import Mind
@@ -46,9 +46,11 @@ def ensure(settings: Settings, config: Path | None) -> None:
     hidden = {STORE_VARIABLE: complete(settings.store)}
     # A command has done its work by now: that there is no worker is for `doctor` to say.
     with contextlib.suppress(OSError):
-        if not Post.of(settings.beside).send(given, hidden):
-            for place in remote.places(settings.beside, cache_folder()):
-                remote.ask(place, {"version": remote.VERSION, "wake": True}, _WAKING)
+        if not WorkerLock.of(settings.beside).send(given, hidden):
+            for place in encoder_socket.places(settings.beside, cache_folder()):
+                encoder_socket.ask(
+                    place, {"version": encoder_socket.VERSION, "wake": True}, _WAKING
+                )
 
 
 def main() -> int:
@@ -68,9 +70,9 @@ def main() -> int:
 def _hold(settings: Settings, lock: int | None) -> None:
     from bearinmind.app import Mind  # noqa: PLC0415  `ensure` needs none of this
 
-    post = Post.of(settings.beside)
+    post = WorkerLock.of(settings.beside)
     if lock is not None:
-        post = Post(post.path, lock)
+        post = WorkerLock(post.path, lock)
     elif not post.take():
         return
     with Mind.build(settings, create=False) as app:
@@ -172,7 +174,7 @@ def _lending(
     app: Mind, embedder_of: Callable[[str], Embedder | None], worker: Worker
 ) -> Iterator[None]:
     """Lend the model where that is possible; work goes on where it is not."""
-    from bearinmind.embed.sharing import Lender, lending  # noqa: PLC0415  as above
+    from bearinmind.models.encoder_socket import Lender, lending  # noqa: PLC0415  as above
 
     with contextlib.ExitStack() as held:
         try:

@@ -9,9 +9,9 @@ import base64
 import binascii
 from datetime import datetime
 
-from bearinmind import ids
 from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.remember.admit import check_moment
+from bearinmind.text import ids
 from bearinmind.types import Memory, MemoryId
 
 _HINT = "Give the `next` of the page before as it is, or leave `after` out to begin anew."

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bearinmind.surfaces.hooks.standalone.fencing import (
+from bearinmind.surfaces.hooks.standalone.memory_text import (
     BAR,
     BEGIN,
     END,

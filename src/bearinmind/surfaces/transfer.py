@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import pydantic_core
 
-from bearinmind import codec, ids
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import (
     Conflict,
@@ -32,6 +32,7 @@ from bearinmind.errors import (
 from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import times
+from bearinmind.text import ids
 from bearinmind.types import (
     AlreadyKnown,
     Link,

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from bearinmind.addresses import is_loopback, split
 from bearinmind.changes import Peer
 from bearinmind.errors import InvalidSetting, PeerNotFound, StoreReadOnly
-from bearinmind.store_name import StoreName, absolute
+from bearinmind.text.addresses import is_loopback, split
+from bearinmind.text.store_name import StoreName, absolute
 from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load

@@ -9,10 +9,11 @@ from typing import Self
 
 import httpx
 
-from bearinmind import codec, server_calls
+from bearinmind import codec
 from bearinmind.changes import Refused, Verdict
 from bearinmind.errors import InvalidChange, InvalidInput, InvalidUser, NotFound
-from bearinmind.server_calls import API, JSON, Call, Server
+from bearinmind.models import server_calls
+from bearinmind.models.server_calls import API, JSON, Call, Server
 from bearinmind.sync import wire
 from bearinmind.sync.model import Operation, Pulled, SharedMemories, SharedPage
 from bearinmind.types import MemoryId, UserId

@@ -14,9 +14,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 
-from bearinmind.changes import Change, Feed, Refused, Stale, Subject, SubjectKind, Verdict, digest
+from bearinmind.changes import (
+    Change,
+    Feed,
+    Refused,
+    Stale,
+    Subject,
+    SubjectKind,
+    Verdict,
+    digest,
+    is_mirror,
+)
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
-from bearinmind.mirrors import is_mirror
 from bearinmind.protocols import Gone, History, Received, Sighting, Store, SubjectState
 from bearinmind.sync.merge import continues
 from bearinmind.sync.model import (

@@ -12,9 +12,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from bearinmind.changes import Refused, ShareState, memory_subject, share_subject
+from bearinmind.changes import (
+    Refused,
+    ShareState,
+    is_mirror,
+    memory_subject,
+    mirror_of,
+    owner_of,
+    share_subject,
+)
 from bearinmind.errors import InvalidAnswer, InvalidChange, MindError, PeerNotFound
-from bearinmind.mirrors import is_mirror, mirror_of, owner_of
 from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.sync.model import (
     Seen,

@@ -12,12 +12,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from bearinmind import codec, ids
+from bearinmind import codec
 from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdict
 from bearinmind.errors import InvalidChange, InvalidJson
 from bearinmind.protocols import History, Received, SubjectState
 from bearinmind.receipts import flaw_of
 from bearinmind.sync.model import Arrived, Operation, Pulled, SharedMemories, SharedPage
+from bearinmind.text import ids
 from bearinmind.types import Memory, MemoryId, UserId
 
 VERSION = 1  # of the format

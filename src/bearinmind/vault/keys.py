@@ -8,11 +8,24 @@ import hashlib
 import hmac
 import os
 import re
+import shlex
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Self
+from pathlib import Path
+from typing import Protocol, Self
+from urllib.parse import urlsplit
 
-from bearinmind.errors import InvalidVaultKey
+from bearinmind.errors import (
+    InvalidSetting,
+    InvalidVaultKey,
+    VaultFailure,
+    VaultKeyExposed,
+    VaultKeyUnavailable,
+)
 
 KEY_BYTES = 32
 _SEPARATOR = re.compile(r"[\s,]+")
@@ -93,3 +106,268 @@ def _decoded(word: str) -> Key:
         return Key(base64.b64decode(word, altchars=b"-_" if {*"-_"} & {*word} else None))
     except (binascii.Error, ValueError):
         raise InvalidVaultKey("the key of the vault is not base64") from None
+
+
+_PRIVATE = 0o600
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_COMMAND_SECONDS = 30  # a person may have to touch a hardware key
+_HTTP_SECONDS = 10
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_REMARK = """\
+# The keys of Bear in Mind's sensitive memories, the present one first. Whoever has this file
+# can read them; without it nobody can. Keep a copy of it apart from the store.
+"""
+
+
+class KeySource(Protocol):
+    """Somewhere keys are kept."""
+
+    @property
+    def where(self) -> str:
+        """The place, for people; nothing secret."""
+
+    def load(self) -> Keyring | None:
+        """The keys; None when there are none yet.
+
+        Raises:
+            VaultFailure: they cannot be had.
+            InvalidVaultKey: what is there is no key.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class GivenKeys:
+    """Keys that a setting holds."""
+
+    text: str = field(repr=False)
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        return "the setting vault_key"
+
+    def load(self) -> Keyring | None:
+        """The keys."""
+        return Keyring.read(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKeys:
+    """Keys in a file that only its owner may read."""
+
+    path: Path
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        return f"the file {self.path}"
+
+    def load(self) -> Keyring | None:
+        """The keys; None when there is no file."""
+        try:
+            with self.path.open(encoding="utf-8") as file:
+                if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
+                    raise VaultKeyExposed(f"others may read the key of the vault in {self.path}")
+                return Keyring.read(file.read())
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            raise InvalidVaultKey(f"{self.path} holds no key") from None
+        except OSError as exc:
+            raise VaultKeyUnavailable(
+                f"the key of the vault in {self.path} cannot be read: {exc.strerror}",
+                hint="Check the permissions of the file and of its folder.",
+            ) from exc
+
+    def create(self) -> Keyring:
+        """The keys of the file, which is made with a new one if it is not there.
+
+        Of several processes that do it at once, one makes the file and all get its key.
+        """
+        with self.alone():
+            keys = self.load()
+            if keys is None:
+                keys = Keyring((Key.new(),))
+                self.replace(keys)
+            return keys
+
+    def replace(self, keys: Keyring) -> None:
+        """Put these keys in the place of the present ones, at one blow and durably."""
+        beside = self.path.with_name(f"{self.path.name}.{os.urandom(4).hex()}.part")
+        with self._writing():
+            try:
+                file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
+                with os.fdopen(file, "w", encoding="ascii") as stream:
+                    stream.write(_REMARK + "".join(f"{key.text}\n" for key in keys.keys))
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                beside.replace(self.path)
+                _settle(self.path.parent)
+            finally:
+                beside.unlink(missing_ok=True)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While this lasts no other process changes the file; it ends with the process, too."""
+        with self._writing():
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            beside = self.path.with_name(f"{self.path.name}.lock")
+            lock = os.open(beside, os.O_RDWR | os.O_CREAT, _PRIVATE)
+        try:
+            _take(lock)
+            yield
+        finally:
+            os.close(lock)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise VaultKeyUnavailable(
+                f"the key file {self.path} cannot be written: {exc.strerror}",
+                hint="Check the folder, or name another file with the `vault_key_file` setting.",
+            ) from exc
+
+
+if sys.platform == "win32":
+
+    def _take(lock: int) -> None:
+        """Wait until nobody else holds it."""
+        import msvcrt  # noqa: PLC0415
+
+        msvcrt.locking(lock, msvcrt.LK_LOCK, 1)
+
+    def _settle(folder: Path) -> None:
+        """There is no need to: Windows writes names through."""
+
+else:
+
+    def _take(lock: int) -> None:
+        """Wait until nobody else holds it."""
+        import fcntl  # noqa: PLC0415
+
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def _settle(folder: Path) -> None:
+        """Make a new name durable: a key must outlive a loss of power as what it seals does."""
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@dataclass(frozen=True, slots=True)
+class CommandKeys:
+    """Keys that a command prints."""
+
+    command: str
+    seconds: float = _COMMAND_SECONDS
+
+    @property
+    def where(self) -> str:
+        """The place, for people: the program, not its arguments."""
+        return f"the command {self._words()[0]}"
+
+    def load(self) -> Keyring | None:
+        """The keys. What the command printed is never shown: it may hold them."""
+        import subprocess  # noqa: PLC0415  only those with a key command pay for it
+
+        try:
+            done = subprocess.run(  # noqa: S603  the user's own command, and no shell reads it
+                self._words(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=self.seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise self._failed(f"did not end within {self.seconds:g} seconds") from None
+        except OSError as exc:
+            raise self._failed(f"cannot be run: {exc.strerror}") from None
+        if done.returncode:
+            raise self._failed(f"ended with status {done.returncode}")
+        return Keyring.read(done.stdout.decode("ascii", errors="replace"))
+
+    def _words(self) -> list[str]:
+        try:
+            words = shlex.split(self.command)
+        except ValueError as exc:
+            raise InvalidSetting(f"vault_key_command cannot be split into words: {exc}") from None
+        if not words:
+            raise InvalidSetting("vault_key_command names no command")
+        return words
+
+    def _failed(self, why: str) -> VaultFailure:
+        return VaultKeyUnavailable(
+            f"{self.where}, which should print the key of the vault, {why}",
+            hint="Run the command of the `vault_key_command` setting yourself to see why.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HashicorpKeys:
+    """Keys in a secret of HashiCorp Vault's KV engine, version 2, in its field `key`."""
+
+    url: str  #: such as https://vault.example.net:8200/v1/secret/data/bearinmind
+    token: str | None = field(repr=False)
+    seconds: float = _HTTP_SECONDS
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise InvalidSetting("vault_url is not an http or https address")
+        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+            raise InvalidSetting(
+                "vault_url would send the key in clear", hint="Use an https address."
+            )
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        parts = urlsplit(self.url)
+        return f"HashiCorp Vault at {parts.hostname}{parts.path}"
+
+    def load(self) -> Keyring | None:
+        """The keys."""
+        import httpx  # noqa: PLC0415  only those with such a vault pay for it
+
+        headers = {"X-Vault-Token": self.token} if self.token else {}
+        try:
+            answer = httpx.get(self.url, headers=headers, timeout=self.seconds)
+        except httpx.HTTPError as exc:
+            raise self._failed(f"does not answer ({type(exc).__name__})") from None
+        if answer.status_code != httpx.codes.OK:
+            raise self._failed(_STATUSES.get(answer.status_code, f"answers {answer.status_code}"))
+        try:
+            text = answer.json()["data"]["data"]["key"]
+        except (ValueError, KeyError, TypeError):
+            raise self._failed("has no field `key` there") from None
+        return Keyring.read(str(text))
+
+    def _failed(self, why: str) -> VaultFailure:
+        return VaultKeyUnavailable(
+            f"{self.where} {why}",
+            hint="Check the `vault_url` and `vault_token` settings, and that it is unsealed.",
+        )
+
+
+_STATUSES = {
+    403: "refuses the token",
+    404: "has no secret there",
+    503: "is sealed or down for maintenance",
+}
+
+
+def choose(
+    *, key: str | None, command: str | None, url: str | None, token: str | None, file: Path
+) -> KeySource:
+    """The source that the settings name: the key itself, a command, HashiCorp Vault, or a file."""
+    if key:
+        return GivenKeys(key)
+    if command:
+        return CommandKeys(command)
+    if url:
+        return HashicorpKeys(url, token)
+    return FileKeys(file.expanduser())

@@ -7,13 +7,16 @@ import hmac
 import json
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
-from bearinmind.errors import SealBroken, VaultKeyMissing
-from bearinmind.protocols import Sealed
+from bearinmind.errors import MindError, SealBroken, VaultFailure, VaultKeyMissing
+from bearinmind.protocols import Sealed, Secrets
 from bearinmind.types import MemoryId, UserId
-from bearinmind.vault.keys import Key, Keyring
-from bearinmind.vault.sources import FileKeys, KeySource
+from bearinmind.vault.keys import FileKeys, Key, Keyring, KeySource
 
 _NONCE_BYTES = 12
 _FINGERPRINT_BYTES = 16  # as long as the hash of any other content
@@ -131,3 +134,129 @@ def _fingerprint(key: Key, owner: UserId, content: str) -> bytes:
     """The same for texts of an owner that differ in nothing but white space; a keyed hash."""
     said = f"{owner}\0{' '.join(content.split())}".encode()
     return hmac.digest(key.for_fingerprints, said, hashlib.sha256)[:_FINGERPRINT_BYTES]
+
+
+_BATCH = 100  # records of one transaction
+
+
+class Rotated(NamedTuple):
+    """What a rotation did."""
+
+    key_id: str  #: the present key
+    made: bool  #: whether it was made for this
+    sealed: int  #: records that were sealed anew
+    unreadable: int  #: records whose key is not here; they stay as they are
+    dropped: int  #: old keys that were taken out of the file
+
+
+def rotate(
+    vault: SealingVault,
+    store: Secrets,
+    now: datetime,
+    *,
+    drop_old: bool = False,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Rotated:
+    """Seal every record under the present key, which is made first unless one is under way.
+
+    The old keys stay where they are until the last record is done, so a crash loses nothing: what
+    was sealed is under one of them, and running it again goes on.
+
+    Raises:
+        VaultFailure: there is no key, or no new one.
+    """
+    vault.create()
+    with vault.source.alone() if isinstance(vault.source, FileKeys) else nullcontext():
+        vault.refresh()
+        keys = vault.keys()
+        if keys is None:
+            raise VaultKeyMissing(f"the key is no longer in {vault.source.where}")
+        under = {*store.sealed_under()}
+        made = not any(key.id in under for key in keys.keys[1:])
+        if made:
+            keys = _with_new_key(vault, keys)
+        # From here on no process keeps anything under another key, whatever it had read before.
+        store.retire_keys([key.id for key in keys.keys[1:]], now)
+        sealed, unreadable = _seal_anew(vault, keys.present, store, advance)
+        dropped = _drop_old(vault, keys) if drop_old else 0
+    return Rotated(keys.present.id, made, sealed, unreadable, dropped)
+
+
+def _with_new_key(vault: SealingVault, keys: Keyring) -> Keyring:
+    if not isinstance(vault.source, FileKeys):
+        raise VaultKeyMissing(
+            f"everything is sealed under the key {keys.present.id} already, "
+            f"and no new one is in {vault.source.where}",
+            hint="Put a new key before the old one, separated by a space, and repeat this; "
+            "`bearinmind secret key --new` prints one.",
+        )
+    longer = Keyring((Key.new(), *keys.keys))
+    vault.source.replace(longer)
+    vault.refresh()
+    return longer
+
+
+def _seal_anew(
+    vault: SealingVault, key: Key, store: Secrets, advance: Callable[[int], None]
+) -> tuple[int, int]:
+    sealed = unreadable = 0
+    last: Sealed | None = None
+    while batch := store.sealed_otherwise(key.id, last, _BATCH):
+        pairs = []
+        for record in batch:
+            try:
+                content = vault.open(record)
+            except VaultFailure:
+                unreadable += 1
+                continue
+            new = sealed_with(key, record.owner, record.id, record.version, content)
+            pairs.append((record, new))
+        sealed += store.reseal(pairs)
+        last = batch[-1]
+        advance(len(batch))
+    return sealed, unreadable
+
+
+def _drop_old(vault: SealingVault, keys: Keyring) -> int:
+    if not isinstance(vault.source, FileKeys):
+        return 0
+    vault.source.replace(Keyring((keys.present,)))
+    vault.refresh()
+    return len(keys.keys) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VaultStatus:
+    """What is known without opening anything."""
+
+    where: str  #: where the key is looked for
+    key_ids: tuple[str, ...]  #: the present one first; none when there is no key
+    problem: str  #: why the keys cannot be had; empty when they can
+    hint: str
+    secrets: int  #: of the whole store, counting each text once
+    unreadable: int  #: secrets whose key is not here
+
+    @property
+    def good(self) -> bool:
+        """Whether every secret can be read."""
+        return not self.unreadable and not (self.problem and self.secrets)
+
+
+def examine(vault: SealingVault, under: Mapping[str, int]) -> VaultStatus:
+    """Look at the keys, and at how many secrets are under each; opens nothing."""
+    problem = hint = ""
+    key_ids: tuple[str, ...] = ()
+    try:
+        vault.refresh()
+        keys = vault.keys()
+        key_ids = tuple(key.id for key in keys.keys) if keys else ()
+    except MindError as exc:
+        problem, hint = exc.message, exc.hint
+    return VaultStatus(
+        where=vault.source.where,
+        key_ids=key_ids,
+        problem=problem,
+        hint=hint,
+        secrets=sum(under.values()),
+        unreadable=sum(count for key_id, count in under.items() if key_id not in key_ids),
+    )

@@ -10,8 +10,8 @@ from datetime import datetime
 
 from bearinmind.errors import MindError
 from bearinmind.protocols import Work
-from bearinmind.work.done import WorkDone
-from bearinmind.work.loop import SOON, Handler, Progress, Worker
+from bearinmind.work.status import WorkDone
+from bearinmind.work.worker import SOON, Handler, Progress, Worker
 
 _LONGEST_STOP = 5.0  # seconds that closing waits for the jobs in hand; a server may take longer
 _log = logging.getLogger(__name__)

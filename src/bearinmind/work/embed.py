@@ -10,13 +10,12 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-from bearinmind.embedded_text import embedded_text
 from bearinmind.errors import EmbedderFailure, StoreFailure
 from bearinmind.protocols import Embedder, Job, Spaces, SpaceState, Work
+from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Space
-from bearinmind.work.attempts import SUSPECT, Attempts, passing
-from bearinmind.work.kinds import EMBED
-from bearinmind.work.loop import Handled
+from bearinmind.work.status import EMBED
+from bearinmind.work.worker import SUSPECT, Attempts, Handled, passing
 
 KIND = EMBED
 BATCH = 128  # jobs of one claim

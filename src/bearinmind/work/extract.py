@@ -13,13 +13,11 @@ from typing import Protocol
 from bearinmind.concepts import Extraction
 from bearinmind.errors import ExtractorFailure
 from bearinmind.protocols import Extractor, Job
-from bearinmind.spotting import Text
+from bearinmind.text.names import Text
 from bearinmind.types import Memory, MemoryId, Provenance, Scope, UserId
-from bearinmind.work.attempts import SUSPECT, Attempts
-from bearinmind.work.done import WorkDone
-from bearinmind.work.joining import Certain, Joining, Reading, ReadingStore
-from bearinmind.work.kinds import EXTRACT
-from bearinmind.work.loop import Handled
+from bearinmind.work.entity_linking import Certain, EntityLinking, Reading, ReadingStore
+from bearinmind.work.status import EXTRACT, WorkDone
+from bearinmind.work.worker import SUSPECT, Attempts, Handled
 
 KIND = EXTRACT
 BATCH = 200  # jobs of one claim, unless the extractor takes fewer at a time
@@ -120,8 +118,8 @@ class Extracting:
             for scope, readings in _by_owner(jobs, found).items():
                 self._joining().meanwhile(scope, readings)
 
-    def _joining(self) -> Joining:
-        return Joining(store=self.store, clock=self.clock, certain=self.certain)
+    def _joining(self) -> EntityLinking:
+        return EntityLinking(store=self.store, clock=self.clock, certain=self.certain)
 
 
 def _by_owner(jobs: Sequence[Job], found: Sequence[Extraction]) -> dict[Scope, list[Reading]]:

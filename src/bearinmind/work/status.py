@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
+from typing import NamedTuple
 
 from bearinmind.protocols import KnownSpace, SpaceState, Unavailable, WorkCount, WorkState
-from bearinmind.work.kinds import EMBED, EXTRACT
+
+EMBED = "embed"  #: a memory's text becomes a vector
+EXTRACT = "extract"  #: a memory is read for the concept graph
+KINDS = (EMBED, EXTRACT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,3 +68,31 @@ class WorkStatus:
 
     def _in(self, state: SpaceState) -> KnownSpace | None:
         return next((known for known in self.spaces if known.state is state), None)
+
+
+_NONE: Mapping[str, int] = MappingProxyType({})
+
+
+class WorkDone(NamedTuple):
+    """What became of the jobs that a worker took."""
+
+    finished: int = 0
+    postponed: int = 0  #: put back for another attempt
+    given_up: int = 0  #: dead letters now
+    last_error: str | None = None
+    by_kind: Mapping[str, int] = _NONE  #: how many were finished of each kind
+
+    def of_kind(self, kind: str) -> WorkDone:
+        """The same, known to be of one kind."""
+        return self._replace(by_kind={kind: self.finished} if self.finished else _NONE)
+
+    def plus(self, other: WorkDone) -> WorkDone:
+        """Both together."""
+        mine, its = self.by_kind, other.by_kind
+        return WorkDone(
+            finished=self.finished + other.finished,
+            postponed=self.postponed + other.postponed,
+            given_up=self.given_up + other.given_up,
+            last_error=other.last_error or self.last_error,
+            by_kind={kind: mine.get(kind, 0) + its.get(kind, 0) for kind in sorted({*mine, *its})},
+        )

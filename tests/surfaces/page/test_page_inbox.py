@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bearinmind.learn.turns import Message, Role
+from bearinmind.learn.model import Message, Role
 from bearinmind.types import Access
 from http_server import Serving, serving
 from page_views import at, go, text, texts

@@ -13,9 +13,9 @@ from typing import Any, ClassVar, LiteralString, Protocol
 import numpy as np
 import Stemmer
 
-from bearinmind.embed.local import LocalEmbedder
+from bearinmind.models.local import LocalEmbedder
 from bearinmind.recall.fusion import ReciprocalRank
-from bearinmind.statements import statements_of
+from bearinmind.text.sql_statements import statements_of
 from bearinmind.types import Candidate, MemoryId, Ranking
 from bearinmind_bench.corpus import kept
 from bearinmind_bench.evaluation import Record

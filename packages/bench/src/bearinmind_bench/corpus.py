@@ -17,10 +17,9 @@ from typing import Any
 from bearinmind import config
 from bearinmind.app import Mind, embedders_of
 from bearinmind.config import Settings, cache_folder
-from bearinmind.embed.cache import CachedEmbedder, EmbeddingCache
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import Conflict, InvalidInput, InvalidSetting, NotFound, UnknownCategory
-from bearinmind.ids import ALPHABET, LENGTH
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.protocols import Embedder, Store
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
@@ -31,7 +30,8 @@ from bearinmind.remember.admit import (
     check_content,
 )
 from bearinmind.store import factory
-from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer, store_name
+from bearinmind.text.ids import ALPHABET, LENGTH
+from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer, store_name
 from bearinmind.types import (
     AlreadyKnown,
     Link,

@@ -11,8 +11,8 @@ from bearinmind import config
 from bearinmind.app import Mind
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
-from bearinmind.embed.embedders import Embedders
 from bearinmind.errors import InvalidSetting, ModelFailure
+from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer

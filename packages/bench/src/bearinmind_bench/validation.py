@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bearinmind import analysis
 from bearinmind.errors import InvalidData
+from bearinmind.text import analysis
 from bearinmind_bench.evaluation import EvaluationSet, moment, superseded_by, user_of
 from bearinmind_bench.inference import MINIMUM_QUERIES
 from bearinmind_bench.summary import OVERALL

@@ -27,7 +27,6 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from bearinmind import errors
 from bearinmind.errors import StoreUnavailable
-from bearinmind.statements import statements_of
 from bearinmind.store import database
 from bearinmind.store.postgres.queries import (
     SQL,
@@ -37,6 +36,7 @@ from bearinmind.store.postgres.queries import (
     RealsDumper,
     StoreConnection,
 )
+from bearinmind.text.sql_statements import statements_of
 
 _CHECK_SERVER = "Check that the server runs and that the URL in `store` is right; try again."
 _CHECK_WRITE = "Look whether it was; trying again stores nothing twice."

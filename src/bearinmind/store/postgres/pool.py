@@ -12,7 +12,6 @@ import psycopg
 from psycopg import Connection
 
 from bearinmind import errors
-from bearinmind.analysis import Entry
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of
 from bearinmind.store.postgres.connection_pool import (
     UNCHANGED,
@@ -24,6 +23,7 @@ from bearinmind.store.postgres.connection_pool import (
 )
 from bearinmind.store.postgres.lexicon import mark
 from bearinmind.store.postgres.queries import SQL, StoreConnection, copy_form, set_everywhere
+from bearinmind.text.analysis import Entry
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:

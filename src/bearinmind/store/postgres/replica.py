@@ -24,10 +24,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolTimeout
 
 from bearinmind.errors import InvalidSetting, StoreUnavailable
-from bearinmind.statements import statements_of
 from bearinmind.store import database
 from bearinmind.store.postgres.connection_pool import Connections, is_lost
 from bearinmind.store.postgres.queries import StoreConnection
+from bearinmind.text.sql_statements import statements_of
 
 logger = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 from psycopg import Connection, sql
 from psycopg import errors as pg_errors
 
-from bearinmind import analysis, errors
+from bearinmind import errors
 from bearinmind.protocols import Unavailable
 from bearinmind.store import database
 from bearinmind.store.postgres.capabilities import (
@@ -33,6 +33,7 @@ from bearinmind.store.postgres.capabilities import (
 )
 from bearinmind.store.postgres.connection_pool import first_line, translated
 from bearinmind.store.postgres.queries import SQL
+from bearinmind.text import analysis
 
 if TYPE_CHECKING:
     from bearinmind.store.postgres.pool import Pool

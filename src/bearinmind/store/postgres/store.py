@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bearinmind import analysis, errors
+from bearinmind import errors
 from bearinmind.protocols import (
     Finding,
     Job,
@@ -30,6 +30,7 @@ from bearinmind.store.queues import QueuesInDatabase
 from bearinmind.store.secrets import SecretsInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_apply import SyncInDatabase
+from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bearinmind import errors
-from bearinmind.analysis import Entry
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
+from bearinmind.text.analysis import Entry
 from bearinmind.types import Space, UserId
 
 if TYPE_CHECKING:

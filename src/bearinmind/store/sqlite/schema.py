@@ -6,9 +6,10 @@ import re
 import sqlite3
 from importlib.resources import files
 
-from bearinmind import analysis, errors
-from bearinmind.statements import statements_of
+from bearinmind import errors
 from bearinmind.store.database import read_sql
+from bearinmind.text import analysis
+from bearinmind.text.sql_statements import statements_of
 
 #: "BEAR": tells a Bear in Mind store from any other SQLite file.
 APPLICATION_ID = 0x42454152

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from bearinmind import analysis
 from bearinmind.protocols import Finding, LexicalMatch, LexicalStatistics, StoreFacts
 from bearinmind.store import database, rows, versions
 from bearinmind.store.access import AccessInDatabase
@@ -22,6 +21,7 @@ from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
 from bearinmind.store.sqlite.lexicon import Lexicon
 from bearinmind.store.sync_apply import SyncInDatabase
+from bearinmind.text import analysis
 from bearinmind.types import Filter, Scope
 
 if TYPE_CHECKING:

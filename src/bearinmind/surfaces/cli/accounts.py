@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.accounts.keys import NewKey
-from bearinmind.accounts.terms import PER_DAY_LIMIT, PER_MINUTE_LIMIT
+from bearinmind.accounts.keys import PER_DAY_LIMIT, PER_MINUTE_LIMIT, NewKey
 from bearinmind.protocols import AuditEntry, User
-from bearinmind.recall.parse import LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import (

@@ -15,7 +15,6 @@ from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
-from bearinmind.store_name import StoreFile
 from bearinmind.surfaces.cli import guard, options, secret
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -31,6 +30,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
+from bearinmind.text.store_name import StoreFile
 from bearinmind.types import (
     Memory,
     MemoryId,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from bearinmind.config import Origin
-from bearinmind.store_name import StoreName
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import NOTICE, QUIET, STRONG, grid, styled
+from bearinmind.text.store_name import StoreName
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

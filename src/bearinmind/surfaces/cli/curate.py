@@ -11,8 +11,8 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.app.curation import Curation
 from bearinmind.app.requests import MOST_PROPOSALS
-from bearinmind.curate.curating import Look
 from bearinmind.curate.hygiene import Report, Untidy
+from bearinmind.curate.review import Look
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.recall.attach import one_line

@@ -11,7 +11,6 @@ import typer
 
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
-from bearinmind.store_name import EmbeddedStore, StoreFile, StoreServer
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
@@ -23,6 +22,7 @@ from bearinmind.surfaces.cli.terminal import (
     many,
     styled,
 )
+from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

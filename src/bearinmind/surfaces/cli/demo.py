@@ -17,7 +17,7 @@ from bearinmind.app import Mind
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
-from bearinmind.recall import paths
+from bearinmind.recall import graph_paths
 from bearinmind.surfaces.cli.recall import answer_data, hits_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
@@ -131,7 +131,7 @@ def _ask(
         reason = mind.why_not(question.text, ids[question.why_not], **fields)
         return {"why_not": reason}, [*lines, why_not_table(reason)]
     answer = mind.recall(question.text, **fields)
-    labels = mind.graph.labels(paths.concepts(hit.path for hit in answer.hits))
+    labels = mind.graph.labels(graph_paths.concepts(hit.path for hit in answer.hits))
     lines += [hits_table(answer.hits, labels), trace_line(answer)]
     return answer_data(answer, with_trace=True), lines
 

@@ -17,16 +17,16 @@ from bearinmind.app.sync import connection
 from bearinmind.changes import Peer
 from bearinmind.config import Configuration, Settings, state_folder
 from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyMissing
-from bearinmind.graph.extraction_plan import budget
+from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import Embedder, Extractor, KnownSpace
 from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, styled
-from bearinmind.surfaces.hooks.standalone.place import Place
+from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.status import Runs, read_log, summed_up
 from bearinmind.sync.model import SyncStatus
-from bearinmind.work.post import Post
 from bearinmind.work.status import WorkStatus
+from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -178,7 +178,7 @@ def _work(mind: Mind) -> Iterator[Check]:
     yield from _embeddings(mind, status)
     yield _graph(mind, status)
     if status.active or status.extractor:
-        yield _background(mind, status, Post.of(mind.settings.beside))
+        yield _background(mind, status, WorkerLock.of(mind.settings.beside))
 
 
 def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
@@ -230,7 +230,7 @@ def _named(known: KnownSpace) -> str:
     return f"{known.space.model} (space {known.space.key}, {known.embedded:,} embedded{waiting})"
 
 
-def _background(mind: Mind, status: WorkStatus, post: Post) -> Check:
+def _background(mind: Mind, status: WorkStatus, post: WorkerLock) -> Check:
     at_work = post.is_taken
     complaints = post.complaints()
     if status.waiting and not at_work and (complaints or status.last_error):
@@ -379,7 +379,7 @@ def _hooks(folder: Path) -> Iterator[Check]:
         return
     runs = summed_up(read_log(folder))
     if not runs:
-        detail = f"installed, for {Place(str(config)).url}; none has run yet"
+        detail = f"installed, for {HookSettings(str(config)).url}; none has run yet"
         yield _ok(_NAME, detail)
     for each in runs:
         good = each.failed <= _TOO_MANY * each.runs

@@ -11,12 +11,11 @@ from bearinmind import codec
 from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Relation, Role
 from bearinmind.errors import ConceptNotFound
-from bearinmind.graph.cards import ConceptCard
-from bearinmind.graph.surroundings import Edge
-from bearinmind.graph.walk import Neighbour, Neighbours, Path, Subgraph
+from bearinmind.graph.lookup import ConceptCard
+from bearinmind.graph.walk import Edge, Neighbour, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
 from bearinmind.surfaces.cli import graph_change, options
 from bearinmind.surfaces.cli.options import with_filters
 from bearinmind.surfaces.cli.session import Session

@@ -34,7 +34,7 @@ from bearinmind.surfaces.cli.work import (
     work_data,
 )
 from bearinmind.surfaces.lines import numbered, opened
-from bearinmind.work.kinds import EXTRACT
+from bearinmind.work.status import EXTRACT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

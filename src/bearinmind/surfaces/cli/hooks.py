@@ -13,10 +13,10 @@ import typer
 from bearinmind.surfaces.cli.guard import guarded
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import styled
-from bearinmind.surfaces.hooks.clients import Client, Event, Scope
+from bearinmind.surfaces.hooks.agents import Client, Event, Scope
 
 if TYPE_CHECKING:
-    from bearinmind.surfaces.hooks.files import Change
+    from bearinmind.surfaces.hooks.agent_files import Change
     from bearinmind.surfaces.hooks.install import Installer
     from bearinmind.surfaces.hooks.status import Status
 
@@ -97,7 +97,7 @@ def run_hook(
     event: Annotated[Event, typer.Argument(help="What has happened.", case_sensitive=False)],
 ) -> None:
     """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
-    from bearinmind.surfaces.hooks.commands import Commands  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.agents import Commands  # noqa: PLC0415  rarely needed
     from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415
 
     del ctx
@@ -113,7 +113,7 @@ def plugin(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],
 ) -> None:
     """Write the plugin for Claude Code: hooks, commands, a skill and the MCP server."""
-    from bearinmind.surfaces.hooks.plugin import write  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.hooks.install import write  # noqa: PLC0415  rarely needed
 
     written = write(folder)
     run.reply(

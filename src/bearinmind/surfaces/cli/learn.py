@@ -12,11 +12,11 @@ import typer
 
 from bearinmind.errors import EmptyContent, InvalidInput
 from bearinmind.learn.learner import LearningStatus
-from bearinmind.learn.turns import Learned, Message, Role, Taken
+from bearinmind.learn.model import Learned, Message, Role, Taken
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, with_states
 from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
-from bearinmind.surfaces.hooks.standalone.transcript import Read
+from bearinmind.surfaces.hooks.standalone.turns import Read
 from bearinmind.surfaces.lines import STANDARD
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from bearinmind import codec
 from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
-from bearinmind.store_name import StoreName, store_name
 from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options, secret
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
+from bearinmind.text.store_name import StoreName, store_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -14,7 +14,7 @@ import typer
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import MindError
-from bearinmind.recall.parse import LARGEST_LIMIT, LARGEST_POOL
+from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
 from bearinmind.surfaces import times
 from bearinmind.types import LinkKind, SortBy, State, Trust
 

@@ -13,7 +13,7 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
-from bearinmind.graph.cards import MemoryCard
+from bearinmind.graph.lookup import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step, Timeline, Why
 from bearinmind.surfaces import times

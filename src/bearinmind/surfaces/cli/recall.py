@@ -11,8 +11,8 @@ from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
-from bearinmind.recall import paths
-from bearinmind.recall.paths import Labels
+from bearinmind.recall import graph_paths
+from bearinmind.recall.graph_paths import Labels
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -101,7 +101,7 @@ def _query_text(query: list[str]) -> str:
 def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
     """The concepts that are shown with an answer."""
     ways = answer.trace.paths.values() if with_trace else [hit.path for hit in answer.hits]
-    return paths.concepts(ways)
+    return graph_paths.concepts(ways)
 
 
 def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: bool) -> None:
@@ -161,7 +161,7 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         *facts(value.memory),
         f"score {number(value.score)}",
         _match(value),
-        f"via {paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
+        f"via {graph_paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",

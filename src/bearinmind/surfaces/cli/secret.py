@@ -26,9 +26,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.vault.keys import Key
-from bearinmind.vault.rotate import Rotated
-from bearinmind.vault.seal import SealingVault
-from bearinmind.vault.status import VaultStatus, examine
+from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

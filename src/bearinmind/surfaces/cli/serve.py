@@ -15,9 +15,9 @@ import typer
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting
-from bearinmind.store_name import StoreFile
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session, write_json
+from bearinmind.text.store_name import StoreFile
 
 if TYPE_CHECKING:
     from mcp_types import Tool

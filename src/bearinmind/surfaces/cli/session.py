@@ -18,10 +18,10 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import FileMissing, MemoryNotFound, MindError
-from bearinmind.store_name import StoreFile, StoreName
 from bearinmind.surfaces.cli import terminal
+from bearinmind.text.store_name import StoreFile, StoreName
 from bearinmind.types import Memory, MemoryId, State
-from bearinmind.work.kinds import EMBED, EXTRACT
+from bearinmind.work.status import EMBED, EXTRACT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -9,8 +9,7 @@ from bearinmind import codec
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import fields, many, minute
-from bearinmind.work.kinds import EMBED, EXTRACT
-from bearinmind.work.status import WorkStatus
+from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

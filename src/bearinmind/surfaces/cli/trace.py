@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bearinmind.recall import paths
-from bearinmind.recall.paths import Labels
+from bearinmind.recall import graph_paths
+from bearinmind.recall.graph_paths import Labels
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
@@ -227,7 +227,9 @@ def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
     """How the graph led to each candidate that it found."""
     table = headed("Paths", "id", "how the graph led there")
     for id_, path in ways.items():
-        table.add_row(styled(id_, ID, no_wrap=True), styled(paths.in_words(path, id_, labels)))
+        table.add_row(
+            styled(id_, ID, no_wrap=True), styled(graph_paths.in_words(path, id_, labels))
+        )
     return table
 
 

@@ -11,7 +11,7 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidInput, StoreReadOnly
-from bearinmind.graph.extraction_plan import ExtractionPlan
+from bearinmind.graph.extractors import ExtractionPlan
 from bearinmind.protocols import GraphCounts, KnownSpace
 from bearinmind.surfaces.background import stay, stopping_on_signals
 from bearinmind.surfaces.cli.guard import INTERRUPTED
@@ -28,11 +28,9 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     styled,
 )
-from bearinmind.work.done import WorkDone
-from bearinmind.work.kinds import EMBED, EXTRACT
-from bearinmind.work.loop import Progress, Worker
-from bearinmind.work.post import Post
-from bearinmind.work.status import WorkStatus
+from bearinmind.work.status import EMBED, EXTRACT, WorkDone, WorkStatus
+from bearinmind.work.worker import Progress, Worker
+from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -118,7 +116,7 @@ def _status_data(status: WorkStatus) -> dict[str, Any]:
 
 def _reply_status(run: Session, mind: Mind) -> None:
     found: WorkStatus = mind.work.status()
-    at_work = Post.of(run.settings.beside).is_taken
+    at_work = WorkerLock.of(run.settings.beside).is_taken
     run.reply(
         _status_data(found) | {"worker_running": at_work},
         lambda: _status_lines(found, at_work=at_work),
@@ -149,7 +147,7 @@ def interruptible(
 
 
 def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
-    post = Post.of(run.settings.beside)
+    post = WorkerLock.of(run.settings.beside)
     try:
         taken = post.take()
     except OSError as exc:

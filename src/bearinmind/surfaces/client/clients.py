@@ -11,11 +11,11 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypedDict, TypeVa
 import httpx
 from pydantic import SecretStr
 
-from bearinmind import server_calls
 from bearinmind.app.requests import ListFields
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
-from bearinmind.server_calls import Pause, Paused, Reply, Send, Server, Steps
+from bearinmind.models import server_calls
+from bearinmind.models.server_calls import Pause, Paused, Reply, Send, Server, Steps
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.types import Memory
 

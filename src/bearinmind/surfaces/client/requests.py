@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from bearinmind import codec
 from bearinmind.errors import InvalidJson, InvalidRequest
-from bearinmind.server_calls import API, JSON, Call, Server, Settled, Steps, trying
+from bearinmind.models.server_calls import API, JSON, Call, Server, Settled, Steps, trying
 from bearinmind.surfaces.verbs.requests import Request, StoreRequest
 from bearinmind.surfaces.verbs.table import BY_NAME, Verb
 from bearinmind.types import Access

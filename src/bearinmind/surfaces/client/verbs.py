@@ -10,21 +10,21 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Unpack
 
-from bearinmind import errors, ids
-from bearinmind.accounts.keys import Bearer, NewKey
-from bearinmind.accounts.terms import OVERLAP
+from bearinmind import errors
+from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
 from bearinmind.app.requests import PROPOSALS, DraftFields, ListFields, Place, QueryFields
-from bearinmind.learn.turns import Learned, Message
+from bearinmind.learn.model import Learned, Message
+from bearinmind.models.server_calls import Steps
 from bearinmind.proposals import Proposal, ProposalState
 from bearinmind.protocols import AuditEntry, Statistics, User
 from bearinmind.recall.history import Timeline, Why
-from bearinmind.recall.parse import LARGEST_POOL, check_number
+from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
-from bearinmind.server_calls import Steps
 from bearinmind.surfaces import cursors
 from bearinmind.surfaces.client.requests import Requests, request_of
 from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.text import ids
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
     Access,

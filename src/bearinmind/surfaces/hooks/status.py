@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bearinmind.surfaces.hooks.files import Record
-from bearinmind.surfaces.hooks.standalone import log
-from bearinmind.surfaces.hooks.standalone.asking import Asking, Unanswered
-from bearinmind.surfaces.hooks.standalone.place import Place
+from bearinmind.surfaces.hooks.agent_files import Record
+from bearinmind.surfaces.hooks.standalone import settings
+from bearinmind.surfaces.hooks.standalone.server import Server, Unanswered
+from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 
 _RECENT = 200  # runs that are looked at
 _PATIENCE = 2.0  # seconds
@@ -48,7 +48,7 @@ class Status:
 def status(folder: Path) -> Status:
     """How the hooks of a folder are doing."""
     config = folder / "config.json"
-    place = Place(str(config))
+    place = HookSettings(str(config))
     return Status(
         config=config,
         installed=config.is_file(),
@@ -63,7 +63,7 @@ def status(folder: Path) -> Status:
 def read_log(folder: Path) -> list[dict[str, Any]]:
     """The latest runs, oldest first."""
     lines: list[str] = []
-    for name in (log.OLD, log.NAME):
+    for name in (settings.OLD, settings.NAME):
         try:
             lines += (folder / name).read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -105,9 +105,9 @@ def _run(line: str) -> dict[str, Any] | None:
     return found if good else None
 
 
-def _answers(place: Place) -> bool:
+def _answers(place: HookSettings) -> bool:
     try:
-        Asking(place, time.monotonic() + _PATIENCE).get("/healthz")
+        Server(place, time.monotonic() + _PATIENCE).get("/healthz")
     except (OSError, Unanswered):
         return False
     return True

@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from bearinmind.accounts.gate import Caller, Gate
-from bearinmind.addresses import is_loopback
+from bearinmind.accounts.access import Caller, Gate
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.telemetry import Metrics
+from bearinmind.text.addresses import is_loopback
 from bearinmind.types import Access, UserId
 
 METADATA = "/.well-known/oauth-protected-resource"

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from bearinmind.accounts.gate import Caller
+from bearinmind.accounts.access import Caller
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidRecord, MindError
 from bearinmind.surfaces import lines, transfer

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
-from bearinmind.learn.turns import Learned, Message
+from bearinmind.learn.model import Learned, Message
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics, User
 from bearinmind.surfaces import cursors, for_agents, times

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from bearinmind import ids
 from bearinmind.app import Mind
 from bearinmind.changes import Refused, Verdict
 from bearinmind.remember.secrets import masked
@@ -19,6 +18,7 @@ from bearinmind.surfaces.verbs.requests import Request, Whole
 from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from bearinmind.sync import wire
 from bearinmind.sync.server import MOST_REQUESTED, MOST_SEEN
+from bearinmind.text import ids
 from bearinmind.types import Access, MemoryId, UserId
 
 _MOST_CHANGES = 1_000  # of one answer

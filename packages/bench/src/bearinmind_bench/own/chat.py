@@ -14,12 +14,10 @@ from typing import Generic, Self, TypeVar
 
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from bearinmind.calls import CallFailed, Patience
-from bearinmind.chat.client import ChatClient, NotAChat
-from bearinmind.chat.dialects import OPENAI, Question, Said
-from bearinmind.chat.reading import json_object
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
+from bearinmind.models.chat import OPENAI, ChatClient, NotAChat, Question, Said, json_object
+from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind_bench.own.folder import About
 
 TIMEOUT = 120.0  # seconds for an answer: a small machine thinks for long

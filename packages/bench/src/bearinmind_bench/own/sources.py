@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from bearinmind import analysis
 from bearinmind.app import Mind
-from bearinmind.recall.parse import LARGEST_POOL
+from bearinmind.recall.eligibility import heads
+from bearinmind.recall.pipeline import LARGEST_POOL
 from bearinmind.recall.query_log import CapturedQuery
-from bearinmind.recall.supersession import heads
+from bearinmind.text import analysis
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Whose
 
 MOST_SHARED = (

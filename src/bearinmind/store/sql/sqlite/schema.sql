@@ -54,7 +54,7 @@ CREATE TABLE links (
 
 CREATE INDEX links_by_target ON links (owner, target, kind);
 
--- The terms of every version that is not deleted, as bearinmind.analysis made them: each term between
+-- The terms of every version that is not deleted, as bearinmind.text.analysis made them: each term between
 -- two spaces. Kept readable so that a match can be ranked without analysing its text again.
 CREATE TABLE indexed (
     row INTEGER PRIMARY KEY REFERENCES memories (row) ON DELETE CASCADE,

@@ -8,15 +8,17 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from . import log
-from .place import Place, default_file
+from . import settings
+from .settings import HookSettings, default_file
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     Outcome = tuple[dict[str, Any] | None, str]
+
 
 _STARTED = 0.05  # seconds that Python takes before it comes here, and after
 _LONGEST_INPUT = 16_000_000  # bytes
@@ -27,7 +29,7 @@ _MOST_WAITING = 0.005  # between two looks at the clock
 class Watch:
     """Ends the process, without a word, when its time is up; whatever it is doing."""
 
-    def __init__(self, place: Place, event: str) -> None:
+    def __init__(self, place: HookSettings, event: str) -> None:
         self.began = time.monotonic()
         self.until = self.began + place.deadline - _STARTED
         self._place, self._event = place, event
@@ -45,7 +47,7 @@ class Watch:
                 os.write(1, output)
         except OSError:  # nobody listens any more
             note = "nobody listened"
-        log.write(self._place.folder, self._event, self.began, note, good=good)
+        settings.write_log(self._place.folder, self._event, self.began, note, good=good)
         os._exit(0)
 
     def _wait(self) -> None:
@@ -57,7 +59,7 @@ class Watch:
 def main(arguments: list[str]) -> None:
     """Answer an event. It never fails, and never says why not."""
     event = arguments[0] if arguments else ""
-    place = Place(arguments[1] if len(arguments) > 1 else default_file())
+    place = HookSettings(arguments[1] if len(arguments) > 1 else default_file())
     watch = Watch(place, event)
     try:
         if event == "SessionStart":
@@ -71,7 +73,7 @@ def main(arguments: list[str]) -> None:
         watch.end(said, note, good=True)
 
 
-def _answer(place: Place, event: str, watch: Watch) -> Outcome:
+def _answer(place: HookSettings, event: str, watch: Watch) -> Outcome:
     said = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT))
     if not isinstance(said, dict):
         return None, "no event"
@@ -81,22 +83,22 @@ def _answer(place: Place, event: str, watch: Watch) -> Outcome:
 
         return prompt.answer(place, said, watch.until)
     if event == "SessionStart":
-        from . import starting  # noqa: PLC0415
+        from . import session_start  # noqa: PLC0415
 
-        output, note = starting.answer(place, said, watch.until)
-        if note == starting.STARTED:
-            _behind(place, event, lambda: starting.warm_up(place), starting.WARM_UP_SECONDS)
+        output, note = session_start.answer(place, said, watch.until)
+        if note == session_start.STARTED:
+            _behind(
+                place, event, lambda: session_start.warm_up(place), session_start.WARM_UP_SECONDS
+            )
         return output, note
     if event == "PreToolUse":
-        from . import permission  # noqa: PLC0415
-
-        return permission.answer(said)
+        return permission(said)
     if event in {"Stop", "PreCompact"}:
         return _after_turn(place, event, said)
     return None, "no such event"
 
 
-def _after_turn(place: Place, event: str, said: dict[str, Any]) -> Outcome:
+def _after_turn(place: HookSettings, event: str, said: dict[str, Any]) -> Outcome:
     from . import turns  # noqa: PLC0415  as above
 
     work = turns.compacting if event == "PreCompact" else turns.learn
@@ -105,7 +107,7 @@ def _after_turn(place: Place, event: str, said: dict[str, Any]) -> Outcome:
     return _behind(place, event, lambda: work(place, said), turns.SECONDS)
 
 
-def _behind(place: Place, event: str, work: Callable[[], str], seconds: float) -> Outcome:
+def _behind(place: HookSettings, event: str, work: Callable[[], str], seconds: float) -> Outcome:
     """Do something in a process that stays behind: the agent goes on at once."""
     if hasattr(os, "fork") and os.fork():
         return None, "goes on behind"
@@ -127,15 +129,55 @@ def _behind(place: Place, event: str, work: Callable[[], str], seconds: float) -
 
 
 def _encoded(output: dict[str, Any]) -> bytes:
-    from .giving import encoded  # noqa: PLC0415  most answers are empty
+    from .memory_text import encoded  # noqa: PLC0415  most answers are empty
 
     return encoded(output)
 
 
 def _why(exc: Exception) -> str:
     """What went wrong, without what was said or answered."""
-    from .asking import Unanswered  # noqa: PLC0415  most runs need none of it
+    from .server import Unanswered  # noqa: PLC0415  most runs need none of it
 
     if isinstance(exc, Unanswered):
         return f"the server: {exc}"
     return type(exc).__name__
+
+
+EVENT = "PreToolUse"
+#: The tools of our server, added by hand or by the plugin.
+PREFIXES = ("mcp__bearinmind__", "mcp__plugin_bearinmind_bearinmind__")
+#: None of them shows a secret, shares anything, or hides what is there.
+ALLOWED = frozenset(
+    {
+        "memory_recall",
+        "memory_list",
+        "memory_get",
+        "memory_count",
+        "memory_why",
+        "memory_timeline",
+        "memory_store",
+        "memory_link",
+    }
+)
+
+
+def permission(said: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
+    """That a tool may be used without asking the user; nothing about any other."""
+    name, given = said.get("tool_name"), said.get("tool_input")
+    prefix = next((each for each in PREFIXES if str(name).startswith(each)), None)
+    tool = str(name)[len(prefix) :] if prefix else ""
+    if tool not in ALLOWED or not isinstance(given, dict) or not _only_adds(given):
+        return None, "asks the user"
+    decided = {
+        "hookEventName": EVENT,
+        "permissionDecision": "allow",
+        "permissionDecisionReason": "This tool of Bear in Mind reads memories or adds one.",
+    }
+    return {"hookSpecificOutput": decided}, f"allowed {tool}"
+
+
+def _only_adds(given: dict[str, Any]) -> bool:
+    """Whether a call neither seals a secret nor has one memory stand in for another."""
+    return not (
+        given.get("sensitive") or given.get("supersedes") or given.get("kind") == "supersedes"
+    )

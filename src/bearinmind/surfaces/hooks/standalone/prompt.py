@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 
-from . import giving
-from .asking import Asking
-from .place import project_of
+from . import memory_text
+from .server import Server
 from .sessions import Session
+from .settings import project_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from .place import Place
+    from .settings import HookSettings
 
 EVENT = "UserPromptSubmit"
 INTRO = (
@@ -27,7 +27,9 @@ _LEAST_LETTERS = 6  # "yes", "go on": what they mean is in the conversation, not
 _LONGEST_TAG = 60
 
 
-def answer(place: Place, said: dict[str, Any], until: float) -> tuple[dict[str, Any] | None, str]:
+def answer(
+    place: HookSettings, said: dict[str, Any], until: float
+) -> tuple[dict[str, Any] | None, str]:
     """What is put before the model, if anything, and a note for the log."""
     prompt, id_ = said.get("prompt"), said.get("session_id")
     if not isinstance(prompt, str) or not isinstance(id_, str) or not id_:
@@ -37,8 +39,8 @@ def answer(place: Place, said: dict[str, Any], until: float) -> tuple[dict[str, 
     session = Session(place, id_)
     before = {each["id"] for each in session.given()}
     question = _question(prompt, place.most + len(before), said.get("cwd"))
-    found = Asking(place, until).post("/api/v1/recall", question)
-    chosen = giving.fitting(
+    found = Server(place, until).post("/api/v1/recall", question)
+    chosen = memory_text.fitting(
         (each for each in _memories(found, place) if each["id"] not in before),
         event=EVENT,
         intro=INTRO,
@@ -49,7 +51,7 @@ def answer(place: Place, said: dict[str, Any], until: float) -> tuple[dict[str, 
     given = [each for each in chosen if each["id"] in new]
     if not given:
         return None, "nothing relevant"
-    return giving.context(EVENT, giving.rendered(given, INTRO)), f"gave {len(given)}"
+    return memory_text.context(EVENT, memory_text.rendered(given, INTRO)), f"gave {len(given)}"
 
 
 def _is_question(prompt: str) -> bool:
@@ -76,12 +78,14 @@ def _short(prompt: str) -> str:
     return f"{head.rpartition(' ')[0] or head}\n{tail.partition(' ')[2] or tail}"
 
 
-def _memories(found: dict[str, Any], place: Place) -> Iterator[dict[str, Any]]:
+def _memories(found: dict[str, Any], place: HookSettings) -> Iterator[dict[str, Any]]:
     """The memories of an answer that enough speaks for, each with what resolved it."""
     for hit in found["hits"]:
         if hit["support"] >= place.least_support:
-            memories = (giving.marked(each, found) for each in (hit["memory"], *hit["attached"]))
-            yield from filter(giving.good, memories)
+            memories = (
+                memory_text.marked(each, found) for each in (hit["memory"], *hit["attached"])
+            )
+            yield from filter(memory_text.good, memories)
 
 
 def _claims(
@@ -92,5 +96,5 @@ def _claims(
     if isinstance(transcript, str) and os.path.isfile(transcript):
         length = os.path.getsize(transcript)
     for memory in memories:
-        words = giving.telling_words(memory, prompt)
+        words = memory_text.telling_words(memory, prompt)
         yield {"id": memory["id"], "words": words, "length": length}

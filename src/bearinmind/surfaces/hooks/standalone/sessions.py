@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from .place import Place
+    from .settings import HookSettings
 
 _KEPT_SECONDS = 30 * 24 * 3_600  # a session may be taken up again after a while
 _LONGEST_NAME = 100
@@ -20,7 +20,7 @@ _LONGEST_NAME = 100
 class Session:
     """The files of one session. Several hooks may use them at once."""
 
-    def __init__(self, place: Place, id: str) -> None:
+    def __init__(self, place: HookSettings, id: str) -> None:
         self._folder = os.path.join(place.folder, "sessions")
         self._path = os.path.join(self._folder, _file_name(id))
 
@@ -107,7 +107,7 @@ class Session:
         os.replace(new, self._path + ending)
 
 
-def clean(place: Place) -> None:
+def clean(place: HookSettings) -> None:
     """Remove what is left of sessions that nobody will take up again."""
     oldest = time.time() - _KEPT_SECONDS
     with os.scandir(os.path.join(place.folder, "sessions")) as found:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 
-from . import giving, starting
-from .asking import Asking, Unanswered
-from .place import project_of
+from . import memory_text, session_start
+from .server import Server, Unanswered
 from .sessions import Session
-from .transcript import Read
+from .settings import project_of
 
 TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-    from .place import Place
+    from .settings import HookSettings
+
 
 AGENT = "claude-code"
 SECONDS = 30.0  #: that the process behind the hook may take
@@ -30,7 +33,7 @@ _MOST_KEPT = 20
 _LEAST_WORDS = 3  # of a memory, that somebody says who has used it
 
 
-def learn(place: Place, said: dict[str, Any]) -> str:
+def learn(place: HookSettings, said: dict[str, Any]) -> str:
     """Have the server learn from what was said since the last time; a note for the log.
 
     What could not be sent is sent the next time.
@@ -66,7 +69,7 @@ def _wait_until_written(path: str) -> None:
         time.sleep(_BETWEEN)
 
 
-def _asked_to_learn(place: Place, request: dict[str, Any]) -> Any:  # noqa: ANN401  what JSON holds
+def _asked_to_learn(place: HookSettings, request: dict[str, Any]) -> Any:  # noqa: ANN401  what JSON holds
     """What the server answers. The turn of a short session is over before the server has started.
 
     One that has ended, since nobody asked it for long, is started: for this, and the next prompt.
@@ -74,15 +77,15 @@ def _asked_to_learn(place: Place, request: dict[str, Any]) -> Any:  # noqa: ANN4
     until = time.monotonic() + SECONDS
     while True:
         try:
-            return Asking(place, until).post("/api/v1/learn", request)
+            return Server(place, until).post("/api/v1/learn", request)
         except Unanswered as exc:
             if not (place.serve and exc.nobody_listens):
                 raise
-        starting.start_server(place)
+        session_start.start_server(place)
         time.sleep(_BETWEEN)
 
 
-def keep(place: Place, said: dict[str, Any]) -> str:
+def keep(place: HookSettings, said: dict[str, Any]) -> str:
     """Keep the ids of what mattered to a session; a note for the log.
 
     That is what was stored in it, and what it was given and then used: words of it, which the
@@ -97,7 +100,7 @@ def keep(place: Place, said: dict[str, Any]) -> str:
     return f"kept {len(mattered)}"
 
 
-def compacting(place: Place, said: dict[str, Any]) -> str:
+def compacting(place: HookSettings, said: dict[str, Any]) -> str:
     """Keep what mattered, and learn from the rest of what was said."""
     kept = keep(place, said)
     try:
@@ -125,7 +128,7 @@ def _was_used(given: dict[str, Any], read: Read) -> bool:
     later = [
         each.text for each in read.said if each.role == "assistant" and each.at >= given["length"]
     ]
-    found = words & giving.words(" ".join(later))
+    found = words & memory_text.words(" ".join(later))
     return bool(words) and len(found) >= min(_LEAST_WORDS, len(words))
 
 
@@ -135,3 +138,105 @@ def _ids(answer: object) -> list[str]:
     found = stored if isinstance(stored, list) else []
     ids = [each.get("id") if isinstance(each, dict) else each for each in found]
     return [each for each in ids if isinstance(each, str)]
+
+
+ROLES = ("user", "assistant")
+_OTHERS = ("isMeta", "isSidechain", "isCompactSummary")  # not what the user and the agent say
+_REMINDER, _REMINDED = "<system-reminder>", "</system-reminder>"
+# What a client writes in the name of the user begins like this.
+_NOT_SAID = ("<command-", "<local-command-", "<bash-", "Caveat: The messages below")
+_STORING = "__memory_store"
+
+
+class Said:
+    """What was said: by whom, and where in the file it stands."""
+
+    __slots__ = ("at", "role", "text")
+
+    def __init__(self, role: str, text: str, at: int) -> None:
+        self.role = role
+        self.text = text
+        self.at = at
+
+
+class Read:
+    """A part of a transcript."""
+
+    def __init__(self, path: str, start: int, most: int) -> None:
+        self.said: list[Said] = []
+        self.stored: list[str] = []  #: ids of memories that the agent stored, oldest first
+        self.end = start  #: up to where it was read
+        self._storing: set[str] = set()  # ids of calls
+        if not os.path.isfile(path):
+            return
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            self.end = start if start <= size else 0  # a shorter one is another one
+            if size - self.end > most:
+                file.seek(size - most)
+                file.readline()  # the rest of a line
+                self.end = file.tell()
+            else:
+                file.seek(self.end)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    break  # it is being written
+                at, self.end = self.end, file.tell()
+                self._take(line, at)
+
+    def _take(self, line: bytes, at: int) -> None:
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(entry, dict) or entry.get("type") not in ROLES:
+            return
+        message = entry.get("message")
+        if not isinstance(message, dict) or any(entry.get(name) for name in _OTHERS):
+            return
+        text = "\n\n".join(filter(None, map(_cleaned, _texts(message.get("content")))))
+        if text:
+            self.said.append(Said(entry["type"], text, at))
+        self._note_calls(message.get("content"))
+
+    def _note_calls(self, content: object) -> None:
+        """Note what the agent stored: a call of a tool, and later what it returned."""
+        for block in content if isinstance(content, list) else []:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "tool_use" and str(block.get("name")).endswith(_STORING):
+                self._storing.add(str(block.get("id")))
+            if block.get("type") == "tool_result" and block.get("tool_use_id") in self._storing:
+                self.stored += filter(None, map(_stored_id, _texts(block.get("content"))))
+
+
+def _texts(content: object) -> Iterator[str]:
+    """The texts of a message or of a result; a message is a text, or blocks of which some are."""
+    if isinstance(content, str):
+        yield content
+    for block in content if isinstance(content, list) else []:
+        if isinstance(block, dict) and block.get("type") == "text":
+            text: Any = block.get("text")
+            if isinstance(text, str):
+                yield text
+
+
+def _cleaned(text: str) -> str:
+    """A text without what was put into it for the model, our own memories among it."""
+    while _REMINDER in text:
+        before, _, rest = text.partition(_REMINDER)
+        text = before + rest.partition(_REMINDED)[2]
+    text = text.strip()
+    return "" if text.startswith(_NOT_SAID) else text
+
+
+def _stored_id(text: str) -> str:
+    """The id in what `memory_store` returns: as a sentence, or as JSON."""
+    try:
+        found = json.loads(text)
+        id_ = found.get("id") if isinstance(found, dict) else None
+    except ValueError:
+        word = text.partition(": ")[2].partition(",")[0].strip() if "tored: " in text else ""
+        id_ = word
+    good = isinstance(id_, str) and id_.replace("-", "").isalnum()
+    return str(id_) if good else ""

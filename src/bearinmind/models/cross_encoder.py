@@ -1,0 +1,238 @@
+"""A cross-encoder on this machine: it reads the query and a memory as one text and scores the pair.
+
+Its folder is what a hub or an ONNX export gives: `tokenizer.json`, `model.onnx` or
+`onnx/model.onnx` and, if there is one, `config.json`. Nothing is loaded before the first use.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from bearinmind.errors import RerankerFailure
+from bearinmind.models.quiet import hush_onnxruntime
+from bearinmind.protocols import Passage
+
+if TYPE_CHECKING:  # numpy takes a tenth of a second to import
+    from numpy.typing import NDArray
+
+GRAPHS = ("model.onnx", "onnx/model.onnx")  # an export, and how hubs lay it out
+TOKENIZER = "tokenizer.json"
+CONFIG = "config.json"
+
+_MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
+_SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
+_BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
+_MOST_THREADS = 4
+_ERRORS = 3  # and nothing milder: what a graph could do better is of no use to whoever runs it
+_LONGEST_WAIT = 10.0  # seconds for a batch to end, when the process ends
+_PADDING = ("[PAD]", "<pad>")
+
+#: One batch at a time, for all cross-encoders: two would only slow each other down.
+_RUNTIME = Lock()
+# A thread that comes back from native code into a process that is ending may crash it, so the end
+# waits for the batch that is being worked on, and lets no other begin.
+atexit.register(_RUNTIME.acquire, timeout=_LONGEST_WAIT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What was loaded from a folder."""
+
+    session: Any  # the two libraries have no types
+    tokenizer: Any
+    padding: int  #: the id of the token that fills up a batch
+    inputs: frozenset[str]
+
+    def tokens(self, query: str, texts: Sequence[str]) -> list[Any]:
+        """Every text as a pair with the query."""
+        encoded: list[Any] = self.tokenizer.encode_batch([(query, text) for text in texts])
+        return encoded
+
+    def run(self, batch: Sequence[Any]) -> list[float]:
+        """A score from 0 to 1 for each pair of a batch."""
+        import numpy as np  # noqa: PLC0415
+
+        shape = (len(batch), max(len(pair.ids) for pair in batch))
+        columns = {
+            "input_ids": np.full(shape, self.padding, np.int64),
+            "attention_mask": np.zeros(shape, np.int64),
+            "token_type_ids": np.zeros(shape, np.int64),
+        }
+        for row, pair in enumerate(batch):
+            for name, values in zip(
+                columns, (pair.ids, pair.attention_mask, pair.type_ids), strict=True
+            ):
+                columns[name][row, : len(values)] = values
+        given = {name: column for name, column in columns.items() if name in self.inputs}
+        return _scores(self.session.run(None, given)[0], len(batch))
+
+
+class CrossEncoder:
+    """Scores pairs with the model of a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.expanduser()
+
+    @property
+    def name(self) -> str:
+        """How it is called in traces."""
+        return f"cross-encoder:{self._folder.name}"
+
+    def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
+        """A score from 0 to 1 for each passage.
+
+        Raises:
+            RerankerFailure: the model cannot be loaded or used, or not in time.
+        """
+        until = time.monotonic() + seconds
+        scores = [0.0] * len(passages)
+        done = 0
+        try:
+            with _Turn(until):
+                model = _load(self._folder)
+                pairs = model.tokens(query, [passage.text for passage in passages])
+            for batch in _batches([len(pair.ids) for pair in pairs]):
+                with _Turn(until):
+                    for index, score in zip(
+                        batch, model.run([pairs[index] for index in batch]), strict=True
+                    ):
+                        scores[index] = score
+                done += len(batch)
+        except _Late:
+            raise RerankerFailure(
+                f"{self.name} read {done} of {len(passages)} memories in {seconds:g} s",
+                hint="Raise `rerank_seconds` or lower `rerank_depth`; the first use loads a model.",
+            ) from None
+        except RerankerFailure:
+            raise
+        except Exception as exc:  # whatever the runtime and the tokenizer raise
+            raise RerankerFailure(f"{self.name} cannot score: {_said(exc)}") from exc
+        return scores
+
+    def close(self) -> None:
+        """Nothing to release: the model goes with the process, and others may be using it."""
+
+
+class _Late(Exception):
+    """The time is up."""
+
+
+class _Turn:
+    """A turn with the runtime, if one comes in time."""
+
+    def __init__(self, until: float) -> None:
+        self._until = until
+
+    def __enter__(self) -> None:
+        left = self._until - time.monotonic()
+        if left <= 0 or not _RUNTIME.acquire(timeout=left):
+            raise _Late
+
+    def __exit__(self, *_: object) -> None:
+        _RUNTIME.release()
+
+
+@lru_cache(maxsize=2)  # those of one process, mostly one, are shared by all its users
+def _load(folder: Path) -> _Model:
+    graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
+    if graph is None or not (folder / TOKENIZER).is_file():
+        missing = " or ".join(GRAPHS) if graph is None else TOKENIZER
+        raise RerankerFailure(
+            f"there is no {missing} in {str(folder)!r}",
+            hint="`reranker` = cross-encoder:FOLDER needs an ONNX model with its tokenizer.",
+        )
+    hush_onnxruntime()
+    try:
+        import onnxruntime  # noqa: PLC0415
+        import tokenizers  # noqa: PLC0415
+    except ImportError as exc:
+        raise RerankerFailure(
+            f"a cross-encoder needs {exc.name}, which is not installed",
+            hint=f"Install it: pip install {exc.name}.",
+        ) from exc
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = min(_MOST_THREADS, max(1, (os.cpu_count() or 1) // 2))
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _ERRORS
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # idle means idle
+    session = onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+    config = _config(folder / CONFIG)
+    tokenizer.enable_truncation(_most_tokens(config))
+    tokenizer.no_padding()
+    return _Model(
+        session,
+        tokenizer,
+        _padding(config, tokenizer),
+        frozenset(i.name for i in session.get_inputs()),
+    )
+
+
+def _config(path: Path) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _most_tokens(config: dict[str, Any]) -> int:
+    positions = config.get("max_position_embeddings")
+    if not isinstance(positions, int) or positions <= _SPECIAL_POSITIONS:
+        return _MOST_TOKENS
+    return min(_MOST_TOKENS, positions - _SPECIAL_POSITIONS)
+
+
+def _padding(config: dict[str, Any], tokenizer: Any) -> int:  # noqa: ANN401
+    """The id of the padding token: RoBERTa's kind counts positions by it, so it must be right."""
+    known = [config.get("pad_token_id"), *map(tokenizer.token_to_id, _PADDING)]
+    return next((id_ for id_ in known if isinstance(id_, int)), 0)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Indices of pairs of similar length, so that little is padding."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and (len(batch) + 1) * lengths[index] > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _scores(logits: NDArray[Any], rows: int) -> list[float]:
+    """How likely each pair fits: of one logit its sigmoid, of two the softmax of the second."""
+    columns = logits.reshape(rows, -1).astype(float)
+    match columns.shape[1]:
+        case 1:
+            values = columns[:, 0]
+        case 2:
+            values = columns[:, 1] - columns[:, 0]
+        case wide:
+            raise RerankerFailure(
+                f"the model gives {wide} numbers for a pair",
+                hint="A cross-encoder gives one or two; this seems to be another kind of model.",
+            )
+    return [_sigmoid(value) for value in values.tolist()]
+
+
+def _sigmoid(value: float) -> float:
+    if value < 0:  # either way round no power overflows
+        return math.exp(value) / (1 + math.exp(value))
+    return 1 / (1 + math.exp(-value))
+
+
+def _said(exc: Exception) -> str:
+    """The first line of what a library says."""
+    return (str(exc).strip() or type(exc).__name__).splitlines()[0]

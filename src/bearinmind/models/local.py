@@ -1,0 +1,411 @@
+"""Sentence encoders on this machine's processor: no key, no network, no download."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
+
+from bearinmind.errors import EmbedderFailure
+from bearinmind.models.quiet import hush_onnxruntime
+from bearinmind.protocols import Embedder
+from bearinmind.text.embedded_text import CONTENT
+from bearinmind.types import Space
+
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector, Vectors
+
+
+CARD = "encoder.json"
+GRAPH = "model.onnx"
+TOKENIZER = "tokenizer.json"
+
+REINSTALL = "Install it again: pip install --force-reinstall bearinmind-encoder"
+
+
+class CardFile(BaseModel):
+    """A file of an encoder."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bytes: int
+    sha256: str
+
+
+class Card(BaseModel):
+    """What an encoder is made of."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    weights: str  #: SHA-256 of the published weights that the graph was made of
+    revision: PositiveInt  #: of the way in which graphs are made
+    precision: str  #: in which the matrices are stored
+    pooling: str
+    dimensions: PositiveInt
+    max_tokens: PositiveInt  #: the end of a longer text is not seen
+    query_prompt: str
+    memory_prompt: str
+    files: Mapping[str, CardFile]
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """The card of a folder.
+
+        Raises:
+            EmbedderFailure: there is no encoder, or its card cannot be read.
+        """
+        try:
+            card = cls.model_validate_json((folder / CARD).read_bytes())
+        except OSError as exc:
+            raise EmbedderFailure(
+                f"there is no encoder in {str(folder)!r}",
+                hint="Name an encoder of bearinmind-encoder, or a folder with an encoder.json.",
+            ) from exc
+        except ValidationError as exc:
+            raise EmbedderFailure(
+                f"{str(folder / CARD)!r} is not the card of an encoder", hint=REINSTALL
+            ) from exc
+        for name in (GRAPH, TOKENIZER):
+            if name not in card.files:
+                raise EmbedderFailure(f"{str(folder / CARD)!r} names no {name}", hint=REINSTALL)
+        return card
+
+    def space(self, text: str) -> Space:
+        """What its vectors are, made of texts by a recipe."""
+        return Space(
+            model=self.name,
+            revision=f"{self.weights[:12]}.{self.revision}.{self.precision}.{self.max_tokens}",
+            dimensions=self.dimensions,
+            query_prompt=self.query_prompt,
+            memory_prompt=self.memory_prompt,
+            text=text,
+        )
+
+    def check_sizes(self, folder: Path) -> None:
+        """Notice a file that is missing or cut short, in no time.
+
+        Raises:
+            EmbedderFailure: one is.
+        """
+        for name, expected in self.files.items():
+            try:
+                found = (folder / name).stat().st_size
+            except OSError as exc:
+                raise _damaged(folder / name, "it cannot be read") from exc
+            if found != expected.bytes:
+                raise _damaged(folder / name, f"{found:,} bytes instead of {expected.bytes:,}")
+
+    def check_contents(self, folder: Path) -> None:
+        """Notice any change of a file; reads all of them.
+
+        Raises:
+            EmbedderFailure: one is not what the card says.
+        """
+        self.check_sizes(folder)
+        for name, expected in self.files.items():
+            with (folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != expected.sha256:
+                    raise _damaged(folder / name, "its content is not what its card says")
+
+
+def _damaged(path: Path, why: str) -> EmbedderFailure:
+    """That a file of an encoder cannot be used."""
+    return EmbedderFailure(f"{str(path)!r} is damaged: {why}", hint=REINSTALL)
+
+
+_BATCH_TOKENS = 512  # larger ones are slower: they do not fit the caches, and take more memory
+_AT_ONCE = 1_024  # texts whose tokens are held: enough to find many of one length
+_MOST_THREADS = 4  # embedding goes on in the background: it must not take a whole large machine
+_TOKEN_CHARACTERS = 64  # prose has 4 to 5 for a token; what is no prose must not take for ever
+
+_Tokens = list[int]
+
+
+class LocalEmbedder:
+    """Turns texts into vectors with an encoder of `bearinmind-encoder`, or of a folder with a card.
+
+    Any number of threads may use it at the same time. The model is loaded for the first text; a
+    closed embedder that is used again loads it again.
+    """
+
+    leaves_machine = False
+
+    def __init__(self, folder: Path, card: Card, *, threads: int = 0, text: str = CONTENT) -> None:
+        self.space = card.space(text)
+        self._folder = folder
+        self._card = card
+        self._threads = threads or min(_MOST_THREADS, _processors())
+        self._loading = threading.Lock()
+        self._model: _Model | None = None
+
+    @classmethod
+    def open(cls, model: str | Path, *, threads: int = 0, text: str = CONTENT) -> Self:
+        """The encoder of a name, such as "minilm", or of a folder; only its card is read.
+
+        `threads` is how many batches are computed side by side, 0 for what suits the machine;
+        `text` is the recipe of the texts that it will be given.
+
+        Raises:
+            EmbedderFailure: there is no such encoder.
+        """
+        folder = _folder_of(model)
+        return cls(folder, Card.read(folder), threads=threads, text=text)
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, as memories are embedded."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        model = self._loaded()
+        vectors = np.empty((len(texts), self._card.dimensions), np.float32)
+        for begin in range(0, len(texts), _AT_ONCE):
+            end = begin + _AT_ONCE
+            tokens = [model.tokens(self._card.memory_prompt + text) for text in texts[begin:end]]
+            self._embed(model, tokens, vectors[begin:end])
+        return vectors
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector."""
+        model = self._loaded()
+        vector: Vector = model.run([model.tokens(self._card.query_prompt + text)])[0]
+        return vector
+
+    def check(self) -> None:
+        """Read every file of the model, which takes a moment.
+
+        Raises:
+            EmbedderFailure: one of them is damaged.
+        """
+        self._card.check_contents(self._folder)
+
+    def close(self) -> None:
+        """Release the model."""
+        with self._loading:
+            self._model = None
+
+    def _loaded(self) -> _Model:
+        model = self._model
+        if model is None:
+            with self._loading:
+                model = self._model = self._model or _load(self._folder, self._card)
+        return model
+
+    def _embed(self, model: _Model, tokens: Sequence[_Tokens], vectors: Vectors) -> None:
+        """Fill in the rows of these texts."""
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  a query needs none
+
+        def fill(batch: list[int]) -> None:
+            vectors[batch] = model.run([tokens[index] for index in batch])
+
+        batches = [*_batches(tokens)]
+        threads = min(self._threads, len(batches))
+        if threads == 1:
+            for batch in batches:
+                fill(batch)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            for _ in pool.map(fill, batches):  # raises what one of them raised
+                pass
+
+
+class _Model(NamedTuple):
+    """A model in memory."""
+
+    session: Any  #: of onnxruntime, which has no types
+    tokenizer: Any
+    most_characters: int
+
+    def tokens(self, text: str) -> _Tokens:
+        """What the model reads of a text."""
+        text = text[: self.most_characters]
+        # One text at a time: `encode_batch` would start a thread for each processor.
+        try:
+            ids: _Tokens = self.tokenizer.encode(text).ids
+        except TypeError:  # a lone surrogate, which no UTF-8 can hold
+            ids = self.tokenizer.encode(text.encode("utf-8", "replace").decode()).ids
+        return ids
+
+    def run(self, tokens: Sequence[_Tokens]) -> Vectors:
+        """The vectors of one batch, padded to its longest text."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        ids = np.zeros((len(tokens), max(map(len, tokens))), np.int64)
+        mask = np.zeros_like(ids)
+        for row, of_text in enumerate(tokens):
+            ids[row, : len(of_text)] = of_text
+            mask[row, : len(of_text)] = 1
+        try:
+            [rows] = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
+        except Exception as exc:  # its errors have no class of their own in common
+            raise EmbedderFailure(f"the encoder failed: {_reason(exc)}") from exc
+        vectors: Vectors = rows
+        return vectors
+
+
+def _folder_of(model: str | Path) -> Path:
+    if isinstance(model, Path) or os.sep in model:
+        return Path(model).expanduser()
+    try:
+        import bearinmind_encoder  # noqa: PLC0415  an install without dependencies lacks it
+    except ImportError as exc:
+        raise EmbedderFailure(
+            "the package bearinmind-encoder is not installed",
+            hint="Install it: pip install bearinmind-encoder",
+        ) from exc
+    try:
+        return bearinmind_encoder.folder(model)
+    except LookupError as exc:
+        raise EmbedderFailure(
+            f"there is no encoder {model!r}",
+            hint=f"Choose {', '.join(bearinmind_encoder.models())}, or the path of a folder.",
+        ) from exc
+
+
+def _load(folder: Path, card: Card) -> _Model:
+    card.check_sizes(folder)
+    hush_onnxruntime()
+    import onnxruntime  # noqa: PLC0415  slow to import
+    import tokenizers  # noqa: PLC0415  slow to import
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # batches side by side scale better than threads in a batch
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised; nothing is printed
+    # The graph is made of fused operators: all that is left to do is to widen its matrices, once.
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    try:
+        session = onnxruntime.InferenceSession(
+            folder / GRAPH, options, providers=["CPUExecutionProvider"]
+        )
+        tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as exc:  # neither library has a class of its own for what it raises
+        raise EmbedderFailure(
+            f"the encoder in {str(folder)!r} cannot be loaded: {_reason(exc)}", hint=REINSTALL
+        ) from exc
+    tokenizer.enable_truncation(card.max_tokens)
+    tokenizer.no_padding()
+    return _Model(session, tokenizer, card.max_tokens * _TOKEN_CHARACTERS)
+
+
+def _batches(tokens: Sequence[_Tokens]) -> Iterator[list[int]]:
+    """Indices of texts of similar length, so that little is padding."""
+    batch: list[int] = []
+    for index in sorted(range(len(tokens)), key=lambda i: len(tokens[i])):
+        if batch and (len(batch) + 1) * len(tokens[index]) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on macOS
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _reason(exc: Exception) -> str:
+    return str(exc).partition("\n")[0] or type(exc).__name__
+
+
+class PairedEmbedder:
+    """The cosine of a pair is `share` of the first encoder's and the rest of the second's.
+
+    Encoders trained in different ways err in different ways. How much each should count depends
+    on how widely its cosines spread: see `bearinmind.models.choose_embedder`.
+    """
+
+    def __init__(self, first: Embedder, second: Embedder, *, share: float) -> None:
+        self._pair = (first, second)
+        self._scales = (math.sqrt(share), math.sqrt(1 - share))
+        self._beside = ThreadPoolExecutor(1, thread_name_prefix="bearinmind-embed")
+        self.space = _space(first.space, second.space, share)
+        self.leaves_machine = first.leaves_machine or second.leaves_machine
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text, as memories are embedded."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        rows = [embedder.embed_memories(texts) for embedder in self._pair]
+        joined: Vectors = np.hstack([x * s for x, s in zip(rows, self._scales, strict=True)])
+        return joined
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector; the two encoders work side by side."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        first, second = self._pair
+        longer = self._beside.submit(second.embed_query, text)
+        rows = (first.embed_query(text), longer.result())
+        joined: Vector = np.concatenate([x * s for x, s in zip(rows, self._scales, strict=True)])
+        return joined.astype(np.float32, copy=False)
+
+    def close(self) -> None:
+        """Release both models."""
+        for embedder in self._pair:
+            embedder.close()
+
+
+def _space(first: Space, second: Space, share: float) -> Space:
+    return Space(
+        model=f"{first.model}+{second.model}",
+        revision=f"{first.revision}+{second.revision} share:{share}",
+        dimensions=first.dimensions + second.dimensions,
+        query_prompt=f"{first.query_prompt}+{second.query_prompt}",
+        memory_prompt=f"{first.memory_prompt}+{second.memory_prompt}",
+        text=first.text,
+    )
+
+
+DIMENSIONS = 64
+
+_WORD = re.compile(r"\w+")
+
+
+class HashEmbedder:
+    """Adds up a direction for each word: texts that share words are alike, meaning plays no part.
+
+    The same text has the same vector on every machine. Each word goes to one of few dimensions, so
+    that now and then two unlike words are taken for one.
+    """
+
+    leaves_machine = False
+
+    def __init__(self, *, text: str = CONTENT) -> None:
+        self.space = Space(model="hash", revision="1", dimensions=DIMENSIONS, text=text)
+
+    def embed_memories(self, texts: Sequence[str]) -> Vectors:
+        """A row for each text."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        rows = [self.embed_query(text) for text in texts]
+        return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32)
+
+    def embed_query(self, text: str) -> Vector:
+        """The same as for a memory: words have no sides."""
+        import numpy as np  # noqa: PLC0415  slow to import
+
+        vector = np.zeros(DIMENSIONS, np.float32)
+        for word in _WORD.findall(text.casefold()) or [""]:
+            digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
+            number = int.from_bytes(digest, "little")
+            vector[number % DIMENSIONS] += 1 if number & (1 << 63) else -1
+        if not vector.any():  # two words that took each other away
+            vector[0] = 1
+        scaled: Vector = vector / np.linalg.norm(vector)
+        return scaled
+
+    def close(self) -> None:
+        """There is nothing to release."""

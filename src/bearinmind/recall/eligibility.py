@@ -1,0 +1,126 @@
+"""Where candidates stand: which may be served, in whose place, and which are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from bearinmind.protocols import Readable
+from bearinmind.trace import Dropped, Expired, Gone, NotAskedFor, Reason, Superseded
+from bearinmind.types import (
+    Filter,
+    Fused,
+    Link,
+    Memory,
+    MemoryId,
+    Ranking,
+    State,
+    admits,
+    is_expired,
+)
+
+
+class Reading:
+    """The memories of a recall, each read once: from the legs that had to, else from the store."""
+
+    def __init__(self, store: Readable, filter: Filter, rankings: Sequence[Ranking]) -> None:
+        self._store = store
+        self._filter = filter
+        self._at_hand = {id_: load for r in rankings for id_, load in r.memories.items()}
+        self._read: dict[MemoryId, Memory] = {}
+
+    def get(
+        self, ids: Sequence[MemoryId], likely: Sequence[MemoryId] = ()
+    ) -> dict[MemoryId, Memory]:
+        """All memories read so far, these among them as far as they exist.
+
+        Those that are likely to be asked for next come along if the store is asked at all.
+        """
+        read, at_hand = self._read, self._at_hand
+        missing = []
+        for id_ in ids:
+            if id_ not in read:
+                load = at_hand.get(id_)
+                if load is None:
+                    missing.append(id_)
+                else:
+                    read[id_] = load()
+        if missing:
+            missing += [id_ for id_ in likely if id_ not in read and id_ not in at_hand]
+            read |= self._store.get_many(self._filter.scope, missing, self._filter.as_of)
+        return read
+
+
+class Standing:
+    """The fused candidates as memories: the newest of each chain, and none that has expired."""
+
+    def __init__(
+        self,
+        filter: Filter,
+        fused: Sequence[Fused],
+        superseded: Mapping[MemoryId, MemoryId],
+        reading: Reading,
+    ) -> None:
+        self._filter = filter
+        self._superseded = superseded
+        self.dropped: list[Dropped] = []
+        self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
+        heads = [superseded[c.id] for c in fused if c.id in superseded]
+        self.memories = reading.get([*(candidate.id for candidate in fused), *heads])
+        self.kept: list[Fused] = self._keep(fused)
+
+    def _keep(self, fused: Sequence[Fused]) -> list[Fused]:
+        """Candidates under the id that is served, each once, at its best place, in order."""
+        kept: dict[MemoryId, Fused] = {}
+        for candidate in fused:
+            id_ = candidate.id
+            if id_ in self._superseded and State.SUPERSEDED not in self._filter.states:
+                self._stand_in(candidate, self._superseded[id_], kept)
+                continue
+            reason = self._refusal(id_)
+            if reason is not None:
+                self.dropped.append(Dropped(id_, reason))
+            else:
+                kept.setdefault(id_, candidate)
+        return [*kept.values()]
+
+    def _stand_in(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
+        """Serve the newest memory of a chain in place of an old one, if the filter lets it."""
+        fit = self._refusal(head) is None and admits(self._filter, self.memories[head])
+        self.dropped.append(Dropped(old.id, Superseded(by=head, served=fit)))
+        if fit:
+            self.replaced[head] = (*self.replaced.get(head, ()), old.id)
+            kept.setdefault(head, old._replace(id=head))
+
+    def _refusal(self, id_: MemoryId) -> Reason | None:
+        """Why a memory may not be served, if so."""
+        memory = self.memories.get(id_)
+        if memory is None or memory.deleted_at is not None:
+            return Gone()
+        if id_ in self._superseded:
+            state = State.SUPERSEDED
+        else:
+            state = State.EXPIRED if is_expired(memory, self._filter.now) else State.LIVE
+        if state in self._filter.states:
+            return None
+        return Expired() if state is State.EXPIRED else NotAskedFor(state=state)
+
+
+def heads(links: Iterable[Link]) -> dict[MemoryId, MemoryId]:
+    """For each superseded memory the newest memory of its chain.
+
+    Where a chain branches, the branch that was linked last wins; equal times break on the id.
+    """
+    newer: dict[MemoryId, Link] = {}
+    for link in links:
+        rival = newer.get(link.target)
+        if rival is None or (link.created_at, link.source) > (rival.created_at, rival.source):
+            newer[link.target] = link
+    return {id_: _climb(id_, newer) for id_ in newer}
+
+
+def _climb(id_: MemoryId, newer: dict[MemoryId, Link]) -> MemoryId:
+    seen = {id_}
+    while id_ in newer and newer[id_].source not in seen:
+        id_ = newer[id_].source
+        seen.add(id_)
+    return id_

@@ -1,0 +1,203 @@
+"""Text that somebody else may have written, so that it cannot be taken for anything but text."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+
+BEGIN = "<<<DATA"  #: opens the text of a memory that is data
+END = "<<<END OF DATA>>>"  #: closes it
+BAR = "|"  #: begins every line of it
+
+# Elements by which models and their hosts tell who speaks, or what is to be done.
+_ELEMENTS = (
+    "system|assistant|user|human|developer|instruction|memor|data|context|document|prompt|message|"
+    "function|invoke|parameter|tool|antml|result|output|thinking|reminder|script|style|iframe|img|"
+    "svg|object|embed|link|meta|start_of|end_of|s>|bos>|eos>"
+)
+# What the patterns below leave as it is: every one of them needs another character.
+_HARMLESS = {chr(code) for code in range(32, 127)} - {*"<>|[]!"} | {"\n", "\t"}
+
+
+def fence(text: str, facts: str) -> str:
+    """A text between two markers, of which the first has facts; it cannot leave them."""
+    lines = "\n".join(f"{BAR} {line}".rstrip() for line in neutral(text).split("\n"))
+    return f"{BEGIN} {facts}>>>\n{lines}\n{END}"
+
+
+def quoted(text: str) -> str:
+    """A short text in one line, in quotes that it cannot close."""
+    return f'"{one_line(neutral(text)).replace(chr(34), chr(39))}"'
+
+
+def one_line(text: str) -> str:
+    """A text without line ends."""
+    return " ".join(text.split())
+
+
+def neutral(text: str) -> str:
+    """A text that reads the same and cannot be taken for anything but text."""
+    if not {*text} - _HARMLESS:
+        return text
+    # Look-alikes first: a full-width "<" is a "<" to a model as well.
+    text = visible(text).translate(_ALIKE)
+    before = ""
+    while text != before:  # what is broken up may leave a marker behind
+        before = text
+        for pattern, instead in _patterns():
+            text = pattern.sub(instead, text)
+    return text
+
+
+def visible(text: str) -> str:
+    """A text without characters that nobody sees: controls, text direction, tags, joiners."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").translate(_LINE_ENDS)
+    return text.translate({ord(c): None for c in {*text} - {*"\n\t"} if _is_hidden(c)})
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """What is broken up, and how; made when it is needed, since a hook has no time for it."""
+    return (
+        # Two or more brackets in a row make no marker: neither ours nor <<SYS>>.
+        (re.compile(r"<(?:\s*<)+"), "<"),
+        (re.compile(r">(?:\s*>)+"), ">"),
+        # Tokens by which chat templates say who speaks: <|im_start|>, [INST].
+        (re.compile(r"<(?=\s*\|)"), "\u2039"),
+        (re.compile(r"\|\s*>"), "| \u203a"),
+        (re.compile(r"\[(\s*/?\s*INST\s*)\]", re.IGNORECASE), r"(\1)"),
+        # </data>, <!-- -->, <system-reminder>, <start_of_turn>; but neither Vec<String> nor a < b.
+        (re.compile(rf"<(?=\s*(?:[/!?]|{_ELEMENTS}))", re.IGNORECASE), "\u2039"),
+        # A picture is fetched by whoever draws it, with all that its address says.
+        (re.compile(r"!(?=\[)"), "! "),
+    )
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether a character is drawn as nothing, or changes how others are drawn."""
+    from unicodedata import category  # noqa: PLC0415  as above
+
+    code = ord(character)
+    return category(character) in {"Cc", "Cf", "Cs", "Co"} or any(
+        first <= code <= last for first, last in _UNDRAWN
+    )
+
+
+_LINE_ENDS = dict.fromkeys(map(ord, "\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
+# Drawn as nothing, though Unicode counts them among letters and marks.
+_UNDRAWN = (
+    (0x034F, 0x034F),  # combining grapheme joiner
+    (0x115F, 0x1160),  # Hangul fillers
+    (0x17B4, 0x17B5),  # Khmer inherent vowels
+    (0x180B, 0x180F),  # Mongolian variation selectors
+    (0x3164, 0x3164),
+    (0xFDD0, 0xFDEF),  # no characters at all
+    (0xFE00, 0xFE0F),  # variation selectors
+    (0xFFA0, 0xFFA0),
+    (0xE0000, 0xE0FFF),  # tags and more variation selectors
+)
+# Signs that are taken for those of markup.
+_ALIKE = {
+    ord(alike): plain
+    for plain, others in {
+        "<": "\uff1c\ufe64\u3008\u27e8\u2329\u276e\u1438\u02c2",
+        ">": "\uff1e\ufe65\u3009\u27e9\u232a\u276f\u1433\u02c3",
+        "|": "\uff5c\u2223\u01c0\u2758",
+        "[": "\uff3b\u27e6\ufe47",
+        "]": "\uff3d\u27e7\ufe48",
+    }.items()
+    for alike in others
+}
+
+
+_FACTS = ("category", "project", "agent", "source", "trust")
+_LONGEST_FACT = 80  # characters
+_LONGEST_WORDS = 24  # as many words tell a memory from others
+_SHORTEST_WORD = 5  # letters
+
+
+def context(event: str, text: str) -> dict[str, Any]:
+    """What a hook says to have a text put before the model."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def encoded(output: dict[str, Any]) -> bytes:
+    """What a hook says, as it leaves."""
+    return json.dumps(output, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def fitting(
+    memories: Iterable[dict[str, Any]], *, event: str, intro: str, most: int, limit: int
+) -> list[dict[str, Any]]:
+    """The first memories that fit whole: one that is too big is left out, smaller ones may fit."""
+    chosen: list[dict[str, Any]] = []
+    for memory in memories:
+        if len(chosen) == most:
+            break
+        longer = [*chosen, memory]
+        if len(encoded(context(event, rendered(longer, intro)))) <= limit:
+            chosen = longer
+    return chosen
+
+
+def rendered(memories: Iterable[dict[str, Any]], intro: str) -> str:
+    """Memories as text: each between markers that say that it is data, and where it is from."""
+    return "\n\n".join([intro, *map(_block, memories)])
+
+
+def _block(memory: dict[str, Any]) -> str:
+    return fence(memory["content"], " ".join(_facts(memory)))
+
+
+def _facts(memory: dict[str, Any]) -> Iterator[str]:
+    """Where a memory is from. What others may have written stands in quotes."""
+    yield f"id={memory['id']}"
+    yield f"date={one_line(neutral(memory['created_at'][:10]))}"
+    if memory.get("is_data") and isinstance(memory.get("owner"), str):
+        yield f"owner={quoted(memory['owner'][:_LONGEST_FACT])}"
+    origin = memory.get("provenance")
+    facts = {**memory, **origin} if isinstance(origin, dict) else memory
+    for name in _FACTS:
+        value = facts.get(name)
+        if isinstance(value, str) and value:
+            short = value[:_LONGEST_FACT]
+            plain = short.isascii() and short.isalnum()
+            yield f"{name}={short if plain else quoted(short)}"
+
+
+def marked(memory: Any, answer: dict[str, Any]) -> Any:  # noqa: ANN401  whatever was answered
+    """A memory of an answer, which says of it whether it is data."""
+    data = answer.get("as_data")
+    if not isinstance(memory, dict) or not isinstance(data, list):
+        return memory
+    return {**memory, "is_data": memory.get("id") in data}
+
+
+def good(memory: object) -> bool:
+    """Whether an answer holds a memory that can be given: what is sealed cannot."""
+    if not isinstance(memory, dict) or memory.get("sensitive"):
+        return False
+    texts = [memory.get(name) for name in ("id", "content", "created_at")]
+    if not all(isinstance(text, str) and text for text in texts):
+        return False
+    return bool(memory["id"].isascii() and memory["id"].replace("-", "").isalnum())
+
+
+def telling_words(memory: dict[str, Any], prompt: str) -> list[str]:
+    """Words of a memory that a prompt has not: whoever says them later has used the memory."""
+    found = words(memory["content"]) - words(prompt)
+    return sorted(found, key=lambda word: (-len(word), word))[:_LONGEST_WORDS]
+
+
+def words(text: str) -> set[str]:
+    """The long words of a text."""
+    spaced = "".join(each if each.isalnum() else " " for each in text.lower())
+    return {word for word in spaced.split() if len(word) >= _SHORTEST_WORD}
