@@ -43,11 +43,11 @@ def memories(values: Iterable[Memory], states: Mapping[MemoryId, State]) -> list
 
 def version(value: Memory) -> Data:
     """One version of a memory."""
-    data = dataclasses.asdict(value)
+    data: Data = dataclasses.asdict(value)
     for name in ("id", "owner"):
         del data[name]
     origin, number = data.pop("provenance"), data.pop("version")
-    return data | origin | {"version": number}
+    return {**data, **origin, "version": number}
 
 
 def link(value: Link) -> Data:
