@@ -158,8 +158,13 @@ def page(*changes: Arrived, **parts: Any) -> dict[str, Any]:
     return found
 
 
+def arrived(answer: object) -> dict[str, Any]:
+    """An answer as it arrives."""
+    return wire.read_message(codec.to_json(answer))
+
+
 def read(message: object) -> Pulled:
-    return wire.read_page(json.dumps(message).encode(), ADA).page
+    return wire.read_page(wire.read_message(json.dumps(message).encode()), ADA).page
 
 
 @given(changed=changes, number=numbers)
@@ -179,7 +184,7 @@ def test_a_page_of_changes_arrives_as_it_was_sent(
     pulled = Pulled("epoch", made, cursor, more)
     answer = wire.PullAnswer(wire.VERSION, ADA, pulled)
 
-    assert wire.read_page(codec.to_json(answer), ADA) == answer
+    assert wire.read_page(arrived(answer), ADA) == answer
     for (_, state), _ in found:
         if isinstance(state, History):
             assert all(digest(version) for version in state.versions)
@@ -192,14 +197,14 @@ def test_a_vector_arrives_as_precisely_as_stores_keep_it(values: list[float]) ->
     vector = SentVector.of(MemoryId("k7f29qmxt4hd"), "d", made)
     pulled = Pulled("epoch", (), 0, more=False, vectors=(vector,))
 
-    content = codec.to_json(wire.PullAnswer(wire.VERSION, ADA, pulled))
-    [found] = wire.read_page(content, ADA).page.vectors
-    arrived = found.vector()
+    message = arrived(wire.PullAnswer(wire.VERSION, ADA, pulled))
+    [found] = wire.read_page(message, ADA).page.vectors
+    received = found.vector()
 
     assert found.digest == "d"
-    assert arrived.dtype == np.float32
-    assert np.linalg.norm(arrived) == pytest.approx(1, abs=1e-6)
-    np.testing.assert_allclose(arrived, made, atol=2e-3)
+    assert received.dtype == np.float32
+    assert np.linalg.norm(received) == pytest.approx(1, abs=1e-6)
+    np.testing.assert_allclose(received, made, atol=2e-3)
 
 
 @pytest.mark.parametrize("values", ["", "AA==", "AAAA", "AHwAfA=="])
@@ -214,7 +219,7 @@ def test_a_verdict_arrives_as_it_was_given_with_the_error_of_its_kind() -> None:
     error = errors.SupersedeCycle("a supersedes b already", hint="Unlink one.")
     answer = wire.PushAnswer(wire.VERSION, ADA, (Taken(7), Stale(8), Refused(error)))
 
-    taken, stale, refused = wire.read_verdicts(codec.to_json(answer))
+    taken, stale, refused = wire.read_verdicts(arrived(answer))
 
     assert (taken, stale) == (Taken(7), Stale(8))
     assert isinstance(refused, Refused)
@@ -243,13 +248,18 @@ def test_another_version_of_the_format_says_to_upgrade(version: object) -> None:
 @pytest.mark.parametrize("content", [b"", b"[]", b"nonsense", b"[" * 100_000, b"\xff", b"{}"])
 def test_an_answer_that_is_none_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidChange):
-        wire.read_page(content, ADA)
+        wire.read_message(content)
+
+
+@pytest.mark.parametrize("more", [{}, {"page": 3}, {"page": {"changes": 3}}, {"verdicts": [{}]}])
+def test_an_answer_without_its_parts_is_refused(more: dict[str, Any]) -> None:
+    message = {"wire": wire.VERSION, "user": "ada", **more}
+
     with pytest.raises(InvalidChange):
-        wire.read_verdicts(content)
-    with pytest.raises(InvalidChange):
-        wire.read_shared_page(content)
-    with pytest.raises(InvalidChange):
-        wire.read_shared_memories(content)
+        wire.read_page(message, ADA)
+    for read in (wire.read_verdicts, wire.read_shared_page, wire.read_shared_memories):
+        with pytest.raises(InvalidChange):
+            read(message)
 
 
 def operation() -> dict[str, Any]:

@@ -124,7 +124,7 @@ def line_of(record: str, noun: object, **more: object) -> bytes:
     data = codec.to_data(noun)
     if isinstance(noun, Memory):
         del data["owner"]
-    return json.dumps({"record": record, **data, **more}, ensure_ascii=False).encode() + b"\n"
+    return pydantic_core.to_json({"record": record, **data, **more}) + b"\n"
 
 
 def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:

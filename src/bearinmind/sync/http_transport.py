@@ -61,9 +61,7 @@ class HttpSyncServer:
         query = {"epoch": epoch, "after": str(after), "limit": str(limit)}
         if space is not None:
             query["space"] = space
-        answer = wire.read_page(self._get(_CHANGES, query), self._owner)
-        self._check(answer.user)
-        return answer.page
+        return wire.read_page(self._get(_CHANGES, query), self._owner).page
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
         """Ask for changes; an operation that cannot be sent is refused, the others go on.
@@ -89,12 +87,10 @@ class HttpSyncServer:
             MindError: the server does not answer, or refuses.
         """
         try:
-            content = self._get(_SHARED, {"mark": mark, "after": after})
+            message = self._get(_SHARED, {"mark": mark, "after": after})
         except NotFound:
             return None
-        answer = wire.read_shared_page(content)
-        self._check(answer.user)
-        return answer.page
+        return wire.read_shared_page(message).page
 
     def shared_memories(
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
@@ -107,9 +103,8 @@ class HttpSyncServer:
             MindError: the server does not answer, or refuses.
         """
         request = {"wire": wire.VERSION, "owner": owner, "memories": [*ids], "space": space}
-        answer = wire.read_shared_memories(self._post(_SHARED, json.dumps(request).encode()))
-        self._check(answer.user)
-        return answer.found
+        message = self._post(_SHARED, json.dumps(request).encode())
+        return wire.read_shared_memories(message).found
 
     def check_writing(self, epoch: str) -> None:
         """Make sure that the key may write, by a push of nothing.
@@ -129,20 +124,11 @@ class HttpSyncServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _check(self, user: str) -> None:
-        if user != self._owner:
-            raise InvalidUser(
-                f"the server at {self.url} knows the key as that of {user!r}, and these are the "
-                f"memories of {str(self._owner)!r}",
-                hint=wire.OTHER_USER.replace("NAME", user),
-            )
-        self._known = True
-
     def _push(self, epoch: str, batch: Sequence[bytes]) -> list[Verdict]:
         """Send these; when the server cannot read them, the halves, down to the one at fault."""
         head = f'{{"wire":{wire.VERSION},"epoch":{json.dumps(epoch)},"operations":['.encode()
         try:
-            content = self._post(_CHANGES, head + b",".join(batch) + b"]}")
+            message = self._post(_CHANGES, head + b",".join(batch) + b"]}")
         except InvalidInput as exc:
             if not batch:
                 raise
@@ -150,32 +136,45 @@ class HttpSyncServer:
                 return [Refused(exc)]
             half = len(batch) // 2
             return self._push(epoch, batch[:half]) + self._push(epoch, batch[half:])
-        verdicts = wire.read_verdicts(content)
+        verdicts = wire.read_verdicts(message)
         if len(verdicts) != len(batch):
             raise InvalidChange(
                 f"the server answered {len(batch)} operations with {len(verdicts)} verdicts"
             )
         return [*verdicts]
 
-    def _get(self, path: str, query: dict[str, str]) -> bytes:
+    def _get(self, path: str, query: dict[str, str]) -> wire.Data:
         fields = {"wire": str(wire.VERSION), **query}
-        return self._content(
+        return self._message(
             Call(method="GET", path=path, query=tuple(fields.items()), repeatable=True)
         )
 
-    def _post(self, path: str, body: bytes) -> bytes:
+    def _post(self, path: str, body: bytes) -> wire.Data:
         # A push that was done already is stale when it is sent again: nothing happens twice.
-        return self._content(
+        return self._message(
             Call(method="POST", path=path, body=body, headers=JSON, repeatable=True)
         )
 
-    def _content(self, call: Call) -> bytes:
-        """What the server answers to a call."""
+    def _message(self, call: Call) -> wire.Data:
+        """The answer of the server to a call, as the owner of the memories.
+
+        Raises:
+            InvalidUser: the key is somebody else's.
+        """
         steps = server_calls.trying(call, self._server, time.monotonic)
         settled = server_calls.run(steps, self._http, self._server)
         if settled.error is not None:
             raise settled.error
-        return settled.content
+        message = wire.read_message(settled.content)
+        user = message.get("user")
+        if user != self._owner:
+            raise InvalidUser(
+                f"the server at {self.url} knows the key as that of {user!r}, and these are the "
+                f"memories of {str(self._owner)!r}",
+                hint=wire.OTHER_USER.replace("NAME", str(user)),
+            )
+        self._known = True
+        return message
 
 
 def _batches(operations: Sequence[bytes]) -> Iterator[Sequence[bytes]]:

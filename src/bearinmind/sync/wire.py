@@ -40,6 +40,7 @@ OTHER_USER = (
     "as it: `bearinmind export - | bearinmind --user NAME import -`."
 )
 
+Data = dict[str, Any]
 Message = TypeVar("Message")
 
 
@@ -78,13 +79,28 @@ class SharedMemoriesAnswer(NamedTuple):
 # ---- reading -----------------------------------------------------------------------------------
 
 
-def read_page(content: bytes, owner: UserId) -> PullAnswer:
+def read_message(content: bytes) -> Data:
+    """An answer as decoded JSON. Its user is to be checked before its parts are read.
+
+    Raises:
+        InvalidChange: it is no JSON object, or has another version of the format.
+    """
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidChange(f"the answer is not JSON: {exc}") from None
+    if not isinstance(message, dict):
+        raise InvalidChange("the answer is not a JSON object")
+    check_version(message.get("wire"))
+    return message
+
+
+def read_page(message: Data, owner: UserId) -> PullAnswer:
     """A page of an owner's changes, up to the first one that this release cannot read.
 
     Raises:
         InvalidChange: the answer cannot be read, not even its first change, or contradicts itself.
     """
-    message = _message(content)
     page = message.get("page")
     sent = page.get("changes") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not isinstance(sent, list):
@@ -118,13 +134,13 @@ def _readable(sent: Sequence[object]) -> Iterator[Arrived]:
             return
 
 
-def read_shared_page(content: bytes) -> SharedAnswer:
+def read_shared_page(message: Data) -> SharedAnswer:
     """A page of what others share.
 
     Raises:
         InvalidChange: it cannot be read, or contradicts itself.
     """
-    answer = _exact(SharedAnswer, _message(content))
+    answer = _exact(SharedAnswer, message)
     for seen in answer.page.seen:
         _check_user(seen.owner)
         _check_id(seen.id)
@@ -132,13 +148,13 @@ def read_shared_page(content: bytes) -> SharedAnswer:
     return answer
 
 
-def read_shared_memories(content: bytes) -> SharedMemoriesAnswer:
+def read_shared_memories(message: Data) -> SharedMemoriesAnswer:
     """Memories of another owner.
 
     Raises:
         InvalidChange: they cannot be read, or contradict themselves.
     """
-    answer = _exact(SharedMemoriesAnswer, _message(content))
+    answer = _exact(SharedMemoriesAnswer, message)
     for memory in answer.found.memories:
         _check_id(memory.id)
         _check_memory(memory)
@@ -148,13 +164,13 @@ def read_shared_memories(content: bytes) -> SharedMemoriesAnswer:
     return answer
 
 
-def read_verdicts(content: bytes) -> tuple[Verdict, ...]:
+def read_verdicts(message: Data) -> tuple[Verdict, ...]:
     """What became of operations.
 
     Raises:
         InvalidChange: it cannot be read.
     """
-    verdicts = _exact(PushAnswer, _message(content)).verdicts
+    verdicts = _exact(PushAnswer, message).verdicts
     _check_numbers(*(each.number for each in verdicts if not isinstance(each, Refused)))
     return verdicts
 
@@ -193,17 +209,6 @@ def check_version(version: object) -> None:
             f"the message has version {version!r} of the sync format, and {VERSION} is known here",
             hint=_UPGRADE,
         )
-
-
-def _message(content: bytes) -> dict[str, Any]:
-    try:
-        message = json.loads(content)
-    except (ValueError, RecursionError) as exc:
-        raise InvalidChange(f"the answer is not JSON: {exc}") from None
-    if not isinstance(message, dict):
-        raise InvalidChange("the answer is not a JSON object")
-    check_version(message.get("wire"))
-    return message
 
 
 def _exact(type_: type[Message], sent: object) -> Message:
