@@ -245,6 +245,7 @@ def link(
 
 
 # ---- what they share ---------------------------------------------------------------------------
+
 _HOW_TO_GIVE = "Give it as an argument, with --file, or pipe it in."
 
 
@@ -288,8 +289,8 @@ def _traces(run: Session) -> str:
     if isinstance(run.place, StoreFile):
         return "another process reads the store: traces of the text may remain until it ends"
     return (
-        "no answer has the text any more; the files and the log of the server may, until it has "
-        "overwritten them, and so may copies of them"
+        "the text is removed from every answer; the server's files and its log may hold it until "
+        "they are overwritten, and so may copies of them"
     )
 
 
@@ -345,7 +346,7 @@ def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
         return True
     if run.as_json or not sys.stdin.isatty():
         raise InvalidInput(
-            "a purge cannot be undone, and there is nobody here to ask",
+            "a purge cannot be undone, and no terminal is there to ask at",
             hint="Add --yes to do it, or --dry-run to see what it would remove.",
         )
     run.show([_plan_table(plan)])
