@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -161,8 +161,19 @@ def update(
         raise InvalidInput(
             "no change was given", hint="Give new content or one of `bearinmind update --help`."
         )
+    _update(run, id, changes, origin, expected_version)
+
+
+def _update(
+    run: Session,
+    id_: str,
+    changes: dict[str, Any],
+    origin: dict[str, Any],
+    expected_version: int | None,
+) -> None:
+    """Change a memory, and say what was encrypted with it."""
     with run.existing() as mind:
-        before = mind.get(id)
+        before = mind.get(id_)
         if origin:
             changes["provenance"] = _provenance(before, origin)
             # The rest of the provenance was read: nobody may change it in between.
@@ -171,7 +182,7 @@ def update(
         memory = mind.update(before.id, expected_version=expected_version, **changes)
         concealed = plain - _plain_versions(mind, before)
         if memory.sensitive and not before.sensitive:
-            _note_sealing(run, mind, memory, flagged=bool(sensitive))
+            _note_sealing(run, mind, memory, flagged=bool(changes.get("sensitive")))
         _note_concealed(run, mind, concealed)
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
