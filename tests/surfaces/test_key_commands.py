@@ -230,7 +230,7 @@ def test_the_audit_says_what_was_done_to_whom_and_by_whom(run: Run, ada: str) ->
     assert run("audit", "--json").json == {"entries": []}  # nothing was done to this one
     assert run("audit", "--everybody", "--limit", "2", "--json").json["entries"] == entries[:2]
     shown = run("audit", "--everybody").out
-    assert f"{made['id']} write" in shown
+    assert f"{made['key']['id']} write" in shown
     assert "by local" in shown
 
 

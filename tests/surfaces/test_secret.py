@@ -68,7 +68,7 @@ def test_the_sensitive_memories_and_the_audit_are_listed(
     assert run("secret", "audit", "--json").json == {"entries": []}
     remember("plain")
     assert run("secret", "list").out == "No memory is sensitive.\n"
-    assert run("secret", "audit").out == "Nobody has asked for a secret.\n"
+    assert run("secret", "audit").out == "No secret has been read.\n"
     id_ = remember(SECRET)
     assert [item["id"] for item in run("secret", "list", "--json").json["memories"]] == [id_]
     assert id_ in run("secret", "list").out

@@ -331,7 +331,7 @@ def test_who_disconnects_keeps_the_memories_and_loses_the_key(
     done = laptop("sync", "disconnect")
 
     assert f"Disconnected from {server.url}." in done.out
-    assert "never told 1 change" in done.out
+    assert "It never got 1 change made here." in done.out
     assert [*state.rglob("*.key")] == []
     assert len(laptop.contents()) == 2
     assert laptop("sync").code == 3

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -161,8 +161,19 @@ def update(
         raise InvalidInput(
             "no change was given", hint="Give new content or one of `bearinmind update --help`."
         )
+    _update(run, id, changes, origin, expected_version)
+
+
+def _update(
+    run: Session,
+    id_: str,
+    changes: dict[str, Any],
+    origin: dict[str, Any],
+    expected_version: int | None,
+) -> None:
+    """Change a memory, and say what was encrypted with it."""
     with run.existing() as mind:
-        before = mind.get(id)
+        before = mind.get(id_)
         if origin:
             changes["provenance"] = _provenance(before, origin)
             # The rest of the provenance was read: nobody may change it in between.
@@ -171,7 +182,7 @@ def update(
         memory = mind.update(before.id, expected_version=expected_version, **changes)
         concealed = plain - _plain_versions(mind, before)
         if memory.sensitive and not before.sensitive:
-            _note_sealing(run, mind, memory, flagged=bool(sensitive))
+            _note_sealing(run, mind, memory, flagged=bool(changes.get("sensitive")))
         _note_concealed(run, mind, concealed)
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
@@ -245,6 +256,7 @@ def link(
 
 
 # ---- what they share ---------------------------------------------------------------------------
+
 _HOW_TO_GIVE = "Give it as an argument, with --file, or pipe it in."
 
 
@@ -288,8 +300,8 @@ def _traces(run: Session) -> str:
     if isinstance(run.place, StoreFile):
         return "another process reads the store: traces of the text may remain until it ends"
     return (
-        "no answer has the text any more; the files and the log of the server may, until it has "
-        "overwritten them, and so may copies of them"
+        "the text is removed from every answer; the server's files and its log may hold it until "
+        "they are overwritten, and so may copies of them"
     )
 
 
@@ -345,7 +357,7 @@ def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
         return True
     if run.as_json or not sys.stdin.isatty():
         raise InvalidInput(
-            "a purge cannot be undone, and there is nobody here to ask",
+            "a purge cannot be undone, and no terminal is there to ask at",
             hint="Add --yes to do it, or --dry-run to see what it would remove.",
         )
     run.show([_plan_table(plan)])

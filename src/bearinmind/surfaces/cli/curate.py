@@ -157,7 +157,7 @@ def apply(
     """
     if all_of is ProposalKind.REVIEW:
         raise InvalidInput(
-            "reviews cannot be applied all at once: each is for somebody to look at",
+            "reviews cannot be applied all at once: a person must look at each",
             hint="Name them one by one, or dismiss them.",
         )
     _decide(run, ids, all_of, Curation.apply)
@@ -218,7 +218,7 @@ def _decide(
     all_of: ProposalKind | None,
     verb: Callable[[Curation, str], Proposal],
 ) -> None:
-    """Decide on each of some proposals; the first that fails is told by the exit code."""
+    """Decide on each of some proposals; the first failure gives the exit code."""
     if bool(ids) == (all_of is not None):
         raise InvalidInput("say which proposals are meant", hint="Give ids, or --all-of KIND.")
     done: list[Proposal] = []
@@ -350,7 +350,7 @@ def _memory(id_: MemoryId, texts: Texts, *, whole: bool = False) -> RenderableTy
 
 
 def _settling(value: Proposal) -> list[Text]:
-    """How somebody acts on a review, of which nothing comes by itself."""
+    """The commands that settle a review."""
     if value.kind is not ProposalKind.REVIEW or value.state is not ProposalState.OPEN:
         return []
     lines = [styled(f"bearinmind curate dismiss {value.id}: both hold", QUIET)]

@@ -43,7 +43,7 @@ _NAME_ONE = (
 
 @app.command("status")
 def status(run: Session) -> None:
-    """Show how the database stands.
+    """Show the state of the database.
 
     Server and extensions with their versions, schema, users, what takes how much room, vector
     indexes, queue, replica. Nothing is changed.
@@ -71,7 +71,7 @@ def status(run: Session) -> None:
 def migrate(run: Session) -> None:
     """Bring the schema up to date.
 
-    Others can read and write meanwhile. Opening the store does the same, as far as its role may.
+    Others can read and write meanwhile. Opening the store also does it, if its role may.
 
     Example: bearinmind --store postgresql://owner@db.example.org/bearinmind db migrate
     """
@@ -123,7 +123,7 @@ def distribute(run: Session) -> None:
 def start(run: Session) -> None:
     """Start the embedded server.
 
-    The first time it is installed. Whoever needs it does the same.
+    The first start installs it. Every command that needs it also starts it.
 
     Example: bearinmind --store postgres db start
     """
@@ -137,7 +137,7 @@ def start(run: Session) -> None:
 def stop(run: Session) -> None:
     """Stop the embedded server.
 
-    Nothing is lost, and whoever needs it starts it again.
+    Nothing is lost. The next command that needs it starts it again.
 
     Example: bearinmind --store postgres db stop
     """
@@ -183,7 +183,7 @@ def _opened(run: Session) -> Iterator[Upkeep]:
 
 
 def _built(indexes: VectorIndexes, index: SpaceIndex) -> bool:
-    """Build an index with a bar to watch; False when somebody else is at it."""
+    """Build an index with a bar to watch; False when another process builds it."""
     done = 0
     with (
         ThreadPoolExecutor(1) as thread,
@@ -202,7 +202,7 @@ _MIGRATE = "`bearinmind db migrate` brings it up to date."
 
 
 def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
-    """How an embedded server stands."""
+    """The state of an embedded server."""
     standing = f"running (pid {value.pid})" if value.running else "not running"
     facts = {
         "embedded server": standing if value.version else "not installed",
@@ -213,7 +213,7 @@ def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
 
 
 def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
-    """How a database stands."""
+    """The state of a database."""
     extensions = (f"{name} {version}" for name, version in value.extensions.items())
     facts = {
         "database": f"{value.place}, {_size(value.bytes)}",
@@ -301,7 +301,7 @@ def _indexed_lines(
     """Which indexes were built."""
     yield styled(f"Built {many(built, 'index', 'indexes')}." if built else "No index is due.")
     if others:
-        yield styled(f"{many(others, 'other')} waits: somebody else is building one.", NOTICE)
+        yield styled(f"{many(others, 'other')} waits: another process is building one.", NOTICE)
     if indexes:
         yield _indexes(indexes)
 

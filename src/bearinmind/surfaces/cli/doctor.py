@@ -173,7 +173,7 @@ def _embedder(settings: Settings) -> Check:
 
 
 def _work(mind: Mind) -> Iterator[Check]:
-    """How far the embeddings and the graph are, and whether somebody works on them."""
+    """How far the embeddings and the graph are, and whether a worker runs."""
     status = mind.work.status()
     yield from _embeddings(mind, status)
     yield _graph(mind, status)
@@ -247,8 +247,8 @@ def _background(mind: Mind, status: WorkStatus, post: WorkerLock) -> Check:
 
 def _waiting(status: WorkStatus) -> str:
     counts = {"to embed": status.to_embed, "to read for the graph": status.to_read}
-    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    return f"{status.waiting:,} jobs wait{f' ({told})' if told else ''}"
+    parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return f"{status.waiting:,} jobs wait{f' ({parts})' if parts else ''}"
 
 
 def _graph(mind: Mind, status: WorkStatus) -> Check:
@@ -262,7 +262,7 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
         detail = f"{mind.settings.extractor}: {exc.message}"
         return _bad("extractor", detail, exc.hint)
     if configured is None:
-        return _ok("extractor", f"{held}; no memory is read for it any more")
+        return _ok("extractor", f"{held}; memories are no longer read for it")
     if not status.extractor:
         detail = "none yet: `bearinmind work` begins, as does the next `bearinmind store`"
         return _ok("extractor", f"{detail}{tokens}")

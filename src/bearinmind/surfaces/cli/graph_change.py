@@ -49,12 +49,13 @@ def build(
         bool, typer.Option("--dry-run", help="Only say what it would take; nothing is sent.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Read every memory anew, also what was read before.")
+        bool,
+        typer.Option("--again", help="Read every memory again, also those that were read before."),
     ] = False,
 ) -> None:
     """Read for the graph what is not read yet, here and now.
 
-    The background worker does the same. With an LLM, `--dry-run` says what it would cost.
+    The background worker also does it. With an LLM, `--dry-run` says what it would cost.
 
     Example: bearinmind graph build --dry-run
     """
@@ -125,7 +126,7 @@ def retract(run: Session, number: RelationNumber) -> None:
     """
     with run.existing_store() as mind:
         mind.graph.retract(number)
-    run.say({"retracted": number}, f"Relation {number} is believed no more.")
+    run.say({"retracted": number}, f"Relation {number} is retracted.")
 
 
 def merge(
@@ -134,7 +135,7 @@ def merge(
         str, typer.Argument(metavar="ALIAS", help="The name that means another concept.")
     ],
     into: Annotated[str, typer.Argument(metavar="CONCEPT", help="The concept that it means.")],
-    reason: Annotated[str, typer.Option("--reason", help="Why, for whoever reads it later.")] = (
+    reason: Annotated[str, typer.Option("--reason", help="The reason, shown with the merge.")] = (
         "said on the command line"
     ),
 ) -> None:

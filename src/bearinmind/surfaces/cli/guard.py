@@ -58,7 +58,7 @@ def as_command(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A command whose failures are told in words."""
+    """A command whose failures are printed as a message and a hint."""
 
     @functools.wraps(command)
     def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -123,6 +123,6 @@ def _check_texts(values: Iterable[Any]) -> None:
 
 
 def _silence() -> None:
-    """Nobody reads the output any more: let what is left of it vanish without complaint."""
+    """Drop what is left of the output: its reader is gone."""
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
         os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -82,7 +82,7 @@ def install(
 @app.command("status")
 @guarded
 def status(run: Session) -> None:
-    """Show what the hooks were told, what they did, and whether their server answers."""
+    """Show the settings of the hooks, their latest runs, and whether their server answers."""
     from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415  rarely needed
     from bearinmind.surfaces.hooks.status import status as found  # noqa: PLC0415
 

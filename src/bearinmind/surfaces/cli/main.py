@@ -216,7 +216,7 @@ def _plugin(name: str) -> object | None:
 
 
 def _made(name: str, part: Any, settings: dict[str, Any] | None = None) -> Command:  # noqa: ANN401
-    """A command as Typer makes it of a function or an app; its failures are told in words."""
+    """A command as Typer makes it of a function or an app; its failures become messages."""
     alone = typer.Typer(rich_markup_mode=None)
     if isinstance(part, typer.Typer):
         _guard(part)
@@ -243,7 +243,7 @@ def _not_installed(name: str) -> Command:
 
 
 def _guard(group: typer.Typer) -> None:
-    """Have the failures of every command of a group told in words."""
+    """Turn the failures of every command of a group into messages."""
     from bearinmind.surfaces.cli.guard import as_command  # noqa: PLC0415  `--help` needs none of it
 
     for command in (*group.registered_commands, group.registered_callback):

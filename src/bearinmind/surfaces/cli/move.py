@@ -106,7 +106,7 @@ def migrate_store(
         bool, typer.Option("--dry-run", help="Show what would be moved, and move nothing.")
     ] = False,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Begin an unfinished move into TO anew.")
+        bool, typer.Option("--restart", help="Start an unfinished move into TO from the beginning.")
     ] = False,
 ) -> None:
     """Move a whole store, of every user, into an empty one."""

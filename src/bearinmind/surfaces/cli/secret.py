@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 app = typer.Typer(no_args_is_help=True, help="Read sensitive memories, and look after their key.")
-_HERE = "command line"  # who asked, as the audit has it, when nobody says
+_HERE = "command line"  # the agent in the audit when --agent is not given
 
 
 @app.command("get")
@@ -43,10 +43,10 @@ def get(
         int | None, typer.Option("--version", min=1, help="What this version of it said.")
     ] = None,
     agent: Annotated[
-        str | None, typer.Option("--agent", help="Who asks; it is written into the audit.")
+        str | None, typer.Option("--agent", help="Who reads it, for the audit.")
     ] = None,
 ) -> None:
-    """Print what a sensitive memory says; that it was asked for is written down."""
+    """Print what a sensitive memory says; the audit records it."""
     with run.existing() as mind:
         memory = mind.get(id)
         content = mind.secrets.reveal(memory.id, version=version, agent=agent or _HERE)
@@ -74,14 +74,14 @@ def list_sensitive(run: Session) -> None:
 
 @app.command("audit")
 def audit(run: Session, limit: options.ListLimit = 20) -> None:
-    """Show who asked for secrets, the youngest first."""
+    """Show who read secrets, the latest first."""
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)
     run.reply_rows(
         {"entries": entries},
         entries,
         lambda: _audit_table(entries),
-        "Nobody has asked for a secret.",
+        "No secret has been read.",
     )
 
 
@@ -93,10 +93,10 @@ def rotate(
         typer.Option("--drop-old", help="Forget the old keys; only they open exports made so far."),
     ] = False,
 ) -> None:
-    """Seal everything under a new key; run again, it goes on where it was interrupted."""
+    """Encrypt everything with a new key; an interrupted run can be repeated."""
     with run.existing_store() as mind:
         total = mind.secrets.status().secrets
-        with counting("sealing anew", total, "secrets") as advance:
+        with counting("re-encrypting", total, "secrets") as advance:
             done = mind.secrets.rotate_key(drop_old=drop_old, agent=_HERE, advance=advance)
         where = mind.secrets.vault.source.where
     run.reply({**codec.to_data(done), "where": where}, lambda: _rotated(done, where))

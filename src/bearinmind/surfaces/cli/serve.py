@@ -46,7 +46,7 @@ def serve(
     idle_exit: Annotated[
         float | None,
         typer.Option(
-            "--idle-exit", metavar="SECONDS", min=1, help="End when nobody asked for so long."
+            "--idle-exit", metavar="SECONDS", min=1, help="End after so long without a request."
         ),
     ] = None,
 ) -> None:
@@ -121,7 +121,7 @@ def mcp(
         Path | None, typer.Option("--key-file", help="A file that holds the key for it.")
     ] = None,
     describe: Annotated[
-        bool, typer.Option("--describe", help="Show what an agent is told, and end.")
+        bool, typer.Option("--describe", help="Show the tools as an agent sees them, and end.")
     ] = False,
 ) -> None:
     """Serve one agent over standard input and output (MCP)."""
@@ -165,10 +165,12 @@ def _key_in(file: Path) -> str:
 def _describe(run: Session) -> None:
     from bearinmind.surfaces.mcp import tools  # noqa: PLC0415  as above
 
-    told = tools.all_described(run.settings.categories)
-    data: dict[str, Any] = told.model_dump(by_alias=True, exclude_none=True)
-    count = tools.tokens(tools.wire_text(told))
-    run.reply({**data, "tokens": count}, lambda: _tool_lines(told.tools, count, tools.MOST_TOKENS))
+    described = tools.all_described(run.settings.categories)
+    data: dict[str, Any] = described.model_dump(by_alias=True, exclude_none=True)
+    count = tools.tokens(tools.wire_text(described))
+    run.reply(
+        {**data, "tokens": count}, lambda: _tool_lines(described.tools, count, tools.MOST_TOKENS)
+    )
 
 
 def _tool_lines(tools: list[Tool], count: int, most: int) -> Iterator[str]:

@@ -109,15 +109,15 @@ def _embedded(work: WorkStatus) -> str:
         return f"none: {work.meaning_off.reason}{waiting}"
     if work.active is None:
         return ""
-    told = _unfinished(work.of_kind(EMBED), "waiting")
-    return f"{work.active.embedded:,} by {work.active.space.model}{told}"
+    shown = _unfinished(work.of_kind(EMBED), "waiting")
+    return f"{work.active.embedded:,} by {work.active.space.model}{shown}"
 
 
 def _graph(work: WorkStatus, counts: GraphCounts) -> str:
     if not work.extractor and not counts.concepts:
         return ""
-    told = _unfinished(work.of_kind(EXTRACT), "to read")
-    return f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}{told}"
+    shown = _unfinished(work.of_kind(EXTRACT), "to read")
+    return f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}{shown}"
 
 
 def _unfinished(work: WorkStatus, waiting: str) -> str:

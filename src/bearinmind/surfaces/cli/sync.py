@@ -63,8 +63,8 @@ def sync(run: Session, ctx: typer.Context) -> None:
         _now(run)
     elif run.as_json:
         raise InvalidInput(
-            "--json stands before the command that it is for",
-            hint=f"Say it behind `{ctx.invoked_subcommand}`.",
+            "--json stands before its command",
+            hint=f"Write it after `{ctx.invoked_subcommand}`.",
         )
 
 
@@ -105,7 +105,7 @@ def connect(
 
 @app.command("status")
 def status(run: Session) -> None:
-    """Show what the server has not been told yet, and why."""
+    """Show what was not sent to the server yet, and why."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.status()
         has_key = connection(mind).has_key
@@ -149,7 +149,7 @@ def resolve(
 
 @app.command("disconnect")
 def disconnect(run: Session) -> None:
-    """Sync no more; your memories stay, here and there, and those of others are removed here."""
+    """Stop syncing; your memories stay on both sides, those of others are removed here."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         left = mind.sync.status().waits
         peer = connection(mind).disconnect()
@@ -189,6 +189,7 @@ def watch(run: Session) -> None:
 
 
 # ---- what they share ---------------------------------------------------------------------------
+
 _KEPT = {
     Keep.SERVED: "what was served stays",
     Keep.OTHER: "the other version is the present one",
@@ -220,7 +221,7 @@ def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
 
 
 def _now(run: Session) -> None:
-    """One round; when a part of it failed, the rest was done all the same."""
+    """One round; a part that fails does not stop the rest."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         report = _round(run, mind)
     run.start_worker()
@@ -240,7 +241,7 @@ def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
 
 @contextmanager
 def _turn(run: Session) -> Iterator[None]:
-    """Wait while another process syncs: that is quicker than to do the same beside it.
+    """Wait while another process syncs: it does this work already.
 
     One that takes too long is not waited for. Two at once do no harm.
     """
@@ -279,10 +280,10 @@ def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 
 def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """That they are not any more."""
+    """That syncing has ended."""
     yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
-        yield styled(f"It was never told {many(waits, 'change')} that were made here.", NOTICE)
+        yield styled(f"It never got {many(waits, 'change')} made here.", NOTICE)
 
 
 def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
@@ -294,15 +295,15 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
         line += f" Shared with you: {value.mirrored:,} came, {value.unmirrored:,} went."
     yield styled(line)
     if value.conflicts:
-        told = f"{many(value.conflicts, 'conflict')}: both versions are kept."
-        yield styled(f"{told} `bearinmind sync conflicts` shows them.", NOTICE)
+        text = f"{many(value.conflicts, 'conflict')}: both versions are kept."
+        yield styled(f"{text} `bearinmind sync conflicts` shows them.", NOTICE)
     if value.refused or value.waiting:
-        told = many(value.refused + value.waiting, "change")
-        yield styled(f"Not synced: {told}. `bearinmind sync status` says why.", NOTICE)
+        text = many(value.refused + value.waiting, "change")
+        yield styled(f"Not synced: {text}. `bearinmind sync status` says why.", NOTICE)
 
 
 def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
-    """How a replica stands with its server, and what waits."""
+    """The state of a replica, and what waits."""
     peer = value.peer
     facts = grid("-", "")
     facts.add_row(styled("server", QUIET), styled(f"{peer.url} as {peer.user}"))
@@ -322,23 +323,23 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
     if value.refused:
         facts.add_row(styled("refused", QUIET), styled(f"{value.refused:,} of these", NOTICE))
     if value.conflicts:
-        told = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
-        facts.add_row(styled("conflicts", QUIET), styled(told, NOTICE))
+        text = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
+        facts.add_row(styled("conflicts", QUIET), styled(text, NOTICE))
     yield facts
     if value.listed:
         yield _listed_table(value)
 
 
 def _waiting(pending: Mapping[SubjectKind, int]) -> str:
-    """What the server has not been told yet, such as "3 memories, 1 link"."""
-    told = [many(count, *_NOUNS[kind]) for kind, count in pending.items() if count]
-    return ", ".join(told) or "nothing"
+    """What was not sent to the server yet, such as "3 memories, 1 link"."""
+    text = [many(count, *_NOUNS[kind]) for kind, count in pending.items() if count]
+    return ", ".join(text) or "nothing"
 
 
 def _mirrored(counts: Mapping[UserId, int]) -> str:
     """What of others' memories is here to read, such as "3 memories of bob"."""
-    told = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
-    return ", ".join(told) or "none"
+    text = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
+    return ", ".join(text) or "none"
 
 
 def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType]:
@@ -377,6 +378,6 @@ def _named(subject: Subject) -> Text:
 
 def _content_of(memory: Memory | None) -> Text:
     if memory is None:
-        return styled("not there any more", QUIET)
+        return styled("no longer there", QUIET)
     deleted = " (deleted)" if memory.deleted_at else ""
     return styled(one_line(memory.content, _CONTENT) + deleted)

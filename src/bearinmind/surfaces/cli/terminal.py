@@ -40,7 +40,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud8
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at the output; a file or another program gets whole lines."""
+    """Whether the output is a terminal; a file or another program gets whole lines."""
     return sys.stdout.isatty()
 
 

@@ -107,11 +107,11 @@ def why_not_table(value: WhyNot) -> RenderableType:
 def _standing(value: LegStanding) -> list[str]:
     if value.rank is None:
         return [f"not found among {value.searched:,}" if value.searched else "", value.note]
-    told = [f"rank {value.rank:,} of {value.searched:,} found"]
+    shown = [f"rank {value.rank:,} of {value.searched:,} found"]
     if value.confidence is not None and value.evidence is not None:
-        told.append(f"match {round(100 * value.confidence)} %")
-        told.append(f"evidence {value.evidence:.2f}")
-    return [*told, value.note]
+        shown.append(f"match {round(100 * value.confidence)} %")
+        shown.append(f"evidence {value.evidence:.2f}")
+    return [*shown, value.note]
 
 
 def _legs(legs: Iterable[LegReport]) -> Table:
@@ -153,9 +153,9 @@ def _plain(value: object) -> str:
 
 def _listed(values: Sequence[str]) -> str:
     """The first of some names, each of which may have several words."""
-    told = " ".join(f'"{value}"' if " " in value else value for value in values[:_LISTED])
+    shown = " ".join(f'"{value}"' if " " in value else value for value in values[:_LISTED])
     more = len(values) - _LISTED
-    return f"{told} and {more:,} more" if more > 0 else told
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 def _candidates(
@@ -206,8 +206,8 @@ def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
         f"{report.milliseconds:.1f} ms",
         styled(report.error, BAD) if report.error else "",
     )
-    told = styled("  ").append_text(line)
-    return group(table, told) if places else group(styled("Rerank", STRONG), told)
+    shown = styled("  ").append_text(line)
+    return group(table, shown) if places else group(styled("Rerank", STRONG), shown)
 
 
 def _dropped(dropped: Sequence[Dropped]) -> RenderableType:

@@ -80,7 +80,7 @@ def reembed(
     status: Status = False,
     drop_old: Annotated[
         bool,
-        typer.Option("--drop-old", help="Remove the embeddings of models that answer no more."),
+        typer.Option("--drop-old", help="Remove the embeddings of models that are no longer used."),
     ] = False,
 ) -> None:
     """Embed every memory again, with the configured embedder."""
@@ -109,7 +109,7 @@ def work_data(done: WorkDone, left: WorkStatus) -> dict[str, Any]:
 
 
 def _status_data(status: WorkStatus) -> dict[str, Any]:
-    """How background work stands, with the keys by which vector spaces are named."""
+    """The state of background work; vector spaces are named by their keys."""
     spaces = [{**codec.to_data(each), "key": each.space.key} for each in status.spaces]
     return {**codec.to_data(status), "spaces": spaces}
 
