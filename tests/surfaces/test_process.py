@@ -115,7 +115,7 @@ def test_debug_shows_where_an_internal_error_happened(place: Path) -> None:
     program = (
         "from bearinmind.app import Mind\n"
         "from bearinmind.surfaces.cli import main\n"
-        "Bear in Mind.stats = lambda self: 1 / 0\n"
+        "Mind.stats = lambda self: 1 / 0\n"
         "main()\n"
     )
     command = [sys.executable, "-c", program]
