@@ -21,7 +21,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean test-agents
+.PHONY: help setup encoder run quick check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean test-agents
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -37,6 +37,9 @@ encoder: $(READY) ## Build the wheel of bearinmind-encoder into .encoder, unless
 
 run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an API and MCP to try
 	@$(BIN)/bearinmind serve --demo
+
+quick: $(READY) ## The unit tests that start no process, load no model and need no Postgres: half a minute
+	$(BIN)/pytest -n 2 --dist worksteal --quick tests/unit
 
 check: static ## The fast part of the tests: format, lint, types, import contracts, unit tests, docs
 	$(PYTEST) tests/unit tests/docs

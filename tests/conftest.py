@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from itertools import chain
@@ -36,6 +37,7 @@ settings.register_profile(
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
+settings.register_profile("quick", settings.get_profile("bearinmind"), max_examples=10)
 settings.load_profile("bearinmind")
 
 # Threads of numpy wait by running, which costs what the tests beside them could use.
@@ -46,8 +48,61 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_left: list[str] = []  #: why the present test is none of the quick ones
+
+
+def _stay_in_this_process(event: str, arguments: tuple[object, ...]) -> None:
+    """Skip a test that starts a process or loads the library that runs models.
+
+    So `make quick` is what is left of the unit tests without them, and nobody keeps a list.
+    """
+    if "PYTEST_CURRENT_TEST" not in os.environ:
+        return
+    if event in {"subprocess.Popen", "os.fork", "os.posix_spawn"}:
+        _left.append("starts a process")
+    elif event == "import" and arguments[0] == "onnxruntime":
+        _left.append("loads a model")
+    else:
+        return
+    pytest.skip(_left[-1])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A quick test that fails because of one of its threads was skipped is skipped itself."""
+    report = yield
+    if report.failed and _left:
+        report.outcome, report.longrepr = "skipped", (str(item.path), 0, _left[-1])
+    if report.when == "teardown":
+        _left.clear()
+    return report
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--quick", action="store_true", help="skip what needs more than this process")
+
+
+def _keep_files_in_memory() -> None:
+    """Where there is room, pytest's own folders are in memory: no commit waits for a disk.
+
+    What a killed process leaves is the same there; no test cuts the power.
+    """
+    memory = Path("/dev/shm")  # noqa: S108  pytest makes a private folder in it
+    if memory.is_dir() and os.access(memory, os.W_OK):
+        system = os.statvfs(memory)
+        room = system.f_bavail * system.f_frsize >= 4 * 2**30  # the tests need a tenth of it
+        if room and not system.f_flag & os.ST_NOEXEC:  # some tests write programs
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """The processes of a run share a folder."""
+    _keep_files_in_memory()
+    if config.getoption("quick"):
+        sys.addaudithook(_stay_in_this_process)
+        settings.load_profile("quick")
     opened = ExitStack()
     opened.enter_context(shared_folder())
     config.add_cleanup(opened.close)
@@ -94,8 +149,10 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Databases]:
+def postgres(request: pytest.FixtureRequest) -> Iterator[Databases]:
     """The Postgres server of all tests: `fresh()` is the URL of a new database, for `drop`."""
+    if request.config.getoption("quick"):
+        pytest.skip("needs Postgres")
     from postgres_server import shared_databases  # noqa: PLC0415  most tests need no driver
 
     with shared_databases() as databases:
