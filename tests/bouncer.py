@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from servers import as_account, free_ports, needed, own, private_folder, wait_until
 
-DEPLOYED = Path(__file__).parent.parent / "deploy" / "pgbouncer" / "pgbouncer.ini"
+DEPLOYED = Path(__file__).parents[2] / "deploy" / "pgbouncer" / "pgbouncer.ini"
 
 #: Few, so that clients take turns on them.
 SERVER_CONNECTIONS = 2

@@ -28,7 +28,7 @@ from servers import (
     wait_until,
 )
 
-DEPLOY = Path(__file__).parent.parent / "deploy" / "patroni"
+DEPLOY = Path(__file__).parents[2] / "deploy" / "patroni"
 
 #: The shortest times that Patroni takes, so that a fail-over needs seconds and not half a minute.
 QUICK = {

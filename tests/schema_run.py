@@ -28,7 +28,7 @@ def run_schemathesis(server: Serving, folder: Path, *, examples: int, seed: int 
     """Ask a server everything that its OpenAPI allows, and what it does not."""
     command = [
         str(Path(sys.executable).parent / "schemathesis"),
-        f"--config-file={_HERE / 'schema_checks.toml'}",
+        f"--config-file={_HERE / 'schemathesis.toml'}",
         "run",
         f"{server.url}/openapi.json",
         "--checks=all",
@@ -38,7 +38,7 @@ def run_schemathesis(server: Serving, folder: Path, *, examples: int, seed: int 
         "--warnings=off",
         f"--header=Authorization: Bearer {server.key('root', 'admin')}",
     ]
-    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "schema_hooks", "PYTHONPATH": str(_HERE)}
+    environment = {**os.environ, "SCHEMATHESIS_HOOKS": "support.schemathesis_hooks", "PYTHONPATH": str(_HERE.parent)}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

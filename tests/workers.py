@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,11 +27,3 @@ def end_workers(place: Path | str) -> None:
     for worker in workers(place):
         os.kill(worker, signal.SIGKILL)
     wait_until(lambda: not workers(place))
-
-
-def wait_until(true: Callable[[], bool]) -> None:
-    """Wait for something that a process is to bring about."""
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-import canaries
 from bearinmind.text import ids
-from canaries import dumped, spellings
+from support import canaries
+from support.canaries import dumped, spellings
 from ready_process import ReadyProcess
 from recording_server import RecordingServer, recording
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import MCPError
 
-import mcp_messages
+from support import mcp as mcp_support
 from bearinmind.app import Mind
 from http_server import Serving, served, serving
 from mcp_clients import (
@@ -95,7 +95,7 @@ def test_without_a_good_key_nobody_gets_in(server: Serving) -> None:
     with server.client() as client:
         for headers in ({}, {"Authorization": "Bearer rcl_aaaaaaaaaaaa_" + "b" * 43}):
             refused = client.post(
-                "/mcp", json=mcp_messages.INITIALIZE, headers={**HEADERS, **headers}
+                "/mcp", json=mcp_support.INITIALIZE, headers={**HEADERS, **headers}
             )
 
             assert refused.status_code == 401
@@ -152,7 +152,7 @@ def test_pages_of_others_and_other_names_are_refused(server: Serving) -> None:
     with server.client() as client:
         for headers in ({"Origin": "https://evil.example"}, {"Host": "evil.example"}):
             refused = client.post(
-                "/mcp", json=mcp_messages.INITIALIZE, headers={**HEADERS, **headers}
+                "/mcp", json=mcp_support.INITIALIZE, headers={**HEADERS, **headers}
             )
 
             assert refused.status_code == 403
@@ -176,9 +176,9 @@ def test_other_methods_are_refused_and_a_session_can_be_ended(server: Serving) -
 def test_of_too_many_sessions_of_a_user_the_one_unused_longest_ends(server: Serving) -> None:
     with opened(server, "ben") as (ben, of_ben), opened(server, "ana") as (ana, first):
         for number in range(100):
-            ana.post("/mcp", json=mcp_messages.INITIALIZE, headers=HEADERS)
+            ana.post("/mcp", json=mcp_support.INITIALIZE, headers=HEADERS)
             if number == 0:
-                second = ana.post("/mcp", json=mcp_messages.INITIALIZE, headers=HEADERS)
+                second = ana.post("/mcp", json=mcp_support.INITIALIZE, headers=HEADERS)
             used = {**HEADERS, "Mcp-Session-Id": second.headers["Mcp-Session-Id"]}
             assert ana.post("/mcp", json=ping(number), headers=used).status_code == 200
 
@@ -215,7 +215,7 @@ def test_neither_messages_nor_keys_are_in_the_log_of_the_server(path: Path, tmp_
         finished(ask(server.url))
         with httpx.Client(base_url=server.url, trust_env=False, timeout=60) as client:
             headers = {**HEADERS, "Authorization": f"Bearer {key}"}
-            begun = client.post("/mcp", json=mcp_messages.INITIALIZE, headers=headers)
+            begun = client.post("/mcp", json=mcp_support.INITIALIZE, headers=headers)
             headers["Mcp-Session-Id"] = begun.headers["Mcp-Session-Id"]
             cancelled = {"requestId": [canary], "reason": {canary: canary}}
             client.post(
@@ -354,7 +354,7 @@ def test_random_messages_never_end_it(server: Serving) -> None:
         )
 
         @settings(max_examples=300)
-        @given(mcp_messages.LINES, sessions, versions)
+        @given(mcp_support.LINES, sessions, versions)
         def answers_still(body: str, chosen: dict[str, str], version: dict[str, str]) -> None:
             headers = {**HEADERS, **chosen, **version}
             try:
@@ -385,8 +385,8 @@ def call(id: int, tool: str, /, **arguments: object) -> dict[str, Any]:
 def opened(server: Serving, user: str) -> Iterator[tuple[httpx.Client, str]]:
     """A client with a session."""
     with server.client(user) as client:
-        begun = client.post("/mcp", json=mcp_messages.INITIALIZE, headers=HEADERS)
+        begun = client.post("/mcp", json=mcp_support.INITIALIZE, headers=HEADERS)
         session = begun.headers["Mcp-Session-Id"]
         headers = {**HEADERS, "Mcp-Session-Id": session}
-        client.post("/mcp", json=mcp_messages.INITIALIZED, headers=headers)
+        client.post("/mcp", json=mcp_support.INITIALIZED, headers=headers)
         yield client, session
