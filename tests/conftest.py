@@ -22,10 +22,10 @@ from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, counting_ids, empty_file
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
-from other_user import description, shared_folder
+from support.other_user import description, shared_folder
 
 if TYPE_CHECKING:
-    from postgres_server import Databases
+    from support.postgres_server import Databases
 
 AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep their settings
 
@@ -153,7 +153,7 @@ def postgres(request: pytest.FixtureRequest) -> Iterator[Databases]:
     """The Postgres server of all tests: `fresh()` is the URL of a new database, for `drop`."""
     if request.config.getoption("quick"):
         pytest.skip("needs Postgres")
-    from postgres_server import shared_databases  # noqa: PLC0415  most tests need no driver
+    from support.postgres_server import shared_databases  # noqa: PLC0415  most tests need no driver
 
     with shared_databases() as databases:
         yield databases

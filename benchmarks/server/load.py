@@ -36,8 +36,8 @@ from bearinmind import Mind
 from bearinmind.config import Configuration
 from bearinmind.surfaces.verbs.requests import RecallRequest, StoreRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
-from http_server import PLAIN, Served, served
 from own_server import own_server
+from support.http_server import PLAIN, Served, served
 from varied import VariedSet
 
 SET = Path(__file__).parents[1] / "data" / "agent-store"

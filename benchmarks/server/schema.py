@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from http_server import serving
-from schema_run import run_schemathesis
+from support.http_server import serving
+from support.schemathesis_run import run_schemathesis
 
 LEAST = 5_000  # cases
 

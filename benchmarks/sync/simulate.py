@@ -28,9 +28,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from postgres_server import shared_databases
-from simulating.on_postgres import postgres_server
-from simulating.schedules import Server, plainly, run, world
+from support.postgres_server import shared_databases
+from support.simulator.postgres import postgres_server
+from support.simulator.schedules import Server, plainly, run, world
 
 _CHUNK = 50  # schedules that a process does at a time
 _SERVERS = ("plain", "postgres")

@@ -18,8 +18,8 @@ import pytest
 from bearinmind.text import ids
 from support import canaries
 from support.canaries import dumped, spellings
-from ready_process import ReadyProcess
-from recording_server import RecordingServer, recording
+from support.forked_process import ReadyProcess
+from support.recording_server import RecordingServer, recording
 
 DATABASE = "data/bearinmind/memories.db"
 PLAIN = "qxzbyplain11"  #: not secret: whatever does not find this finds nothing

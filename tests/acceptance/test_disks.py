@@ -15,7 +15,7 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.sqlite import SqliteStore
-from other_user import run_as_ordinary_user
+from support.other_user import run_as_ordinary_user
 
 #: What an ordinary user can do with a file; root may write everything.
 READER = """

@@ -17,7 +17,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.store.postgres.embedded import EmbeddedServer
-from workers import wait_until
+from support.processes import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 

@@ -16,7 +16,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.store.postgres import binaries, cluster
 from bearinmind.store.postgres.embedded import EmbeddedServer
-from other_user import run_as_ordinary_user
+from support.other_user import run_as_ordinary_user
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="accounts and mounts as on Linux")
 by_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")

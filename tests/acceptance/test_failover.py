@@ -16,8 +16,8 @@ from bearinmind.config import Settings
 from bearinmind.errors import StoreFailure
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import MemoryId
-from cluster import Cluster, Node, cluster
-from servers import wait_until
+from support.patroni import Cluster, Node, cluster
+from support.processes import wait_until
 
 PACE = 0.02  # seconds between two memories: the background work keeps up
 

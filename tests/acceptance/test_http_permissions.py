@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from http_permissions import Life
-from http_server import serving
+from support.http_server import serving
+from support.permission_runs import Life
 
 LIVES = int(
     os.environ.get("BEARINMIND_PERMISSION_LIVES", "24")

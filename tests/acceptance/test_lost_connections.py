@@ -16,8 +16,8 @@ from bearinmind.protocols import History
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Memory, Scope, Stored, UserId
-from cutting import Way, way_to
-from workers import wait_until
+from support.processes import wait_until
+from support.tcp_proxy import Way, way_to
 
 ADA = Scope(user=UserId("ada"))
 Make = Callable[..., Memory]

@@ -28,8 +28,8 @@ from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.rows import from_time
 from bearinmind.text.store_name import store_name
 from bearinmind.types import Memory, MemoryId, Scope, Space, UserId
-from plain_reading import after, extraction_of
-from workers import wait_until
+from support.extractors import after, extraction_of
+from support.processes import wait_until
 
 JOBS = max(500, 2 * int(os.environ.get("BEARINMIND_CRASH_STORES", "0")))
 ACTS = 40 + int(os.environ.get("BEARINMIND_CRASH_STORES", "0")) // 4  # of each of eight threads

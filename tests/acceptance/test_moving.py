@@ -18,8 +18,8 @@ from bearinmind.store.migrate_store import Compared, Move, open_move
 from bearinmind.store.transfer import TABLES
 from bearinmind.text.store_name import store_name
 from bearinmind.types import Memory, Space
-from full_lives import LATER, NOON, OWNERS, THIRD, Life, everything
-from plain_reading import mention, read_all
+from support.extractors import mention, read_all
+from support.full_store import LATER, NOON, OWNERS, THIRD, Life, everything
 
 Make = Callable[..., Memory]
 Place = str | Path

@@ -16,7 +16,7 @@ from bearinmind import errors
 from bearinmind.store.factory import Access, open_source, open_store, open_target
 from bearinmind.store.migrate_store import open_move
 from bearinmind.text.store_name import store_name
-from full_lives import Life, everything
+from support.full_store import Life, everything
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 

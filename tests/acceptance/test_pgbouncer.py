@@ -12,7 +12,7 @@ import pytest
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.postgres.store import PostgresStore
-from bouncer import SERVER_CONNECTIONS, Bouncer, bouncer
+from support.pgbouncer import SERVER_CONNECTIONS, Bouncer, bouncer
 
 CLIENTS = 6
 ROUNDS = 10  # more than enough for a driver to prepare what is asked again and again

@@ -38,15 +38,7 @@ from bearinmind_bench import metrics
 from bearinmind_bench.compare import compare
 from bearinmind_bench.inference import Verdict
 from bearinmind_bench.results import Result
-from bench_sets import (
-    Row,
-    measure,
-    rows_of,
-    small_set,
-    with_rankings,
-    words,
-    write_set,
-)
+from support.bench_sets import Row, measure, rows_of, small_set, with_rankings, words, write_set
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 
 from bearinmind_bench import metrics
-from bench_sets import TREC_NAMES, Score, disagreements, judged_rankings
+from support.bench_sets import TREC_NAMES, Score, disagreements, judged_rankings
 
 Grades = Mapping[str, int]
 

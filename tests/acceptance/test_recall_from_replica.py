@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from bearinmind.app import Mind
-from cluster import Cluster, cluster
-from servers import wait_until
+from support.patroni import Cluster, cluster
+from support.processes import wait_until
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from psycopg import Connection
 
 from bearinmind.store.postgres.connection_pool import Connections
 from bearinmind.store.postgres.replica import Replica, Source
-from cluster import Cluster, cluster
-from servers import wait_until
+from support.patroni import Cluster, cluster
+from support.processes import wait_until
 
 STALENESS = 60.0  # seconds; a test that wants them to be over moves the clock
 

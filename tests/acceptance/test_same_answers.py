@@ -23,7 +23,7 @@ from bearinmind_bench.evaluation import ONLY_USER, load
 from bearinmind_bench.product import settings_for
 
 if TYPE_CHECKING:
-    from postgres_server import Databases
+    from support.postgres_server import Databases
 
 ASKED = (
     *(question.text for question in QUESTIONS),

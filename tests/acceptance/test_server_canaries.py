@@ -19,10 +19,10 @@ from mcp import Client, MCPError
 from bearinmind.app import Mind
 from bearinmind.surfaces.mcp.tools import BY_TOOL
 from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
-from canaries import DETECTED, FLAGGED, SHAPES, leaks
-from canary_house import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
-from http_server import served
-from mcp_clients import finished, over_http
+from support.canaries import DETECTED, FLAGGED, SHAPES, leaks
+from support.canary_server import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
+from support.http_server import served
+from support.mcp import finished, over_http
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from bearinmind.store.postgres.connection_pool import UNCHANGED, UNKNOWN
 from bearinmind.store.postgres.embedded import EmbeddedServer
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.types import Memory
-from servers import alive, children, wait_until
+from support.processes import alive, children, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 

@@ -12,15 +12,15 @@ from itertools import count
 
 import pytest
 
-from postgres_server import Databases
-from simulating.checks import found_in
-from simulating.dying import Moment
-from simulating.ledger import Broken
-from simulating.on_postgres import PostgresServer
-from simulating.planted import FAULTS
-from simulating.schedules import run
-from simulating.stores import InFiles, Keeping
-from simulating.world import World
+from support.postgres_server import Databases
+from support.simulator.checks import found_in
+from support.simulator.crashes import Moment
+from support.simulator.ledger import Broken
+from support.simulator.planted_faults import FAULTS
+from support.simulator.postgres import PostgresServer
+from support.simulator.schedules import run
+from support.simulator.stores import InFiles, Keeping
+from support.simulator.world import World
 
 SCHEDULES = int(os.environ.get("BEARINMIND_SYNC_SCHEDULES", "1000"))
 ONCE_FAILED = (1_851,)  # lost a secret that was purged elsewhere

@@ -14,8 +14,8 @@ from bearinmind.app import Mind
 from bearinmind.config import Configuration, Settings
 from bearinmind.surfaces import transfer
 from bearinmind.text.store_name import StoreFile
-from http_server import served, wait_until
-from servers import free_ports
+from support.http_server import served, wait_until
+from support.processes import free_ports
 
 COUNT = 600  # memories of each machine: several requests
 COMBINATION = "the safe opens with 73910284"

@@ -25,7 +25,7 @@ from bearinmind.protocols import Embedder
 from bearinmind.store.factory import open_store
 from bearinmind.text.store_name import store_name
 from bearinmind.types import Filter
-from made_up_embedders import WordEmbedder
+from support.embedders import WordEmbedder
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.model_server import ModelServer
-from hooked import Hooked
+from support.claude_code import Hooked
 
 INSTALLED = Path(__file__).parents[2] / ".cache/agents/node_modules/.bin"
 PATIENCE = 180.0  # seconds; a busy machine takes its time

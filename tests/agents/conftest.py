@@ -10,7 +10,7 @@ import pytest
 
 from agents.clis import Claude, Gemini, Home
 from agents.model_server import ModelServer, modelling
-from http_server import Serving, serving
+from support.http_server import Serving, serving
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from agents.clis import Claude, Home
 from agents.model_server import PLAIN, Call, ModelServer
-from garbage_server import answering, nobody
-from http_server import Serving
+from support.garbage_server import answering, nobody
+from support.http_server import Serving
 
 BLADES = "The turbine in hall 4 has seven blades."
 QUESTION = "How many blades has the turbine in hall 4?"

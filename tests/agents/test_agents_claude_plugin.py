@@ -9,7 +9,7 @@ import pytest
 
 from agents.clis import Claude, Home
 from agents.model_server import Call, ModelServer
-from http_server import Serving
+from support.http_server import Serving
 
 BLADES = "The turbine in hall 4 has seven blades."
 QUESTION = "How many blades has the turbine in hall 4?"

@@ -10,7 +10,7 @@ import pytest
 
 from agents.clis import Claude, Codex, Gemini, Home
 from agents.model_server import Call, ModelServer
-from http_server import Serving
+from support.http_server import Serving
 
 PAGE = Path(__file__).parents[2] / "docs/howto/connect-an-agent.md"
 BLADES = "The turbine in hall 4 has seven blades."

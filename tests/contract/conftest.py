@@ -12,7 +12,7 @@ from bearinmind.protocols import Store
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
-from plain_reading import HOUR, Make, Read, read_all
+from support.extractors import HOUR, Make, Read, read_all
 
 #: A way of making an empty store, given a way to an empty database.
 Makes = Callable[[Callable[[], str]], Store]

@@ -13,7 +13,7 @@ import pytest
 from bearinmind.errors import EmbedderFailure
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space, UserId
-from plain_reading import Make, after, deleted
+from support.extractors import Make, after, deleted
 
 SPACE = Space(model="compass", revision="1", dimensions=2)
 NORTH = np.array([1.0, 0.0], np.float32)

@@ -12,7 +12,7 @@ from bearinmind.concepts import Extraction, Kind, Mentioned, Role
 from bearinmind.protocols import GraphCounts, Store
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope
-from plain_reading import Make, Read, after, deleted, mention
+from support.extractors import Make, Read, after, deleted, mention
 
 Keep = Callable[..., Memory]
 SUBJECT, NAME, TAG, KEYWORD = Role

@@ -13,7 +13,7 @@ from bearinmind.errors import ConceptNotFound
 from bearinmind.protocols import GraphCounts, ReadSoFar, Sealed, Store
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope, UserId
-from plain_reading import HOUR, Read, after, extraction_of, mention, states
+from support.extractors import HOUR, Read, after, extraction_of, mention, states
 
 Keep = Callable[..., Memory]
 GANNET, HERON = name_of("gannet"), name_of("heron")

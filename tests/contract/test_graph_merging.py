@@ -12,7 +12,7 @@ from bearinmind.errors import AlreadyMerged, ConceptNotFound
 from bearinmind.protocols import Store
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope
-from plain_reading import HOUR, Make, Read, after
+from support.extractors import HOUR, Make, Read, after
 
 Keep = Callable[..., Memory]
 CI, LONG, BUILDS = (name_of(name) for name in ("CI", "Continuous Integration", "the builds"))

@@ -11,7 +11,7 @@ from bearinmind.concepts import Extraction
 from bearinmind.protocols import GraphCounts, History, Job, Store, WorkCount, WorkState
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
-from plain_reading import HOUR, Make, Read, after, deleted, extraction_of, mention
+from support.extractors import HOUR, Make, Read, after, deleted, extraction_of, mention
 
 Keep = Callable[..., Memory]
 Claim = Callable[[], list[Job]]

@@ -12,7 +12,7 @@ from bearinmind.concepts import Extraction, Relation
 from bearinmind.protocols import Store
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope
-from plain_reading import HOUR, Make, Read, after, deleted, states
+from support.extractors import HOUR, Make, Read, after, deleted, states
 
 Keep = Callable[..., Memory]
 GANNET, HERON = name_of("gannet"), name_of("heron")

@@ -12,7 +12,7 @@ from bearinmind.changes import memory_subject
 from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Gone, Received, Store
 from bearinmind.types import MemoryId, Scope, UserId
-from plain_reading import HOUR, Make
+from support.extractors import HOUR, Make
 
 BEA = Scope(user=UserId("bea"))
 OPEN, APPLIED, DISMISSED, UNDONE = ProposalState

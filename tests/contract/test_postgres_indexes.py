@@ -18,7 +18,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.search_plan import Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
-from plain_reading import HOUR, Make
+from support.extractors import HOUR, Make
 
 SPACE = Space(model="made-up", revision="1", dimensions=3)
 OTHER = Space(model="made-up", revision="2", dimensions=3)

@@ -17,7 +17,7 @@ from bearinmind.store.database import form_of
 from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Filter, Scope, UserId
-from plain_reading import HOUR
+from support.extractors import HOUR
 
 EACH = 10
 _PARAMETER = re.compile(r"%\((\w+)\)s")

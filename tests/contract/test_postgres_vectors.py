@@ -16,7 +16,7 @@ from bearinmind.store.postgres.search_plan import Costs
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.store.postgres.vectors import VectorSearch
 from bearinmind.types import Filter, Memory, Provenance, Scope, Space, UserId
-from plain_reading import HOUR, Make, after
+from support.extractors import HOUR, Make, after
 
 SPACE = Space(model="made-up", revision="1", dimensions=24)
 OTHER = Space(model="made-up", revision="1", dimensions=40)

@@ -16,7 +16,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.queries import SQL
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Memory, Scope, UserId
-from workers import wait_until
+from support.processes import wait_until
 
 ADA = Scope(user=UserId("ada"))
 Make = Callable[..., Memory]

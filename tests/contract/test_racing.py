@@ -27,7 +27,7 @@ from bearinmind.types import (
     Stored,
     UserId,
 )
-from plain_reading import HOUR, extraction_of
+from support.extractors import HOUR, extraction_of
 
 Make = Callable[..., Memory]
 MakeLink = Callable[..., Link]

@@ -22,7 +22,7 @@ from bearinmind.types import (
     State,
     UserId,
 )
-from plain_reading import HOUR, Make, after, deleted
+from support.extractors import HOUR, Make, after, deleted
 
 BOB = UserId("bob")
 CARL = UserId("carl")

@@ -12,7 +12,7 @@ import pytest
 from bearinmind.concepts import ConceptName, Merge, Role
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Memory, Scope, Share, Space
-from plain_reading import HOUR, states
+from support.extractors import HOUR, states
 
 GANNET, HERON, ILSE = (ConceptName(name) for name in ("gannet", "heron", "ilse"))
 Keep = Callable[..., Memory]

@@ -23,7 +23,7 @@ from bearinmind.types import (
     UserId,
     Whose,
 )
-from plain_reading import HOUR, Make, after, deleted
+from support.extractors import HOUR, Make, after, deleted
 
 AMY, BOB, CARL = UserId("amy"), UserId("bob"), UserId("carl")
 Put = Callable[..., Memory]

@@ -10,7 +10,7 @@ import pytest
 from bearinmind.errors import DuplicateContent, NotAllowed, VersionConflict
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
-from plain_reading import HOUR, Make, after, deleted
+from support.extractors import HOUR, Make, after, deleted
 
 Shares = Callable[..., Share]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from bearinmind.protocols import Sighting, Store
 from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share
-from plain_reading import Make, after
+from support.extractors import Make, after
 
 Shares = Callable[..., Share]
 

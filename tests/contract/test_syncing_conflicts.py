@@ -21,7 +21,7 @@ from bearinmind.changes import (
 )
 from bearinmind.protocols import Gone, History, Received, Store
 from bearinmind.types import Scope, UserId
-from plain_reading import HOUR, Make
+from support.extractors import HOUR, Make
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from bearinmind.changes import (
 from bearinmind.protocols import Gone, History, Page, Received, Sealed, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Right, Scope, Share, UserId
-from plain_reading import HOUR, Make, after
+from support.extractors import HOUR, Make, after
 
 BEA = Scope(user=UserId("bea"))
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from bearinmind.changes import memory_subject
 from bearinmind.protocols import History, Received, Store
 from bearinmind.types import Memory, Scope
-from plain_reading import HOUR, Make
+from support.extractors import HOUR, Make
 
 
 def numbered(first: Memory, *numbers: int) -> History:

@@ -35,7 +35,7 @@ from bearinmind.types import (
     Space,
     UserId,
 )
-from plain_reading import HOUR, after, extraction_of
+from support.extractors import HOUR, after, extraction_of
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SPACE = Space(model="made up", revision="1", dimensions=2)

@@ -25,7 +25,7 @@ from bearinmind.changes import (
 from bearinmind.errors import MindError
 from bearinmind.protocols import History, Received, Store
 from bearinmind.types import Filter, Link, LinkKind, Memory, Right, Scope, Share, UserId
-from plain_reading import Make, after, deleted
+from support.extractors import Make, after, deleted
 
 #: Methods that write memories, links or shares: each has a test below that it is noted.
 WRITES = {

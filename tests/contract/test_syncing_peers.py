@@ -8,7 +8,7 @@ from datetime import datetime
 from bearinmind.changes import Change, ConflictKind, Peer, SyncConflict, memory_subject
 from bearinmind.protocols import History, Received, Settled, Store
 from bearinmind.types import MemoryId, Scope, UserId
-from plain_reading import HOUR, Make, after
+from support.extractors import HOUR, Make, after
 
 BEA = Scope(user=UserId("bea"))
 

@@ -25,7 +25,7 @@ from bearinmind.changes import (
 from bearinmind.errors import InvalidChange, KeyRetired, SupersedeCycle
 from bearinmind.protocols import Gone, History, Received, Sealed, Store, SubjectState
 from bearinmind.types import Link, LinkKind, Memory, Right, Scope, Share, UserId
-from plain_reading import HOUR, Make, after, deleted
+from support.extractors import HOUR, Make, after, deleted
 
 Links = Callable[..., Link]
 NO_NAMES = ["", "id", '"id"', "[]", '[""]', "[1]", '["a", "b"]', '["a","causes","b"]']

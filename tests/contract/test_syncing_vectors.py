@@ -11,7 +11,7 @@ from bearinmind.changes import digest
 from bearinmind.errors import EmbedderFailure
 from bearinmind.protocols import SpaceState, Store
 from bearinmind.types import Filter, Memory, Scope, Space, UserId
-from plain_reading import HOUR, Make, after, deleted
+from support.extractors import HOUR, Make, after, deleted
 
 SPACE = Space(model="first", revision="1", dimensions=3)
 OTHER = Space(model="other", revision="1", dimensions=3)

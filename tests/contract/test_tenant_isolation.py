@@ -33,9 +33,9 @@ from bearinmind.types import (
     Share,
     UserId,
 )
-from plain_reading import mention, states
-from tenant_views import IDS, SPACE, WORDS, Looking, vector_of
-from tenants import Tenants, Thing, alike, sealed
+from support.extractors import mention, states
+from support.tenant_views import IDS, SPACE, WORDS, Looking, vector_of
+from support.tenants import Tenants, Thing, alike, sealed
 
 MINUTE = timedelta(minutes=1)
 HIDDEN = "[sensitive]"

@@ -22,8 +22,8 @@ from bearinmind.surfaces.cli import app
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.transfer import Header
 from bearinmind.types import Link, Memory
-from ready_process import ReadyProcess
-from servers import free_ports
+from support.forked_process import ReadyProcess
+from support.processes import free_ports
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(

@@ -21,7 +21,7 @@ from bearinmind.store.postgres import upkeep
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import UserId
-from servers import own, private_folder
+from support.processes import own, private_folder
 
 CONTROL = "comment = 'a stand-in'\ndefault_version = '13.0'\nrelocatable = true\n"
 STAND_IN = """

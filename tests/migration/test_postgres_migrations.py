@@ -22,7 +22,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.text import analysis
-from postgres_server import Databases
+from support.postgres_server import Databases
 
 CATALOG = {
     "columns": """

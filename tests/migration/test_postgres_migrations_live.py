@@ -23,8 +23,8 @@ from bearinmind.store.postgres import schema
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
-from bouncer import bouncer
-from servers import wait_until
+from support.pgbouncer import bouncer
+from support.processes import wait_until
 
 BUILD = "CREATE INDEX CONCURRENTLY memories_by_mood ON memories (owner, mood);"
 ADD = "ALTER TABLE memories ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"

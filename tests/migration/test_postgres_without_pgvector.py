@@ -25,7 +25,7 @@ from bearinmind.store.postgres.capabilities import (
 )
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.types import Memory, Scope, Space, UserId
-from postgres_server import Databases
+from support.postgres_server import Databases
 
 GOOD = DatabaseInfo(
     version_number=180_006,

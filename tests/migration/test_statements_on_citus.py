@@ -17,7 +17,7 @@ from bearinmind.store.database import SQL_FILES, read_sql
 from bearinmind.store.postgres import upkeep
 from bearinmind.store.postgres.schema import MIGRATIONS, migration_files
 from bearinmind.text.sql_statements import SHARED, statements_of
-from citus_rules import Change, Scan, changes, planned, scans
+from support.citus import Change, Scan, changes, planned, scans
 
 #: Asked about the database, not about memories.
 _ABOUT_THE_DATABASE = {"migrate.sql", "status.sql", "distribute.sql"}

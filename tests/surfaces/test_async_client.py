@@ -11,8 +11,8 @@ import pytest
 
 from bearinmind import AsyncClient
 from bearinmind.types import Stored
-from faulty_server import Behaviour, Handler, Seen, behaves, faulty
-from http_server import Serving, serving
+from support.faulty_server import Behaviour, Handler, Seen, behaves, faulty
+from support.http_server import Serving, serving
 
 AT_ONCE = 60
 

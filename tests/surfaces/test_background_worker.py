@@ -17,7 +17,7 @@ import pytest
 
 from bearinmind.models import encoder_socket
 from bearinmind.work.worker_lock import WorkerLock
-from workers import end_workers, wait_until, workers
+from support.processes import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
 

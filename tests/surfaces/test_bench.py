@@ -13,7 +13,7 @@ import pytest
 
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.results import Result
-from bench_sets import measure, small_set, write_set
+from support.bench_sets import measure, small_set, write_set
 
 Run = Callable[..., Any]
 #: What is tested here is the same without a model, which would take a second to load.

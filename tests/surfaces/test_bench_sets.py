@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bearinmind_bench.evaluation import load
-from bench_sets import rows_of, small_set, write_set
+from support.bench_sets import rows_of, small_set, write_set
 
 Run = Callable[..., Any]
 

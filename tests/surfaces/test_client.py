@@ -17,8 +17,8 @@ from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.trace import Answer
 from bearinmind.types import AlreadyKnown, LinkKind, Right, Stored, Trust
-from clients import KINDS, client_of
-from http_server import Serving, serving
+from support.clients import KINDS, client_of
+from support.http_server import Serving, serving
 
 OFTEN = 40  # stores through a server that loses a third of what it is asked
 

@@ -11,8 +11,8 @@ import pytest
 from bearinmind import Client, errors
 from bearinmind.learn.model import Message, Role
 from bearinmind.proposals import ProposalState
-from clients import KINDS, client_of
-from http_server import Serving, serving
+from support.clients import KINDS, client_of
+from support.http_server import Serving, serving
 
 SAID = [Message(role=Role.USER, text="From now on use pnpm instead of npm in this repository.")]
 

@@ -12,8 +12,8 @@ import pytest
 
 from bearinmind import Client, errors
 from bearinmind.types import Stored
-from clients import KINDS, client_of
-from faulty_server import (
+from support.clients import KINDS, client_of
+from support.faulty_server import (
     Handler,
     Seen,
     behaves,
@@ -23,7 +23,7 @@ from faulty_server import (
     loses_answer,
     refuses,
 )
-from http_server import Serving, serving
+from support.http_server import Serving, serving
 
 OFTEN = 40  # stores through a server that loses a third of what it is asked
 

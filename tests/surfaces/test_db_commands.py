@@ -15,7 +15,7 @@ from bearinmind.store.postgres.indexes import VectorIndexes
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.surfaces.cli import app, db
-from postgres_server import Databases
+from support.postgres_server import Databases
 
 Run = Callable[..., Any]
 COMMANDS = ["status", "migrate", "index", "distribute", "start", "stop"]

@@ -15,7 +15,7 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.work.status import EXTRACT
-from workers import end_workers, wait_until, workers
+from support.processes import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
 ROUNDS = int(os.environ.get("BEARINMIND_CRASH_ROUNDS", "6"))

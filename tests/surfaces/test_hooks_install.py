@@ -15,9 +15,8 @@ import pytest
 
 from bearinmind.config import state_folder
 from bearinmind.surfaces.hooks import json_edit
-from claude_code import ClaudeCode
-from hooked import Hooked, hooked
-from http_server import serving
+from support.claude_code import ClaudeCode, Hooked, hooked
+from support.http_server import serving
 
 SETTINGS = """{
 \t// what I like

@@ -10,8 +10,7 @@ import pytest
 
 from bearinmind.surfaces.hooks.standalone.main import ALLOWED
 from bearinmind.surfaces.verbs.table import VERBS
-from claude_code import ClaudeCode
-from hooked import hooked
+from support.claude_code import ClaudeCode, hooked
 
 TOOLS = {verb.tool for verb in VERBS if verb.tool}
 

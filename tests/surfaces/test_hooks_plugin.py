@@ -16,7 +16,7 @@ import pytest
 from bearinmind.surfaces.hooks.agents import EVENTS
 from bearinmind.surfaces.hooks.standalone.main import PREFIXES
 from bearinmind.surfaces.verbs.table import VERBS
-from http_server import serving
+from support.http_server import serving
 
 # What the reference of Claude Code says a manifest may have.
 MANIFEST = {

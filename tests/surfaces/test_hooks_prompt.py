@@ -16,9 +16,8 @@ import pytest
 from bearinmind.surfaces.for_agents import neutral
 from bearinmind.surfaces.hooks.agents import HOOK
 from bearinmind.types import Trust
-from claude_code import ClaudeCode
-from hooked import Hooked, hooked
-from http_server import Serving, serving
+from support.claude_code import ClaudeCode, Hooked, hooked
+from support.http_server import Serving, serving
 
 PLACES = ["Oslo", "Lyon", "Graz", "Porto", "Turku", "Ghent", "Split", "Bergen"]
 THINGS = ["database", "printer", "backup", "archive", "gateway", "camera", "turbine", "sensor"]

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from claude_code import ClaudeCode, Ran
-from garbage_server import KINDS, answering, nobody
-from hooked import Hooked, hooked
+from support.claude_code import ClaudeCode, Hooked, Ran, hooked
+from support.garbage_server import KINDS, answering, nobody
 
 RUNS = int(os.environ.get("BEARINMIND_HOOK_RUNS", "156"))
 DEADLINE = 0.3  # seconds, as it ships

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from claude_code import ClaudeCode
-from faulty_server import FaultyServer, faulty
-from garbage_server import answering, nobody
-from hooked import Hooked, hooked, wait_for
-from http_server import Serving, serving, wait_until
+from support.claude_code import ClaudeCode, Hooked, hooked, wait_for
+from support.faulty_server import FaultyServer, faulty
+from support.garbage_server import answering, nobody
+from support.http_server import Serving, serving, wait_until
 
 LEARN = ("POST", "/api/v1/learn")
 

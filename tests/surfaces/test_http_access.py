@@ -13,7 +13,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Configuration
 from bearinmind.errors import InvalidSetting
 from bearinmind.surfaces.http.server import prepare
-from http_server import serving
+from support.http_server import serving
 
 STATS = "/api/v1/stats"
 

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from http_server import serving, wait_until
+from support.http_server import serving, wait_until
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from bearinmind.app import Mind
-from http_server import Served, served, serving, wait_until
+from support.http_server import Served, served, serving, wait_until
 
 #: What must be found nowhere but in the answer of `secret_get`.
 CANARY = "kelp9salt"

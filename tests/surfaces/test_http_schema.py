@@ -12,8 +12,8 @@ import pytest
 
 from bearinmind.surfaces.http.routes import Parts
 from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
-from http_server import serving
-from schema_run import run_schemathesis
+from support.http_server import serving
+from support.schemathesis_run import run_schemathesis
 
 
 @pytest.mark.long

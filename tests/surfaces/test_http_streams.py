@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from http_server import Serving, serving, wait_until
+from support.http_server import Serving, serving, wait_until
 
 LINES = {"Content-Type": "application/x-ndjson"}
 

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import pytest
 
-from http_server import Serving, serving
+from support.http_server import Serving, serving
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

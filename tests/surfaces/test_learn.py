@@ -11,7 +11,7 @@ import pytest
 
 from bearinmind import Client
 from bearinmind.learn.model import Message, Mode, Role
-from http_server import serving
+from support.http_server import serving
 
 Run = Callable[..., Any]
 PASSWORD = "Zq9!x7" + "-hunter2"

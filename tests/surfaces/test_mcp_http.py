@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mcp import MCPError
 
-from support import mcp as mcp_support
 from bearinmind.app import Mind
-from http_server import Serving, served, serving
-from mcp_clients import (
+from support import mcp as mcp_support
+from support.embedding_server import SlowEmbedder
+from support.http_server import Serving, served, serving
+from support.mcp import (
     MODES,
     answer,
     drive_every_tool,
@@ -27,7 +28,6 @@ from mcp_clients import (
     text_of,
     until,
 )
-from slow_embedder import SlowEmbedder
 
 HEADERS = {
     "Accept": "application/json, text/event-stream",

@@ -14,8 +14,8 @@ import pytest
 from bearinmind.config import Settings
 from bearinmind.surfaces.mcp import tools
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from http_server import serving
-from mcp_clients import environment
+from support.http_server import serving
+from support.mcp import environment
 
 PLACE = Path(__file__).parents[2] / ".cache/inspector/node_modules"
 

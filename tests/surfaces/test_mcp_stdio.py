@@ -19,21 +19,21 @@ from mcp import MCPError
 from bearinmind.app import Mind
 from bearinmind.surfaces.for_agents import BEGIN, END
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from http_server import serving
-from mcp_clients import (
+from support.embedding_server import SlowEmbedder
+from support.http_server import serving
+from support.mcp import (
+    LINES,
     MODES,
     answer,
     drive_every_tool,
     environment,
     finished,
     over_stdio,
+    raw,
     refusal,
     text_of,
     until,
 )
-from mcp_lines import raw
-from mcp_messages import LINES
-from slow_embedder import SlowEmbedder
 
 
 @pytest.mark.parametrize("mode", MODES)

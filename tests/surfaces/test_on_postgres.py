@@ -12,7 +12,7 @@ import pytest
 
 from bearinmind.store.postgres.embedded import EmbeddedServer
 from bearinmind.text.store_name import store_name
-from bench_sets import small_set
+from support.bench_sets import small_set
 
 Run = Callable[..., Any]
 SECRET = "the wifi password of the Kingfisher room is kelp9salt"  # noqa: S105  made up

@@ -14,7 +14,7 @@ import pytest
 from psycopg import sql
 
 from bearinmind.text.store_name import store_name
-from workers import end_workers, wait_until, workers
+from support.processes import end_workers, wait_until, workers
 
 Run = Callable[..., Any]
 PASSWORD = "hunter2-kelp"  # noqa: S105  made up
@@ -107,7 +107,7 @@ def test_a_role_without_permission_is_told(run: Run, role: Role) -> None:
 def test_no_benchmark_runs_where_no_database_may_be_made(
     run: Run, role: Role, tmp_path: Path
 ) -> None:
-    from bench_sets import small_set  # noqa: PLC0415  the others need none of it
+    from support.bench_sets import small_set  # noqa: PLC0415  the others need none of it
 
     folder = small_set(tmp_path / "harbour", 20)
     assert_told(run("bench", "run", "--data", folder, "--store", role.url), "CREATEDB")

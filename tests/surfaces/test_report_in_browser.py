@@ -11,10 +11,10 @@ import pytest
 from bearinmind_bench.compare import Comparison, compare
 from bearinmind_bench.report.page import render
 from bearinmind_bench.results import QueryRow, Result
-from bench_sets import measure, small_set
-from made_up_runs import made_comparison, made_result, made_rows
-from webdriver import FAINT, Browser, browser
-from witness import witnessing
+from support.bench_runs import made_comparison, made_result, made_rows
+from support.bench_sets import measure, small_set
+from support.browser import FAINT, Browser, browser
+from support.recording_server import witnessing
 
 STRATA = (
     "single fact",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rerank_server import RerankServer, fails, running
+from support.rerank_server import RerankServer, fails, running
 
 Run = Callable[..., Any]
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from bearinmind import errors
-from clients import KINDS, client_of
-from http_server import Serving, serving
-from mcp_clients import answer, finished, over_http
+from support.clients import KINDS, client_of
+from support.http_server import Serving, serving
+from support.mcp import answer, finished, over_http
 
 Run = Callable[..., Any]
 Remember = Callable[..., str]

@@ -16,8 +16,8 @@ import pytest
 from bearinmind import Mind
 from bearinmind.app.sync import connection, lock_of
 from bearinmind.sync.background import held
-from faulty_server import faulty, hangs_up
-from http_server import Serving, serving, wait_until
+from support.faulty_server import faulty, hangs_up
+from support.http_server import Serving, serving, wait_until
 
 OFTEN = 0.05  # seconds
 

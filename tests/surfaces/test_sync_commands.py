@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from http_server import Serving, serving
+from support.http_server import Serving, serving
 
 Run = Callable[..., Any]
 

@@ -31,8 +31,8 @@ from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.sync.model import Arrived, Operation, Pulled
 from bearinmind.text import ids
 from bearinmind.types import Memory, Provenance, UserId
-from faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
-from http_server import Serving, serving
+from support.faulty_server import Behaviour, breaks_off, faulty, hangs_up, loses_answer, says
+from support.http_server import Serving, serving
 
 ADA = UserId("ada")
 PATH = "/api/v1/sync/changes"

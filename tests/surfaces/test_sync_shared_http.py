@@ -15,9 +15,9 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.types import MemoryId, Right, UserId
-from faulty_server import faulty, refuses
-from http_server import Serving, serving
-from made_up_embedders import WordEmbedder
+from support.embedders import WordEmbedder
+from support.faulty_server import faulty, refuses
+from support.http_server import Serving, serving
 
 ADA, BOB = UserId("ada"), UserId("bob")
 PATH = "/api/v1/sync/shared"

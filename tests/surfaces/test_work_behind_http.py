@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from embedding_server import EmbeddingServer, fails, serving
+from support.embedding_server import EmbeddingServer, fails, serving
 
 Run = Callable[..., Any]
 

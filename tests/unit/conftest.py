@@ -10,7 +10,7 @@ import pytest
 from bearinmind.models import choose_embedder
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Query, Scope, UserId
-from households import KINDS, open_kind
+from support.households import KINDS, open_kind
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -18,7 +18,7 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.protocols import Current, Embedder, SpaceState, Unavailable
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.types import Memory, MemoryId
-from made_up_embedders import TroubledEmbedder, WordEmbedder, refusing
+from support.embedders import TroubledEmbedder, WordEmbedder, refusing
 
 
 @pytest.fixture

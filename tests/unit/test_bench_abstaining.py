@@ -9,7 +9,7 @@ import pytest
 from bearinmind_bench import metrics
 from bearinmind_bench.results import QueryRow, Result
 from bearinmind_bench.summary import abstention
-from bench_sets import Row, measure, rows_of, small_set, words, write_set
+from support.bench_sets import Row, measure, rows_of, small_set, words, write_set
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from bearinmind_bench import metrics
 from bearinmind_bench.compare import Compared, compare, corrected
 from bearinmind_bench.inference import Verdict
 from bearinmind_bench.results import QueryRow, Result
-from bench_sets import measure, small_set, with_rankings
+from support.bench_sets import measure, small_set, with_rankings
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from bearinmind import errors
 from bearinmind_bench.conditions import Checked, Condition, check, chosen, read
 from bearinmind_bench.inference import Verdict
-from bench_sets import measure, small_set
+from support.bench_sets import measure, small_set
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 from bearinmind import errors
 from bearinmind_bench import validation
 from bearinmind_bench.evaluation import EvaluationSet, load
-from bench_sets import Row, small_set, write_set
+from support.bench_sets import Row, small_set, write_set
 
 CORPUS: list[Row] = [{"id": id_, "content": f"content of {id_}"} for id_ in "abc"]
 QUERY: Row = {"query_id": "q", "text": "what?"}

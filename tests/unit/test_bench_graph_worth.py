@@ -15,9 +15,9 @@ import graph
 import graph_results
 from bearinmind_bench.corpus import EmbeddersOfRun
 from bearinmind_bench.results import QueryRow
-from bench_sets import Row, small_set, write_set
 from graph_results import Asked
 from research.graph_shapes import RANKS_ALONE, SHAPES, SHIPPED, WITHOUT
+from support.bench_sets import Row, small_set, write_set
 
 Legs = Mapping[str, Mapping[str, int]]
 

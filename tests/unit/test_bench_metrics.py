@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bearinmind_bench import metrics
-from bench_sets import TREC_NAMES, disagreements, judged_rankings
+from support.bench_sets import TREC_NAMES, disagreements, judged_rankings
 
 IDS = [f"m{number}" for number in range(40)]
 rankings = st.lists(st.sampled_from(IDS), unique=True, max_size=metrics.DEPTH)

@@ -14,7 +14,7 @@ from bearinmind_bench.evaluation import Record, load
 from bearinmind_bench.results import Result
 from bearinmind_bench.retrievers import Foreign
 from bearinmind_bench.runner import Plan, run
-from bench_sets import Row, measure, small_set, write_set
+from support.bench_sets import Row, measure, small_set, write_set
 
 
 class Backwards:

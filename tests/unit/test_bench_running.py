@@ -14,7 +14,7 @@ from bearinmind_bench import metrics
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.results import Result
 from bearinmind_bench.runner import Plan, run
-from bench_sets import Row, measure, ranked, small_set, words, write_set
+from support.bench_sets import Row, measure, ranked, small_set, words, write_set
 
 
 @pytest.fixture(scope="module")

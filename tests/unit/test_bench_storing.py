@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bearinmind import errors
-from bench_sets import Row, measure, ranked, write_set
+from support.bench_sets import Row, measure, ranked, write_set
 
 
 def notes(folder: Path, corpus: list[Row]) -> str:

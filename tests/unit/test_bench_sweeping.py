@@ -11,7 +11,7 @@ from bearinmind import config, errors
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.inference import Verdict
 from bearinmind_bench.sweep import SHIPPED, Arm, arms_of, read_arms, sweep
-from bench_sets import rows_of, small_set, write_set
+from support.bench_sets import rows_of, small_set, write_set
 
 
 @pytest.fixture(scope="module")

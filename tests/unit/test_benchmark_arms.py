@@ -13,8 +13,8 @@ import neighbours
 from bearinmind.models.local import HashEmbedder, PairedEmbedder
 from bearinmind.types import Memory, MemoryId, Provenance, UserId
 from bearinmind_bench.summary import means, strata
-from bench_sets import Row, measure, small_set, write_set
-from made_up_runs import made_row
+from support.bench_runs import made_row
+from support.bench_sets import Row, measure, small_set, write_set
 
 MONDAY = datetime(2025, 3, 3, 9, tzinfo=UTC)
 

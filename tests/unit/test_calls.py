@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from bearinmind.errors import InvalidSetting
 from bearinmind.models import outbound_http
 from bearinmind.models.outbound_http import Caller, CallFailed, Patience
-from embedding_server import (
+from support.embedding_server import (
     EmbeddingServer,
     breaks_off,
     drips,

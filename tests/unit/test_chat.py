@@ -22,7 +22,7 @@ from bearinmind.models.chat import (
     tokens_of,
 )
 from bearinmind.models.outbound_http import CallFailed
-from chat_server import ChatServer, Handler, Seen, fails, replies, serving, wrapped
+from support.chat_server import ChatServer, Handler, Seen, fails, replies, serving, wrapped
 
 SCHEMA = {"type": "object"}
 ASKED = Question("Name colours.", "One?", "colours", SCHEMA, most_tokens=77)

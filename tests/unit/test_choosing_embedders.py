@@ -15,7 +15,7 @@ from bearinmind.models.choose_embedder import FORMS, LOCAL, Options, checked, ch
 from bearinmind.models.embedding_cache import CachedEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind.types import Space
-from embedding_server import EmbeddingServer, serving
+from support.embedding_server import EmbeddingServer, serving
 
 KEY = SecretStr("sk-1")
 

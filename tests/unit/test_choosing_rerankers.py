@@ -15,7 +15,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import InvalidSetting
 from bearinmind.models.choose_reranker import FORMS, Address, choose
 from bearinmind.models.hosted_reranker import HostedReranker
-from rerank_server import running
+from support.rerank_server import running
 
 LLM = Address(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="small")
 

@@ -18,7 +18,7 @@ from bearinmind.models import cross_encoder
 from bearinmind.models.cross_encoder import CrossEncoder
 from bearinmind.protocols import Passage
 from bearinmind.types import MemoryId
-from cross_encoders import WORDS, broken_numbers, length, padding, save, shared_words, wide
+from support.cross_encoders import WORDS, broken_numbers, length, padding, save, shared_words, wide
 
 PATIENT = 60.0  # seconds that no test needs
 TEXTS = ("the seal sleeps", "the walrus sings of fish", "a walrus")

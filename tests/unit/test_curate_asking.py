@@ -14,8 +14,8 @@ from bearinmind.models.embedders import Embedders
 from bearinmind.proposals import ProposalKind, What
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory
-from chat_server import ChatServer, says, serving
-from made_up_embedders import WordEmbedder
+from support.chat_server import ChatServer, says, serving
+from support.embedders import WordEmbedder
 
 PAIR = ("Ada reviews the parser", "the parser is something that Ada reviews")
 

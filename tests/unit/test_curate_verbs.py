@@ -14,7 +14,7 @@ from bearinmind.curate.candidates import PAGE, Find, proposal
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId
-from households import KINDS, household, open_kind
+from support.households import KINDS, household, open_kind
 
 LONG = "The staging database listens on port 5433. It is small."
 SHORT = "Staging DB listens on port 5433"

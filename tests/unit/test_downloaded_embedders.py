@@ -35,7 +35,7 @@ from bearinmind.models.vectors import Memo
 from bearinmind.protocols import Embedder
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
-from workplace import Workplace
+from support.worker_store import Workplace
 
 TEXTS = ["The cat sat on the mat.", "Stock prices fell.", "A kitten rested on a rug. " * 9]
 

@@ -16,7 +16,7 @@ import pytest
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.types import Space
-from embedding_server import direction
+from support.embedding_server import direction
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors

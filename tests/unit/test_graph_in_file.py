@@ -19,7 +19,7 @@ from bearinmind.store.sqlite import SqliteStore
 from bearinmind.store.sqlite.file import SQL
 from bearinmind.text.names import name_of
 from bearinmind.types import Filter, Memory, MemoryId, Scope, UserId
-from plain_reading import HOUR, Make, after, read_all
+from support.extractors import HOUR, Make, after, read_all
 
 ADA = Scope(user=UserId("ada"))
 GANNET, HERON = name_of("gannet"), name_of("heron")

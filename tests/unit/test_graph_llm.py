@@ -25,7 +25,7 @@ from bearinmind.graph.llm_extractor import (
 from bearinmind.models.token_budget import Address
 from bearinmind.protocols import Extractor
 from bearinmind.types import Memory
-from chat_server import ChatServer, says, serving, well
+from support.chat_server import ChatServer, says, serving, well
 
 KEY = "sk-very-secret-123"
 DIALECTS = ("openai", "anthropic", "ollama")

@@ -19,7 +19,7 @@ from bearinmind.errors import ExtractorFailure
 from bearinmind.graph.llm_extractor import LlmExtractor
 from bearinmind.models.token_budget import Address, DailyTokens
 from bearinmind.types import Memory
-from chat_server import ChatServer, breaks_off, fails, serving
+from support.chat_server import ChatServer, breaks_off, fails, serving
 
 Open = Callable[..., LlmExtractor]
 TAKES = """

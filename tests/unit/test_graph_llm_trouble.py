@@ -17,7 +17,7 @@ from bearinmind.graph.llm_extractor import LlmExtractor
 from bearinmind.models.outbound_http import Patience
 from bearinmind.models.token_budget import Address
 from bearinmind.types import Memory
-from chat_server import (
+from support.chat_server import (
     Behaviour,
     ChatServer,
     Handler,

@@ -13,8 +13,8 @@ from bearinmind.protocols import Job
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, Scope, UserId
 from bearinmind.work import entity_linking
-from made_up_extractors import TitleExtractor
-from workplace import ADA, ReadingPlace
+from support.extractors import TitleExtractor
+from support.worker_store import ADA, ReadingPlace
 
 Make = Callable[..., Memory]
 

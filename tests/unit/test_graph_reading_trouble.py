@@ -16,8 +16,8 @@ from bearinmind.text.names import name_of
 from bearinmind.types import Memory, Scope
 from bearinmind.work import extract
 from bearinmind.work.worker import MOST_ATTEMPTS, Worker
-from made_up_extractors import TitleExtractor
-from workplace import ADA, ReadingPlace
+from support.extractors import TitleExtractor
+from support.worker_store import ADA, ReadingPlace
 
 Make = Callable[..., Memory]
 

@@ -31,7 +31,6 @@ from bearinmind.types import (
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationSet
 from bearinmind_bench.product import Product
-from bench_sets import Row, write_set
 from research.graph_legs import (
     MentionGraph,
     MentionGraphs,
@@ -43,6 +42,7 @@ from research.graph_legs import (
     plainly,
 )
 from research.graph_shapes import SHAPES, SHIPPED, WITHOUT, Flat, Shape
+from support.bench_sets import Row, write_set
 
 ADA = Scope(user=UserId("ada"))
 Ask = Callable[..., Query]

@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models.hosted_embedder import HostedEmbedder
-from embedding_server import EmbeddingServer, changed, direction, fails, opening, serving
+from support.embedding_server import EmbeddingServer, changed, direction, fails, opening, serving
 
 Open = Callable[..., HostedEmbedder]
 

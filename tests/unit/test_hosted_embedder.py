@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from bearinmind.errors import EmbedderFailure, InvalidSetting
 from bearinmind.models.hosted_embedder import COHERE, HTTP, OPENAI, VOYAGE, Dialect, HostedEmbedder
 from bearinmind.models.vectors import Memo
-from embedding_server import (
+from support.embedding_server import (
     Behaviour,
     EmbeddingServer,
     changed,

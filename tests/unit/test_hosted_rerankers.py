@@ -22,7 +22,7 @@ from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory, MemoryId, Query, Scope, UserId
-from rerank_server import RerankServer, Rows, fails, running, says, waits_for
+from support.rerank_server import RerankServer, Rows, fails, running, says, waits_for
 
 KEY = "sk-very-secret-123"
 PATIENT = 30.0  # seconds that no test needs

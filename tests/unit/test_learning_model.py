@@ -11,7 +11,7 @@ import pytest
 from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message, Refusal, Role
-from chat_server import Behaviour, ChatServer, fails, says, serving
+from support.chat_server import Behaviour, ChatServer, fails, says, serving
 
 PASSWORD = "Zq9!x7" + "-hunter2"
 SAID = "tests live next to the code they test in our house"

@@ -14,7 +14,7 @@ from bearinmind.learn.model import Learned, Message, Mode, Refusal, Role
 from bearinmind.proposals import ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Trust
-from households import household
+from support.households import household
 
 PASSWORD = "Zq9!x7" + "-hunter2"
 SECRETS = (

@@ -20,7 +20,7 @@ from bearinmind.errors import EmbedderFailure
 from bearinmind.models import encoder_socket
 from bearinmind.models.encoder_socket import Lender, SocketEmbedder, lending
 from bearinmind.protocols import Embedder
-from made_up_embedders import WordEmbedder
+from support.embedders import WordEmbedder
 
 
 @pytest.fixture

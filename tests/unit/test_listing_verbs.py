@@ -13,7 +13,7 @@ from bearinmind.surfaces import transfer
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory
 from bearinmind_bench.own import sources
-from households import household
+from support.households import household
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from bearinmind.errors import RerankerFailure
 from bearinmind.models.hosted_reranker import SYSTEM, LlmReranker
 from bearinmind.protocols import Passage
 from bearinmind.types import MemoryId
-from rerank_server import RerankServer, Rows, fails, running, says, waits_for
+from support.rerank_server import RerankServer, Rows, fails, running, says, waits_for
 
 KEY = "sk-very-secret-123"
 PATIENT = 30.0  # seconds that no test needs

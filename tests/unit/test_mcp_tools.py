@@ -44,7 +44,9 @@ EXPECTED = [
 DESCRIBED = {tool.name: tool for tool in tools.all_described(Settings().categories).tools}
 POISON = [
     json.loads(line)["text"]
-    for line in (Path(__file__).parents[1] / "poisoned/memories.jsonl").read_text().splitlines()
+    for line in (Path(__file__).parents[1] / "surfaces/poisoned_memories.jsonl")
+    .read_text()
+    .splitlines()
 ]
 
 

@@ -14,7 +14,7 @@ from bearinmind.errors import MemoryNotFound
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
 from bearinmind.types import MemoryId
-from households import household, told
+from support.households import household, told
 
 MANY = 100  # more than there is
 

@@ -22,7 +22,7 @@ from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Answer
 from bearinmind.types import Hit, Link, LinkKind, Memory, MemoryId, Query, Scope, UserId
 from bearinmind_bench.audit import faults
-from rerankers import Failing, Scripted, WordOverlap
+from support.rerankers import Failing, Scripted, WordOverlap
 
 SCOPE = Scope(user=UserId("ada"))
 SETTINGS = Settings(rerank_depth=6)

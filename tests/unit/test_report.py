@@ -17,8 +17,8 @@ from bearinmind_bench.report.charts import tag
 from bearinmind_bench.report.page import render
 from bearinmind_bench.report.runs import labels
 from bearinmind_bench.results import QueryRow, Result
-from html_tree import attributes, by_id, parsed, text_of, with_class
-from made_up_runs import made_comparison, made_result, made_row, made_rows
+from support.bench_runs import made_comparison, made_result, made_row, made_rows
+from support.html_tree import attributes, by_id, parsed, text_of, with_class
 
 HOSTILE = "</title></style><script>boom()</script><img src=x onerror='boom()'>\"'&amp;\x00\x1b"
 SHOWN = HOSTILE.replace("\x00", "\N{REPLACEMENT CHARACTER}").replace(

@@ -14,8 +14,8 @@ import pytest
 from bearinmind_bench.report.charts import decades, nice_step, steps_to
 from bearinmind_bench.report.page import render
 from bearinmind_bench.results import Result
-from html_tree import by_id, parsed, text_of, with_class
-from made_up_runs import made_comparison, made_result, made_rows
+from support.bench_runs import made_comparison, made_result, made_rows
+from support.html_tree import by_id, parsed, text_of, with_class
 
 CLOSE = 0.002  # of an axis: coordinates have two decimals
 Place = Callable[[float], float]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from bearinmind_bench import summary
 from bearinmind_bench.report.page import render
 from bearinmind_bench.results import QueryRow
-from html_tree import by_id, parsed, text_of
-from made_up_runs import made_result, made_rows
+from support.bench_runs import made_result, made_rows
+from support.html_tree import by_id, parsed, text_of
 
 
 def with_graph(rows: Sequence[QueryRow]) -> list[QueryRow]:

@@ -6,8 +6,8 @@ import re
 
 from bearinmind_bench.report.page import render
 from bearinmind_bench.report.runs import comparable
-from html_tree import by_id, has_id, parsed, text_of, with_class
-from made_up_runs import STRATA, made_comparison, made_result, made_rows
+from support.bench_runs import STRATA, made_comparison, made_result, made_rows
+from support.html_tree import by_id, has_id, parsed, text_of, with_class
 
 
 def test_one_run_has_nothing_to_be_compared_with() -> None:

@@ -19,7 +19,7 @@ from bearinmind.errors import ModelFailure, RerankerFailure
 from bearinmind.recall.rerank import MOST_AT_ONCE, Rerank
 from bearinmind.trace import Judged, RerankReport
 from bearinmind.types import Filter, Memory, MemoryId, Provenance, Query, Scope, UserId
-from rerankers import Failing, Hanging, Scripted
+from support.rerankers import Failing, Hanging, Scripted
 
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]

@@ -13,7 +13,7 @@ from bearinmind.app import Mind
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
 from bearinmind.types import AlreadyKnown, Stored
-from households import household
+from support.households import household
 
 KEY = "AKIA" + "Q3EXAMPLEKEY4567"  # in two parts, so that nobody takes this file for a leak
 

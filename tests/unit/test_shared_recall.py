@@ -21,7 +21,7 @@ from bearinmind.recall.pipeline import Recall
 from bearinmind.recall.select import Selection
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, MemoryId, Query, Right, Scope, Share, UserId
-from households import household, told
+from support.households import household, told
 
 LABELS = "The labels are drawn by Gannet."
 GANNET = "Gannet is looked after by Ilse Navrat."

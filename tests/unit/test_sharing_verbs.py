@@ -13,7 +13,7 @@ from bearinmind.protocols import Store
 from bearinmind.surfaces import for_agents
 from bearinmind.testing import FixedClock
 from bearinmind.types import MemoryId, Provenance, Right, Stored, Trust
-from households import household
+from support.households import household
 
 STATED = Provenance(trust=Trust.USER)
 KEY = "AKIA" + "Q3EXAMPLEKEY4567"  # in two parts, so that nobody takes this file for a leak

@@ -10,7 +10,7 @@ from bearinmind.app import Mind
 from bearinmind.changes import ConflictKind, SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
-from replicas import Machines, machines
+from support.replicas import Machines, machines
 
 
 @pytest.fixture

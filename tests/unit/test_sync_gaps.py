@@ -15,7 +15,7 @@ from bearinmind.app import Mind
 from bearinmind.protocols import History
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Memory, MemoryId, Scope, UserId
-from replicas import Machines, machines
+from support.replicas import Machines, machines
 
 ADA = Scope(user=UserId("ada"))
 #: Which versions an import holds: rising numbers, from any on.

@@ -15,8 +15,8 @@ from bearinmind.store.sqlite import SqliteStore
 from bearinmind.sync.model import Operation, Pulled, Seen, Server, SharedMemories, SharedPage
 from bearinmind.testing import FixedClock
 from bearinmind.types import Memory, MemoryId, Right, UserId
-from households import KINDS, open_kind
-from replicas import Machines, machines
+from support.households import KINDS, open_kind
+from support.replicas import Machines, machines
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from bearinmind.sync.model import (
 )
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId, Scope, UserId
-from replicas import KEY, Machines, contents, machines
+from support.replicas import KEY, Machines, contents, machines
 
 ADA = Scope(user=UserId("ada"))
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up

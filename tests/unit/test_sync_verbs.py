@@ -12,7 +12,7 @@ from bearinmind.changes import ConflictKind, SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.testing import FixedClock
 from bearinmind.types import State
-from replicas import Machines, contents, machines
+from support.replicas import Machines, contents, machines
 
 SECRET = "the wifi password is kelp9salt"  # noqa: S105  made up
 

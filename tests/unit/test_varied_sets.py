@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_sets import write_set
+from support.bench_sets import write_set
 from varied import VariedSet, memories
 
 PLAIN = "there is no name in this."

@@ -14,8 +14,8 @@ from bearinmind.testing import FixedClock
 from bearinmind.types import Memory
 from bearinmind.work import embed
 from bearinmind.work.worker import MOST_ATTEMPTS, pause_before_retry
-from made_up_embedders import TroubledEmbedder, WordEmbedder, refusing
-from workplace import Workplace
+from support.embedders import TroubledEmbedder, WordEmbedder, refusing
+from support.worker_store import Workplace
 
 Make = Callable[..., Memory]
 

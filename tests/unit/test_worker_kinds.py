@@ -18,9 +18,9 @@ from bearinmind.work.embed import Embedding
 from bearinmind.work.extract import Extracting
 from bearinmind.work.status import EMBED, EXTRACT
 from bearinmind.work.worker import Handler, Worker
-from made_up_embedders import TroubledEmbedder, WordEmbedder
-from made_up_extractors import TitleExtractor
-from workplace import Workplace
+from support.embedders import TroubledEmbedder, WordEmbedder
+from support.extractors import TitleExtractor
+from support.worker_store import Workplace
 
 Make = Callable[..., Memory]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bearinmind.recall.query_log import QueryLog
-from judging_server import KEY, Models
+from support.judge_server import KEY, Models
 
 Run = Callable[..., Any]
 NOUNS = """

@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from bearinmind.surfaces.cli import app
-from judging_server import KEY, Models
+from support.judge_server import KEY, Models
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words

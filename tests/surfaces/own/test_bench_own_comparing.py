@@ -13,7 +13,7 @@ import pytest
 
 from bearinmind.recall.query_log import QueryLog
 from bearinmind_bench.own import cli as bench_own
-from judging_server import Models
+from support.judge_server import Models
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words

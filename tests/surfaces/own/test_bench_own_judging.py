@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from judging_server import Models
+from support.judge_server import Models
 
 Run = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("by_words")  # the queries and grades here are about words

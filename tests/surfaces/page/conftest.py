@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from bearinmind.types import Access
-from http_server import serving
-from page_views import LEGS, Filled, fill
-from webdriver import Browser, browser
+from support.browser import Browser, browser
+from support.http_server import serving
+from support.page_views import LEGS, Filled, fill
 
 
 @pytest.fixture(scope="session")

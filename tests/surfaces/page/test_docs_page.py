@@ -9,8 +9,8 @@ import httpx
 from hatchling.builders.wheel import WheelBuilder
 
 from bearinmind.surfaces.verbs.table import EVERY_VERB
-from page_views import Filled
-from webdriver import Browser
+from support.browser import Browser
+from support.page_views import Filled
 
 ROOT = Path(__file__).parents[3]
 FOLDER = "bearinmind/surfaces/page/docs/"

@@ -9,9 +9,9 @@ import pytest
 
 from bearinmind.learn.model import Message, Role
 from bearinmind.types import Access
-from http_server import Serving, serving
-from page_views import at, go, text, texts
-from webdriver import Browser
+from support.browser import Browser
+from support.http_server import Serving, serving
+from support.page_views import at, go, text, texts
 
 SAID = "Always use a & b instead of a <> b in queries."
 BUTTON = "[...document.querySelectorAll('main button')].find(e => e.textContent === arguments[0])"

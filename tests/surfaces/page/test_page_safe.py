@@ -9,10 +9,10 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from bearinmind.types import Access
-from http_server import serving
-from page_views import LEGS, REFUSED, VIEWS, Filled, address, at, enter, go, show, text
-from webdriver import Browser
-from witness import witnessing
+from support.browser import Browser
+from support.http_server import serving
+from support.page_views import LEGS, REFUSED, VIEWS, Filled, address, at, enter, go, show, text
+from support.recording_server import witnessing
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from http_server import serving
-from page_views import LEGS, PAGE, VIEWS, Filled, address, at, go, items, show, text, texts
-from webdriver import Browser
+from support.browser import Browser
+from support.http_server import serving
+from support.page_views import LEGS, PAGE, VIEWS, Filled, address, at, go, items, show, text, texts
 
 
 def test_a_recall_shows_what_the_api_answers_in_its_order(tab: Browser, filled: Filled) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from page_views import VIEWS, Filled, address, at, enter, focused, go, items, show, text
-from webdriver import FAINT, Browser
+from support.browser import FAINT, Browser
+from support.page_views import VIEWS, Filled, address, at, enter, focused, go, items, show, text
 
 
 def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> None:

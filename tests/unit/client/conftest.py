@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from client_answers import KEY
-from clients import KINDS, client_of
-from faulty_server import FaultyServer, faulty
+from support.clients import KEY, KINDS, client_of
+from support.faulty_server import FaultyServer, faulty
 
 
 @pytest.fixture

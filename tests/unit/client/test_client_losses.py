@@ -9,8 +9,8 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.types import LinkKind, Stored
-from client_answers import ID, KEY, LINK, MEMORIES, MEMORY, NOWHERE, STORED, WHOLE, whole
-from faulty_server import (
+from support.clients import ID, KEY, LINK, MEMORIES, MEMORY, NOWHERE, STORED, WHOLE, whole
+from support.faulty_server import (
     FaultyServer,
     breaks_off,
     drips,
@@ -20,7 +20,7 @@ from faulty_server import (
     says,
     sleeps,
 )
-from http_server import wait_until
+from support.http_server import wait_until
 
 
 @pytest.mark.parametrize("trouble", [hangs_up, loses_answer, breaks_off, says("", 502)])

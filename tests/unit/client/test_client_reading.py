@@ -10,8 +10,8 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.types import Link, LinkKind, Memory, Share, Trust
-from client_answers import ID, MEMORIES, MEMORY, NOON, SHARE, WHOLE, page
-from faulty_server import FaultyServer, says
+from support.clients import ID, MEMORIES, MEMORY, NOON, SHARE, WHOLE, page
+from support.faulty_server import FaultyServer, says
 
 
 def test_a_memory_is_the_same_noun(server: FaultyServer, client: Any) -> None:

@@ -13,8 +13,8 @@ from bearinmind.accounts.keys import Bearer
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.types import AlreadyKnown, Right, Stored
-from client_answers import ID, KEY, KNOWN, MEMORIES, MEMORY, NOON, SHARE, STORED, WHOLE, page
-from faulty_server import FaultyServer, loses_answer, refuses
+from support.clients import ID, KEY, KNOWN, MEMORIES, MEMORY, NOON, SHARE, STORED, WHOLE, page
+from support.faulty_server import FaultyServer, loses_answer, refuses
 
 
 def test_a_store_sends_what_was_said_with_its_own_key(server: FaultyServer, client: Any) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
 from bearinmind.surfaces.verbs.table import EVERY_VERB
-from client_answers import ID, KEY, MEMORIES, WHOLE
-from faulty_server import FaultyServer, says
+from support.clients import ID, KEY, MEMORIES, WHOLE
+from support.faulty_server import FaultyServer, says
 
 
 def test_the_key_is_in_no_repr_no_log_and_no_error(
