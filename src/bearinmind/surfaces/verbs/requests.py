@@ -34,7 +34,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-_WHOLE = BeforeValidator(_whole)  # behind the limits of a number, so that its schema has them
+WHOLE = BeforeValidator(_whole)  #: stands behind the limits of a number: its schema has them then
 
 # Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
 # `Mind` checks them itself, and knows what it makes of spaces and dashes.
@@ -104,9 +104,9 @@ Owner = Annotated[
     ),
 ]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-Count = Annotated[int, Field(ge=1, le=1_000), _WHOLE]
-Bytes = Annotated[int, Field(ge=1), _WHOLE]
-Version = Annotated[int, Field(ge=1, le=2**31 - 1), _WHOLE]
+Count = Annotated[int, Field(ge=1, le=1_000), WHOLE]
+Bytes = Annotated[int, Field(ge=1), WHOLE]
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE]
 KeyId = Annotated[str, Field(min_length=1, max_length=100, description="The id of a key.")]
 
 
@@ -243,8 +243,8 @@ class TimelineRequest(ListedRequest):
     """What was remembered around a memory or a moment."""
 
     around: Word = Field(description="The id of a memory, or a moment in ISO 8601.")
-    before: Annotated[int, Field(ge=0, le=1_000), _WHOLE] = 5
-    after: Annotated[int, Field(ge=0, le=1_000), _WHOLE] = 5
+    before: Annotated[int, Field(ge=0, le=1_000), WHOLE] = 5
+    after: Annotated[int, Field(ge=0, le=1_000), WHOLE] = 5
 
 
 class SecretRequest(OneRequest):
@@ -305,7 +305,7 @@ class BriefRequest(Request):
     session: Origin | None = None
     query: Text | None = None
     limit: Count = 10
-    budget_bytes: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE] = 4_000
+    budget_bytes: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] = 4_000
 
 
 class ProposalsRequest(Request):
@@ -314,7 +314,7 @@ class ProposalsRequest(Request):
     states: Annotated[list[ProposalState], Field(min_length=1, max_length=10)] = Field(
         default_factory=lambda: [ProposalState.OPEN]
     )
-    limit: Annotated[int, Field(ge=1, le=MOST_PROPOSALS), _WHOLE] = PROPOSALS
+    limit: Annotated[int, Field(ge=1, le=MOST_PROPOSALS), WHOLE] = PROPOSALS
 
 
 class ProposalRequest(Request):
@@ -345,8 +345,8 @@ class CreateKeyRequest(Request):
     access: Access = Access.WRITE
     label: Annotated[str, Field(max_length=100)] = ""
     expires_at: Moment | None = None
-    per_minute: Annotated[int, Field(ge=1, le=1_000_000), _WHOLE] | None = None
-    per_day: Annotated[int, Field(ge=1, le=1_000_000_000), _WHOLE] | None = None
+    per_minute: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] | None = None
+    per_day: Annotated[int, Field(ge=1, le=1_000_000_000), WHOLE] | None = None
 
 
 class KeyRequest(Request):
