@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
-from bearinmind.learn.model import Role
+from bearinmind.app.curation import MOST_PROPOSALS, PROPOSALS
+from bearinmind.learn.turns import Role
 from bearinmind.proposals import ProposalState
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
@@ -34,7 +34,7 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-WHOLE = BeforeValidator(_whole)  # behind the limits of a number, so that its schema has them
+WHOLE = BeforeValidator(_whole)  #: stands behind the limits of a number: its schema has them then
 
 # Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
 # `Mind` checks them itself, and knows what it makes of spaces and dashes.
