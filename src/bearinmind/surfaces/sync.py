@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bearinmind.app import Mind
 from bearinmind.config import state_folder
+from bearinmind.store_name import absolute
 from bearinmind.sync.background import SyncLoop
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import SyncReport
@@ -20,7 +21,7 @@ def connection(mind: Mind) -> Connection:
     return Connection(
         memories=mind,
         key=settings.sync_key,
-        key_file=KeyFile.of(state_folder(), settings.store, settings.user),
+        key_file=KeyFile.of(state_folder(), str(absolute(settings.store)), settings.user),
         timeout=settings.sync_timeout,
     )
 
