@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from bearinmind.config import Settings
 from bearinmind.surfaces.failures import MEANINGS
-from bearinmind.surfaces.mcp import counting
-from bearinmind.surfaces.mcp.describing import INSTRUCTIONS, TOOLS
-from bearinmind.surfaces.mcp.tools import BY_TOOL, all_described
+from bearinmind.surfaces.mcp.server import INSTRUCTIONS
+from bearinmind.surfaces.mcp.tools import BY_TOOL, MOST_TOKENS, all_described, tokens, wire_text
+from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.types import Access
 
 DESCRIBED = all_described(Settings().categories)
@@ -15,8 +15,8 @@ DESCRIBED = all_described(Settings().categories)
 
 def cost() -> None:
     """Print what the list of tools costs."""
-    count = counting.tokens(counting.wire_text(DESCRIBED))
-    print(f"The whole list is about **{count:,} tokens**; a test fails above {counting.MOST:,}.")
+    count = tokens(wire_text(DESCRIBED))
+    print(f"The whole list is about **{count:,} tokens**; a test fails above {MOST_TOKENS:,}.")
 
 
 def told() -> None:
@@ -38,7 +38,7 @@ def tools() -> None:
         if hidden:
             print(f"- takes too, though a model is not shown it: {_names(hidden)}")
         print(f"- answers: {_names(answer)}")
-        print(f"- {_hints(verb.name, verb.access)}\n")
+        print(f"- {_hints(verb)}\n")
 
 
 def codes() -> None:
@@ -53,10 +53,10 @@ def _names(names: object) -> str:
     return ", ".join(f"`{name}`" for name in names)  # type: ignore[attr-defined]
 
 
-def _hints(name: str, access: Access) -> str:
-    if access is Access.READ:
+def _hints(verb: Verb) -> str:
+    tool = verb.tool_text
+    if tool is None or verb.access is Access.READ:
         return "reads only"
-    told = TOOLS[name]
-    hints = ["destructive" if told.destructive else "not destructive"]
-    hints += ["twice is the same as once"] if told.idempotent else []
-    return f"needs a key with {access} access; {', '.join(hints)}"
+    hints = ["destructive" if tool.destructive else "not destructive"]
+    hints += ["twice is the same as once"] if tool.idempotent else []
+    return f"needs a key with {verb.access} access; {', '.join(hints)}"

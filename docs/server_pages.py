@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from bearinmind import codec
 from bearinmind.surfaces.failures import MEANINGS
-from bearinmind.surfaces.http import describing, examples
-from bearinmind.surfaces.http.asking import Reader
-from bearinmind.surfaces.http.routes import ROOT
+from bearinmind.surfaces.http.routes import ROOT, Parts
 from bearinmind.surfaces.verbs.sync import SERVED
-from bearinmind.surfaces.verbs.admin_table import ADMIN_VERBS
-from bearinmind.surfaces.verbs.table import VERBS, Verb
+from bearinmind.surfaces.verbs.table import ADMIN_VERBS, VERBS, Verb
 
 
 def verbs() -> None:
@@ -51,30 +50,50 @@ def statuses() -> None:
 
 
 def routes() -> None:
-    """Print every route with what it takes, and an example."""
+    """Print every route with what it takes, an example of its body, and what it answers."""
     for verb in SERVED:
-        reader = Reader(verb)
+        parts = Parts(verb)
         print(f"### `{verb.method} {ROOT}{verb.path}`\n")
         print(f"{verb.says} Needs {verb.access} access.\n")
-        _fields(reader)
-        if verb.name in examples.REQUESTS:
-            _shown("Request", examples.REQUESTS[verb.name])
-        _shown(f"Answer ({verb.status.value})", examples.ANSWERS[verb.name])
+        taken = ", ".join(_taken(parts))
+        print((f"Takes {taken}. " if taken else "") + f"Answers {_kind(_schema(verb))}.\n")
+        if verb.example:
+            print(f"```json\n{json.dumps(verb.example, indent=2)}\n```\n")
 
 
-def _fields(reader: Reader) -> None:
-    asked: Any = describing.of_verb(reader)["openapi_extra"]
-    rows = [
-        (parameter["name"], parameter["in"], parameter["required"])
-        for parameter in asked.get("parameters", ())
-    ]
-    if reader.has_body:
-        rows += [(name, "body", info.is_required()) for name, info in reader.elsewhere.items()]
-    if not rows:
-        return
-    said = [f"`{name}` ({where}{', required' if needed else ''})" for name, where, needed in rows]
-    print(f"Takes {', '.join(said)}.\n")
+def shapes() -> None:
+    """Print the fields of everything that is answered, each shape once."""
+    seen: dict[str, Any] = {}
+    for verb in SERVED:
+        schema = _schema(verb)
+        for name, shape in (schema.get("$defs", {}) | {schema.get("title", ""): schema}).items():
+            if "properties" in shape:
+                other = {*seen.get(name, shape)["properties"]} != {*shape["properties"]}
+                seen[f"{name} of {verb.name}" if other else name] = shape
+    print("| shape | what it is | fields |")
+    print("|---|---|---|")
+    for name, shape in sorted(seen.items()):
+        fields = ", ".join(f"`{each}`" for each in shape["properties"])
+        print(f"| `{name}` | {shape.get('description', '').partition(chr(10))[0]} | {fields} |")
 
 
-def _shown(title: str, data: object) -> None:
-    print(f"{title}:\n\n```json\n{json.dumps(data, indent=2)}\n```\n")
+def _taken(parts: Parts) -> Iterator[str]:
+    """The fields of a request, where each stands, and whether it must be given."""
+    for name in parts.in_path:
+        yield f"`{name}` (path)"
+    for header in parts.verb.headers:
+        yield f"`{header}` (header)"
+    where = "body" if parts.has_body else "query"
+    for name, info in parts.elsewhere.items():
+        yield f"`{name}` ({where}{', required' if info.is_required() else ''})"
+
+
+def _schema(verb: Verb) -> dict[str, Any]:
+    return codec.schema(verb.answer)
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """The names of what a schema describes."""
+    if "oneOf" in schema:
+        return " or ".join(map(_kind, schema["oneOf"]))
+    return f"`{schema.get('title') or schema['$ref'].rpartition('/')[2]}`"

@@ -50,7 +50,7 @@ class Life:
 
     def _create_key(self, user: str, access: str) -> None:
         made = self._admin("POST", "/keys", {"user": user, "access": access}, 201)
-        self.world.keys.append(Held(made["id"], made["key"], user, access))
+        self.world.keys.append(Held(made["key"]["id"], made["text"], user, access))
 
     def add_key(self) -> None:
         """Somebody gets another key."""
@@ -234,7 +234,8 @@ class Life:
         for id_, memory in hits.items():
             kept = self.world.memories[id_]
             assert memory["owner"] == kept.owner
-            assert memory["is_data"] == (kept.owner != key.user or kept.external), self._told(id_)
+            is_data = kept.owner != key.user or kept.external
+            assert (id_ in answer["as_data"]) == is_data, self._told(id_)
         for id_ in self.world.memories:
             found = 200 if self.world.gets(key.user, id_) else 404
             self._ask(key, "GET", f"/memories/{id_}", None, found, 200)

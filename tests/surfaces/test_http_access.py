@@ -96,6 +96,8 @@ def test_auth_comes_before_anything_that_the_request_says(place: Path) -> None:
         for path, body in (("/memories", b"{"), ("/recall", b"[]"), ("/import", b"")):
             answer = httpx.post(f"{server.url}/api/v1{path}", content=body)
             assert answer.status_code == 401
+        for query in ("limit=many", "colour=red", "limit=1&limit=2"):
+            assert httpx.get(f"{server.url}/api/v1/memories?{query}").status_code == 401
 
 
 def test_a_key_opens_what_its_access_says_and_no_more(place: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_memory_and_a_brief_are_resources(path: Path) -> None:
             for number in range(6):
                 await answer(client, "memory_store", content=f"Trifle number {number}.")
             brief = await client.read_resource("bearinmind://brief")
-            memory = await client.read_resource(f"bearinmind://memory/{vital['id']}")
+            memory = await client.read_resource(f"bearinmind://memory/{vital['memory']['id']}")
             return brief.contents[0].text, memory.contents[0].text  # type: ignore[union-attr]
 
     brief, memory = finished(read())

@@ -137,13 +137,14 @@ def test_an_agent_is_shown_what_others_share_as_data(server: Serving, given: Mad
         async with over_http(server.url, server.key("grace")) as client:
             listed = await answer(client, "memory_list")
             assert [each["owner"] for each in listed["memories"]] == ["grace", "ada"]
-            assert [each["is_data"] for each in listed["memories"]] == [False, True]
+            assert listed["as_data"] == [given.shared]
             assert "DATA owner" in listed["memories"][1]["content"]
             assert listed["notice"]
             only = await answer(client, "memory_list", owner="others")
             assert [each["id"] for each in only["memories"]] == [given.shared]
             around = await answer(client, "memory_timeline", around=given.own, owner="me")
-            assert [each["id"] for each in around["memories"]] == [given.own]
+            assert around["anchor"]["id"] == given.own
+            assert around["before"] == around["after"] == []
             counts = await answer(client, "memory_count")
             assert (counts["live"], counts["shared"]) == (1, 1)
 

@@ -1,8 +1,9 @@
 """A typed endpoint for every verb of the table, and for what replicas ask.
 
-FastAPI reads path, query, headers and body by the fields of the verb's request, and describes them.
-A body is read once, as JSON and strictly: `"5"` is no number in it. Before FastAPI reads anything,
-the body must be within its limits, and its sender must be let in.
+FastAPI reads path, query and headers by the fields of the verb's request, and describes all of it.
+A body is parsed once, by the model that FastAPI describes, as JSON and strictly: `"5"` is no number
+in it. That is done on the thread that answers, since a long body would keep the event loop busy,
+and only for a sender who is let in.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, get_origin, get_type_hints
 
 from fastapi import Body, FastAPI, Header, Path, Query
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import PlainValidator, ValidationError, create_model
 from pydantic.fields import FieldInfo
@@ -24,7 +26,7 @@ from starlette.responses import Response
 
 from bearinmind import codec
 from bearinmind.app import Mind
-from bearinmind.errors import InvalidRequest, WrongMediaType
+from bearinmind.errors import InvalidInput, InvalidRequest, WrongMediaType
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import openapi, responses
 from bearinmind.surfaces.http.auth import Service
@@ -111,8 +113,8 @@ class Parts:
             known[_IF_NONE_MATCH] = Annotated[str | None, _header("If-None-Match")]
         if self.has_body:
             shown: Any = {"example": {"value": self.verb.example}} if self.verb.example else None
-            read = PlainValidator(partial(_read, self.model), json_schema_input_type=self.model)
-            known["rest"] = Annotated[self.model, read, Body(openapi_examples=shown)]
+            later = PlainValidator(_as_it_is, json_schema_input_type=self.model)
+            known["rest"] = Annotated[self.model, later, Body(openapi_examples=shown)]
         elif self.elsewhere:
             known["rest"] = Annotated[self.model, Query()]
         defaults: dict[str, Any] = dict.fromkeys([*self.verb.headers.values(), _IF_NONE_MATCH])
@@ -150,18 +152,21 @@ def _header(name: str) -> Any:  # noqa: ANN401  as FastAPI types it
     return Header(alias=name, description=_HEADER_TEXT[name], json_schema_extra=extra)
 
 
-def _read(model: type[r.Request], content: object) -> r.Request:
-    """The body of a request. As JSON, words of a vocabulary and times may be texts."""
-    if isinstance(content, model):
-        return content
+def _as_it_is(content: object) -> object:
+    """A body that is parsed later."""
+    return content
+
+
+def _read(model: type[r.Request], content: bytes) -> r.Request:
+    """The request in a body. In JSON, words of a vocabulary and times are texts."""
     try:
-        return model.model_validate_json(content, strict=True)  # type: ignore[arg-type]
+        return model.model_validate_json(content, strict=True)
     except ValidationError as exc:
         raise responses.invalid_fields(exc) from None
 
 
 class _VerbRequest(Request):
-    """A request whose body was read; FastAPI gets it as bytes, and the verb's model parses it."""
+    """A request whose body was received; FastAPI hands it on as bytes."""
 
     content = b""
 
@@ -170,12 +175,12 @@ class _VerbRequest(Request):
         return self.content or b"{}"
 
     async def json(self) -> bytes:
-        """The body, to be parsed by the model."""
+        """The body, to be parsed by the model of the verb."""
         return await self.body()
 
 
 class VerbRoute(APIRoute):
-    """A route that reads a body within its limits and lets its sender in before anything else."""
+    """A route that receives a body within its limits, and lets a sender in before it complains."""
 
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """What answers a request."""
@@ -190,12 +195,16 @@ class VerbRoute(APIRoute):
             request.content = await body_of(
                 request, most=settings.request_bytes, seconds=settings.request_seconds
             )
-            access = parts.verb.access
-            request.state.mind = await service.pool.run(partial(service.admit, request, access))
-            parts.check_query(request)
-            if request.content and parts.has_body:
-                check_media(request.headers, JSON, "Send JSON")
-            return await answer(request)
+            try:
+                parts.check_query(request)
+                if request.content and parts.has_body:
+                    check_media(request.headers, JSON, "Send JSON")
+                return await answer(request)
+            except (RequestValidationError, InvalidInput):
+                if not hasattr(request.state, "caller"):  # it came to no verb, which lets them in
+                    let_in = partial(service.admit, request, parts.verb.access)
+                    await service.pool.run(let_in)
+                raise
 
         return handler
 
@@ -225,7 +234,8 @@ def _endpoint(service: Service, parts: Parts) -> Callable[..., Awaitable[Respons
 
 def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any]) -> Response:
     """Have a verb answer its request; on a thread."""
-    verb, mind = parts.verb, http.state.mind
+    verb = parts.verb
+    mind = service.admit(http, verb.access)
     known_tag = values.pop(_IF_NONE_MATCH, None)
     request = _request(parts, mind, values)
     if verb.access is Access.WRITE and request.writes > 1:  # being let in counted for one
@@ -238,6 +248,8 @@ def _answer(service: Service, parts: Parts, http: Request, values: dict[str, Any
 def _request(parts: Parts, mind: Mind, values: dict[str, Any]) -> r.Request:
     """The request of a verb from the parts that FastAPI read."""
     rest = values.pop("rest", None)
+    if isinstance(rest, bytes):
+        rest = _read(parts.model, rest)
     fields = {name: getattr(rest, name) for name in rest.model_fields_set} if rest else {}
     fields |= {name: value for name, value in values.items() if value is not None}
     if "If-Match" in parts.verb.headers and "expected_version" in fields:

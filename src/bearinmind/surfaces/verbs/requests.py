@@ -34,6 +34,8 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+WHOLE = BeforeValidator(_whole)  #: stands behind the limits of a number: its schema has them then
+
 # Limits that Pydantic checks here keep nonsense out. Those in `_described` are only described:
 # `Mind` checks them itself, and knows what it makes of spaces and dashes.
 
@@ -102,10 +104,9 @@ Owner = Annotated[
     ),
 ]
 Moment = Annotated[datetime, BeforeValidator(_moment)]
-Whole = Annotated[int, BeforeValidator(_whole)]
-Count = Annotated[Whole, Field(ge=1, le=1_000)]
-Bytes = Annotated[Whole, Field(ge=1)]
-Version = Annotated[Whole, Field(ge=1, le=2**31 - 1)]
+Count = Annotated[int, Field(ge=1, le=1_000), WHOLE]
+Bytes = Annotated[int, Field(ge=1), WHOLE]
+Version = Annotated[int, Field(ge=1, le=2**31 - 1), WHOLE]
 KeyId = Annotated[str, Field(min_length=1, max_length=100, description="The id of a key.")]
 
 
@@ -242,8 +243,8 @@ class TimelineRequest(ListedRequest):
     """What was remembered around a memory or a moment."""
 
     around: Word = Field(description="The id of a memory, or a moment in ISO 8601.")
-    before: Annotated[Whole, Field(ge=0, le=1_000)] = 5
-    after: Annotated[Whole, Field(ge=0, le=1_000)] = 5
+    before: Annotated[int, Field(ge=0, le=1_000), WHOLE] = 5
+    after: Annotated[int, Field(ge=0, le=1_000), WHOLE] = 5
 
 
 class SecretRequest(OneRequest):
@@ -304,7 +305,7 @@ class BriefRequest(Request):
     session: Origin | None = None
     query: Text | None = None
     limit: Count = 10
-    budget_bytes: Annotated[Whole, Field(ge=1, le=1_000_000)] = 4_000
+    budget_bytes: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] = 4_000
 
 
 class ProposalsRequest(Request):
@@ -313,7 +314,7 @@ class ProposalsRequest(Request):
     states: Annotated[list[ProposalState], Field(min_length=1, max_length=10)] = Field(
         default_factory=lambda: [ProposalState.OPEN]
     )
-    limit: Annotated[Whole, Field(ge=1, le=MOST_PROPOSALS)] = PROPOSALS
+    limit: Annotated[int, Field(ge=1, le=MOST_PROPOSALS), WHOLE] = PROPOSALS
 
 
 class ProposalRequest(Request):
@@ -344,8 +345,8 @@ class CreateKeyRequest(Request):
     access: Access = Access.WRITE
     label: Annotated[str, Field(max_length=100)] = ""
     expires_at: Moment | None = None
-    per_minute: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
-    per_day: Annotated[Whole, Field(ge=1, le=1_000_000_000)] | None = None
+    per_minute: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] | None = None
+    per_day: Annotated[int, Field(ge=1, le=1_000_000_000), WHOLE] | None = None
 
 
 class KeyRequest(Request):

@@ -15,7 +15,7 @@ from bearinmind import ids
 from bearinmind.app import Mind
 from bearinmind.changes import Refused, Verdict
 from bearinmind.remember.secrets import masked
-from bearinmind.surfaces.verbs.requests import Request, Whole
+from bearinmind.surfaces.verbs.requests import WHOLE, Request
 from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from bearinmind.sync import wire
 from bearinmind.sync.server import MOST_REQUESTED, MOST_SEEN
@@ -27,7 +27,7 @@ _ID = rf"^[{ids.ALPHABET}]{{{ids.LENGTH}}}$"
 _ID_EXAMPLE, _OTHER_EXAMPLE = "k7f29qmxt4hd", "q2m8xt0vd5ja"
 
 Name = Annotated[str, Field(max_length=100)]
-Number = Annotated[Whole, Field(ge=0, le=_LARGEST)]
+Number = Annotated[int, Field(ge=0, le=_LARGEST), WHOLE]
 Id = Annotated[str, Field(json_schema_extra={"pattern": _ID})]
 Space = Annotated[
     Name | None,
@@ -38,7 +38,7 @@ Space = Annotated[
 class SyncRequest(Request):
     """A request of a replica."""
 
-    wire: Annotated[Whole, Field(ge=1, le=1_000_000)] = Field(
+    wire: Annotated[int, Field(ge=1, le=1_000_000), WHOLE] = Field(
         wire.VERSION, description="The version of the format in which both sides send."
     )
 
@@ -48,7 +48,7 @@ class PullRequest(SyncRequest):
 
     epoch: Name = Field("", description="Of the known numbers; with another one, all are sent.")
     after: Number = Field(0, description="The changes behind this number.")
-    limit: Annotated[Whole, Field(ge=1, le=_MOST_CHANGES)] = Field(
+    limit: Annotated[int, Field(ge=1, le=_MOST_CHANGES), WHOLE] = Field(
         200, description="Most changes of the answer; long ones are fewer."
     )
     space: Space = None
@@ -79,7 +79,7 @@ class SharedRequest(SyncRequest):
     after: Annotated[str, Field(max_length=200)] = Field(
         "", description="The cursor of the page before."
     )
-    limit: Annotated[Whole, Field(ge=1, le=MOST_SEEN)] = Field(
+    limit: Annotated[int, Field(ge=1, le=MOST_SEEN), WHOLE] = Field(
         MOST_SEEN, description="Most memories of the answer."
     )
 
