@@ -33,6 +33,7 @@ from bearinmind.sync.model import (
 )
 from bearinmind.sync.replica import Replica
 from bearinmind.sync.server import ServerSide, new_epoch
+from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.work.background import Background
 from bearinmind.work.worker_lock import WorkerLock
@@ -308,7 +309,7 @@ def connection(mind: Mind) -> Connection:
     return Connection(
         memories=mind.sync,
         key=settings.sync_key,
-        key_file=KeyFile.of(state_folder(), settings.store, settings.user),
+        key_file=KeyFile.of(state_folder(), str(absolute(settings.store)), settings.user),
         timeout=settings.sync_timeout,
     )
 

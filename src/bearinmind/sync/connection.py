@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Protocol
 from bearinmind.changes import Peer
 from bearinmind.errors import InvalidSetting, PeerNotFound, StoreReadOnly
 from bearinmind.text.addresses import is_loopback, split
-from bearinmind.text.store_name import StoreName, absolute
 from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
@@ -122,9 +121,9 @@ class KeyFile:
     path: Path
 
     @classmethod
-    def of(cls, folder: Path, store: StoreName, user: str) -> KeyFile:
-        """The file in a folder of this machine."""
-        name = hashlib.sha256(f"{absolute(store)}\0{user}".encode()).hexdigest()[:16]
+    def of(cls, folder: Path, store: str, user: str) -> KeyFile:
+        """The file in a folder of this machine, for a store by its absolute name."""
+        name = hashlib.sha256(f"{store}\0{user}".encode()).hexdigest()[:16]
         return cls(folder / "peers" / f"{name}.key")
 
     def read(self) -> str | None:

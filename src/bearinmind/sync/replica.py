@@ -64,18 +64,6 @@ class Replica:
             self._push(report)
         return report
 
-    def pull(self) -> SyncReport:
-        """Take what was changed elsewhere."""
-        report = SyncReport()
-        self._pull(report)
-        return report
-
-    def push(self) -> SyncReport:
-        """Send what was changed here."""
-        report = SyncReport()
-        self._push(report)
-        return report
-
     # ---- pulling -------------------------------------------------------------------------------
 
     def _pull(self, report: SyncReport) -> None:

@@ -259,7 +259,7 @@ class Machine:
     def _resolve(self) -> None:
         """Decide on a conflict, as whoever lists it may."""
         found = self.random.choice(self.store.conflicts(self.scope, 99))
-        self.told.append(f"  resolves {found.kind} {found.subject.told}")
+        self.told.append(f"  resolves {found.kind} {found.subject.label}")
         self.store.resolve_conflict(self.scope, found.number, self.clock())
 
 

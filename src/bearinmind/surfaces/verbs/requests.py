@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from bearinmind.app.curation import MOST_PROPOSALS, PROPOSALS
-from bearinmind.learn.turns import Role
+from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS
+from bearinmind.learn.model import Role
 from bearinmind.proposals import ProposalState
 from bearinmind.remember.admit import (
     KEYWORD_LIMIT,
