@@ -52,10 +52,9 @@ __all__ = [
 
 def _kept_in_step(app: Mind) -> companions.Companion | None:
     """Syncing in the background; it is loaded for whoever opens a memory to stay."""
-    begun: companions.Companion | None = importlib.import_module(
-        "bearinmind.surfaces.sync"
-    ).keep_in_step(app)
-    return begun
+    from bearinmind.surfaces.sync_setup import keep_in_step  # noqa: PLC0415  for those alone
+
+    return keep_in_step(app)
 
 
 def _curated(app: Mind) -> companions.Companion | None:

@@ -2,7 +2,7 @@
 
 The copy is kept as if it belonged to a user whom nobody can be, since no name has a slash in it. So
 it is mixed up neither with what its owner may have in the same store, nor with another reader's
-copy. Whoever reads it is told the owner.
+copy. A reader sees the name of the owner.
 """
 
 from __future__ import annotations

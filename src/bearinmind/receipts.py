@@ -239,5 +239,5 @@ def _flaw_of_share(owner: UserId, subject: Subject, state: ShareState) -> str | 
 
 def _flaw_of_conflict(subject: Subject, state: ConflictState) -> str | None:
     if state.conflict is None:
-        return "is not said to be one"
+        return "is given no conflict"
     return None if conflict_subject(state.conflict) == subject else "is given another conflict"

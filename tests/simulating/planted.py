@@ -20,7 +20,7 @@ from bearinmind.sync.pull import Pull
 from bearinmind.sync.push import Push
 from bearinmind.sync.reconcile import Reconciled, Reconciliation
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.server import ServerSide
+from bearinmind.sync.server_side import ServerSide
 from bearinmind.testing import MemoryStore
 from bearinmind.types import MemoryId, Scope
 

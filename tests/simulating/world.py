@@ -15,7 +15,7 @@ from bearinmind.changes import SubjectKind
 from bearinmind.protocols import Store
 from bearinmind.remember.sensitive import Boundary
 from bearinmind.sync.model import SyncReport
-from bearinmind.sync.server import ServerSide
+from bearinmind.sync.server_side import ServerSide
 from bearinmind.types import MemoryId, Scope
 from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault

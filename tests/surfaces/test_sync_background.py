@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.surfaces.sync import connection, lock_of
-from bearinmind.sync.background import held
+from bearinmind.surfaces.sync_setup import connection, lock_of
+from bearinmind.sync.sync_loop import held
 from faulty_server import faulty, hangs_up
 from http_server import Serving, serving, wait_until
 

@@ -27,7 +27,7 @@ from bearinmind.sync.model import (
     SyncStatus,
 )
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.server import ServerSide, new_epoch
+from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.types import Memory, MemoryId, Scope
 from bearinmind.work.background import Background
 

@@ -39,14 +39,14 @@ class Received(NamedTuple):
     subject: Subject
     state: SubjectState
     expected: int  #: the number that it must have here; 0: none, it never changed or is not pending
-    #: Whether the server has exactly this state, so that nothing is left to be told (a replica).
+    #: Whether the server has exactly this state, so that nothing is left to be sent (a replica).
     settled: bool = False
     peer_number: int | None = None  #: the number that it has on the server (a replica)
-    conflict: SyncConflict | None = None  #: to be kept and told with it
+    conflict: SyncConflict | None = None  #: to be kept and sent with it
 
 
 class Settled(NamedTuple):
-    """That the server took what a replica told it."""
+    """The server took a change of a replica."""
 
     subject: Subject
     number: int  #: under which it was pending here

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from bearinmind.app import Mind
 from bearinmind.changes import Peer
 from bearinmind.surfaces.checks import Check
-from bearinmind.surfaces.sync import connection
+from bearinmind.surfaces.sync_setup import connection
 from bearinmind.sync.model import SyncStatus
 
 _LONG = timedelta(days=1)  # a machine may be offline; for so long, somebody should know

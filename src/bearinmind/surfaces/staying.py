@@ -13,7 +13,7 @@ from bearinmind.app import Mind
 from bearinmind.embed.sharing import Lender, lending
 from bearinmind.errors import MindError
 from bearinmind.protocols import Current, Embedder
-from bearinmind.surfaces.sync import in_step
+from bearinmind.surfaces.sync_setup import in_step
 from bearinmind.work.done import WorkDone
 from bearinmind.work.loop import Progress, Worker
 

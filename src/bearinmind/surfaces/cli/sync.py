@@ -18,8 +18,8 @@ from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import lazy, options
 from bearinmind.surfaces.cli.guard import exit_code, guarded, tell
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.sync import connection, lock_of
-from bearinmind.sync.background import held
+from bearinmind.surfaces.sync_setup import connection, lock_of
+from bearinmind.sync.sync_loop import held
 
 if TYPE_CHECKING:
     from bearinmind.sync.model import SyncReport

@@ -24,7 +24,7 @@ from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.requests import DraftFields, ListFields, QueryFields
 from bearinmind.server_calls import Steps
 from bearinmind.surfaces import cursors
-from bearinmind.surfaces.client.requests import Requests, request_of
+from bearinmind.surfaces.client.verb_calls import Requests, request_of
 from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.trace import Answer, WhyNot

@@ -9,9 +9,9 @@ from pathlib import Path
 from bearinmind.app import Mind
 from bearinmind.config import state_folder
 from bearinmind.store_name import absolute
-from bearinmind.sync.background import SyncLoop
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import SyncReport
+from bearinmind.sync.sync_loop import SyncLoop
 from bearinmind.work.post import Post
 
 
