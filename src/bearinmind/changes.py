@@ -47,7 +47,7 @@ class Subject(NamedTuple):
         """Whether such a thing can have this name, and it is spelled as we spell it."""
         try:
             parts = json.loads(self.name)
-        except ValueError:
+        except (ValueError, RecursionError):
             return False
         if not isinstance(parts, list) or not all(isinstance(x, str) for x in parts):
             return False

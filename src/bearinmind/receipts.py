@@ -38,6 +38,7 @@ Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged m
 
 _BETWEEN = ":"  # the parts of a mark
 _FINGERPRINT = 8  # bytes of it
+_SHOWN = 200  # characters of a name that an error repeats
 
 
 class _Receipt(NamedTuple):
@@ -198,7 +199,7 @@ def flaw_of(owner: UserId, received: Received) -> InvalidChange | None:
         flaw = _flaw_of_conflict(received.subject, state)
     else:
         flaw = f"is given a {type(state).__name__}"
-    return InvalidChange(f"the {kind} {received.subject.name} {flaw}") if flaw else None
+    return InvalidChange(f"the {kind} {received.subject.name[:_SHOWN]} {flaw}") if flaw else None
 
 
 def _flaw_of_history(owner: UserId, subject: Subject, state: History) -> str | None:

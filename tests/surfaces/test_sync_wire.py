@@ -330,6 +330,8 @@ LINK = ("k7f29qmxt4hd", "causes", "q2m8xt0vd5ja")
             "to itself",
         ),
         ({"kind": "memory", "name": "k7f29qmxt4hd"}, {}, "cannot have that name"),
+        ({"kind": "memory", "name": "[" * 100_000}, {}, "cannot have that name"),
+        ({"kind": "conflict", "name": '["edited", "dream", "x", "", ""]'}, {}, "that name"),
         (
             subject("share", "grace", "tag", "staging"),
             {
