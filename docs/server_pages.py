@@ -10,7 +10,7 @@ from typing import Any
 from bearinmind import codec
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.http.routes import ROOT, Parts
-from bearinmind.surfaces.verbs.sync import SERVED
+from bearinmind.surfaces.verbs.sync_verbs import SERVED
 from bearinmind.surfaces.verbs.table import ADMIN_VERBS, VERBS, Verb
 
 

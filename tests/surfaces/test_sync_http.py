@@ -24,7 +24,7 @@ from bearinmind.errors import (
     ServerUnreachable,
 )
 from bearinmind.protocols import Gone, History
-from bearinmind.surfaces.verbs.sync import SYNC_VERBS
+from bearinmind.surfaces.verbs.sync_verbs import SYNC_VERBS
 from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.sync import wire
 from bearinmind.sync.http_transport import HttpSyncServer

@@ -26,7 +26,7 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidChange
 from bearinmind.protocols import Gone, History, Sealed, SubjectState
-from bearinmind.surfaces.verbs import sync as rows
+from bearinmind.surfaces.verbs import sync_verbs as rows
 from bearinmind.sync import wire
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector
 from bearinmind.text import ids

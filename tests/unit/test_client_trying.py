@@ -22,7 +22,7 @@ from bearinmind.models.server_calls import (
     judged,
     trying,
 )
-from bearinmind.surfaces.client.requests import call_of
+from bearinmind.surfaces.client.verb_calls import call_of
 from bearinmind.surfaces.client.verbs import ServerVerbs
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.table import BY_NAME

@@ -18,7 +18,6 @@ from bearinmind.remember.admit import check_user
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.sync import shared_copies
-from bearinmind.sync.background import SyncLoop
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import (
     CHANGED,
@@ -32,7 +31,8 @@ from bearinmind.sync.model import (
     SyncStatus,
 )
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.server import ServerSide, new_epoch
+from bearinmind.sync.server_side import ServerSide, new_epoch
+from bearinmind.sync.sync_loop import SyncLoop
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.work.background import Background

@@ -52,7 +52,7 @@ from bearinmind.protocols.store import (
     User,
     Vault,
 )
-from bearinmind.protocols.syncing import Gone, Received, Settled, SubjectState, Syncing
+from bearinmind.protocols.sync_feed import Gone, Received, Settled, SubjectState, Syncing
 from bearinmind.protocols.work import Inbox, Job, Work, WorkCount, WorkState
 
 if TYPE_CHECKING:  # numpy, which most commands need nothing of

@@ -11,7 +11,7 @@ from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols.graph import Graph
 from bearinmind.protocols.memories import Links, Memories, Sealed
 from bearinmind.protocols.search import LexicalSearch, LexicalStatistics, Spaces
-from bearinmind.protocols.syncing import Syncing
+from bearinmind.protocols.sync_feed import Syncing
 from bearinmind.protocols.work import Inbox, Work
 from bearinmind.types import Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
 

@@ -33,7 +33,7 @@ from bearinmind.sync.model import (
     error_text,
     vectors_by_id,
 )
-from bearinmind.sync.server import mark_of, visible_to
+from bearinmind.sync.server_side import mark_of, visible_to
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
 
 _AT_ONCE = 100  # memories that are asked for, kept or purged together

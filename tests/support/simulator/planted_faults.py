@@ -22,7 +22,7 @@ from bearinmind.sync.pull import Pull
 from bearinmind.sync.push import Push
 from bearinmind.sync.reconcile import Reconciled, Reconciliation
 from bearinmind.sync.replica import Replica
-from bearinmind.sync.server import ServerSide
+from bearinmind.sync.server_side import ServerSide
 from bearinmind.types import MemoryId, Scope
 
 Planting = Callable[[], Any]

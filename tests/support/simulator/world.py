@@ -14,7 +14,7 @@ from bearinmind.protocols import Store
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.sensitive import Boundary
 from bearinmind.sync.model import SyncReport
-from bearinmind.sync.server import ServerSide
+from bearinmind.sync.server_side import ServerSide
 from bearinmind.text import ids
 from bearinmind.types import MemoryId, Scope
 from bearinmind.vault.keys import Key, Keyring

@@ -33,8 +33,8 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     styled,
 )
-from bearinmind.sync.background import held
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
+from bearinmind.sync.sync_loop import held
 from bearinmind.types import Memory, UserId
 
 if TYPE_CHECKING:

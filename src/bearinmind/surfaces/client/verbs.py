@@ -21,7 +21,7 @@ from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
 from bearinmind.surfaces import cursors
-from bearinmind.surfaces.client.requests import Requests, request_of
+from bearinmind.surfaces.client.verb_calls import Requests, request_of
 from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.text import ids

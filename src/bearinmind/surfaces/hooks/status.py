@@ -12,7 +12,7 @@ from typing import Any
 
 from bearinmind.surfaces.hooks.agent_files import Record
 from bearinmind.surfaces.hooks.standalone import settings
-from bearinmind.surfaces.hooks.standalone.server import Server, Unanswered
+from bearinmind.surfaces.hooks.standalone.server_call import Server, Unanswered
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 
 _RECENT = 200  # runs that are looked at

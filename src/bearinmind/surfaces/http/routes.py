@@ -34,7 +34,7 @@ from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.http.responses import JSON
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.answers import GetAnswer
-from bearinmind.surfaces.verbs.sync import SERVED
+from bearinmind.surfaces.verbs.sync_verbs import SERVED
 from bearinmind.surfaces.verbs.table import Verb
 from bearinmind.types import Access, AlreadyKnown, Memory, Stored
 

@@ -136,7 +136,7 @@ def _encoded(output: dict[str, Any]) -> bytes:
 
 def _why(exc: Exception) -> str:
     """What went wrong, without what was said or answered."""
-    from .server import Unanswered  # noqa: PLC0415  most runs need none of it
+    from .server_call import Unanswered  # noqa: PLC0415  most runs need none of it
 
     if isinstance(exc, Unanswered):
         return f"the server: {exc}"

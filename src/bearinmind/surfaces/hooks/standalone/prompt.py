@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import memory_text
-from .server import Server
+from .server_call import Server
 from .sessions import Session
 from .settings import project_of
 

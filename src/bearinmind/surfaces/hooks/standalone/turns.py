@@ -7,7 +7,7 @@ import os
 import time
 
 from . import memory_text, session_start
-from .server import Server, Unanswered
+from .server_call import Server, Unanswered
 from .sessions import Session
 from .settings import project_of
 

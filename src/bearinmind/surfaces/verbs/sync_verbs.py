@@ -17,7 +17,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.verbs.requests import WHOLE, Request
 from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from bearinmind.sync import wire
-from bearinmind.sync.server import MOST_REQUESTED, MOST_SEEN
+from bearinmind.sync.server_side import MOST_REQUESTED, MOST_SEEN
 from bearinmind.text import ids
 from bearinmind.types import Access, MemoryId, UserId
 
