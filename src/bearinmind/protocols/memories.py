@@ -1,13 +1,27 @@
-"""Keeps memories, their versions and their links."""
+"""Keeps memories, their versions and links, and the feed of their changes."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from bearinmind.types import Filter, Link, Memory, MemoryId, Outcome, Scope, UserId
+from bearinmind.changes import (
+    Change,
+    ConflictState,
+    Feed,
+    LinkState,
+    Peer,
+    ShareState,
+    Subject,
+    SyncConflict,
+    Verdict,
+)
+from bearinmind.types import Filter, Link, Memory, MemoryId, Outcome, Scope, Space, UserId
+
+if TYPE_CHECKING:  # numpy
+    from bearinmind.protocols.search import Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,3 +200,106 @@ class Links(LinkReads, Protocol):
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
+
+
+# ---- changes ------------------------------------------------------------------------------------
+
+
+class Gone(NamedTuple):
+    """A memory that was purged, or never was."""
+
+    digests: tuple[str, ...] = ()  #: that identify its versions
+
+
+SubjectState = History | Gone | LinkState | ShareState | ConflictState
+
+
+class Received(NamedTuple):
+    """A state that a subject is to have."""
+
+    subject: Subject
+    state: SubjectState
+    expected: int  #: the number that it must have here; 0: it never changed or is not pending
+    settled: bool = False  #: the server has exactly this state already (a replica)
+    peer_number: int | None = None  #: the number that it has on the server (a replica)
+    conflict: SyncConflict | None = None  #: to be kept and sent with it
+
+
+class Settled(NamedTuple):
+    """A change of a replica that its server has taken."""
+
+    subject: Subject
+    number: int  #: under which it was pending here
+    peer_number: int  #: that it has there now
+
+
+class Syncing(Protocol):
+    """Numbers the changes of a scope, and takes in those of others.
+
+    Every write of a memory, a link, a share or a conflict is numbered in the same transaction, once
+    a scope has a feed; numbers rise in the order in which transactions become visible.
+    """
+
+    def open_feed(self, scope: Scope, epoch: str) -> Feed:
+        """Number everything that is stored, and every change from now on; an open feed stays."""
+
+    def feed(self, scope: Scope) -> Feed | None:
+        """The feed of a scope."""
+
+    def close_feed(self, scope: Scope) -> None:
+        """Stop numbering changes, and forget the peer; memories stay."""
+
+    def changes(self, scope: Scope, after: int, limit: int) -> list[Change]:
+        """The changes after a number, in order; each thing once, under its last number."""
+
+    def numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The numbers of those things that have one."""
+
+    def states(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, SubjectState]:
+        """The present state of each of these things."""
+
+    def receive(self, scope: Scope, received: Sequence[Received]) -> list[Verdict]:
+        """Give each thing its received state, unless it changed meanwhile; in one transaction.
+
+        A history that continues the present one is appended; any other one replaces it. Two
+        memories may say the same. A settled thing loses its number, any other one gets the next.
+        """
+
+    def vectors_of(
+        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
+    ) -> dict[MemoryId, Vector]:
+        """The vectors of the present versions of these memories, as far as they are embedded."""
+
+    def carry_vectors(
+        self, scope: Scope, space: Space, vectors: Mapping[MemoryId, tuple[str, Vector]]
+    ) -> int:
+        """Take vectors that were made elsewhere, for the present versions with these digests.
+
+        How many were taken. A version that has its vector, or another digest, is left alone. The
+        jobs to embed what was taken leave the queue.
+        """
+
+    # ---- a replica -----------------------------------------------------------------------------
+
+    def peer(self, scope: Scope) -> Peer | None:
+        """The server of a replica, and how far the replica has synced."""
+
+    def keep_peer(self, scope: Scope, peer: Peer) -> None:
+        """Keep how far the replica has synced. A new epoch forgets the server's numbers."""
+
+    def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
+        """The last numbers that the server gave these things, as far as any is known."""
+
+    def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
+        """Keep the server's numbers; what is unchanged since it was sent is no longer pending."""
+
+    def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
+        """Keep why the server refuses a change, until the thing changes again."""
+
+    # ---- conflicts -----------------------------------------------------------------------------
+
+    def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
+        """The conflicts that are not resolved, oldest first; with `every`, all of them."""
+
+    def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
+        """Resolve a conflict, here and wherever it is synced; False when it is not open."""

@@ -9,9 +9,8 @@ from typing import NamedTuple, Protocol
 
 from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols.graph import Graph
-from bearinmind.protocols.memories import Links, Memories, Sealed
+from bearinmind.protocols.memories import Links, Memories, Sealed, Syncing
 from bearinmind.protocols.search import LexicalSearch, LexicalStatistics, Spaces
-from bearinmind.protocols.sync_feed import Syncing
 from bearinmind.protocols.work import Inbox, Work
 from bearinmind.types import Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
 
@@ -254,7 +253,7 @@ class Store(
     """Everything that a store does."""
 
     def check(self) -> list[Finding]:
-        """Look for damage; reads only."""
+        """Look for damage; changes nothing."""
 
     def for_recall(self) -> Store:
         """What recalls read: this store, or a copy of it that is recent enough."""

@@ -24,12 +24,10 @@ class AccessInDatabase(OnDatabase):
     """
 
     def add_user(self, user: User) -> bool:
-        """Add a user; False when the name is taken."""
         with self._database.writing() as transaction:
             return bool(transaction.change("add_user", rows.from_noun(user)))
 
     def users(self) -> list[User]:
-        """All users, by name."""
         records = self._database.read("users")
         return [
             User(UserId(name), rows.to_time(created_at), rows.to_end(disabled_at))
@@ -37,47 +35,39 @@ class AccessInDatabase(OnDatabase):
         ]
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
-        """Disable a user, or enable one again; False when there is no such user."""
         changed = {"name": name, "disabled_at": rows.from_end(at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("set_disabled", changed))
 
     def add_key(self, key: Key) -> None:
-        """Keep a key of a user who is known."""
         with self._database.writing() as transaction:
             if not transaction.change("add_key", rows.from_noun(key)):
                 raise errors.UserNotFound(f"there is no user {key.user!r}")
 
     def key(self, id: str) -> Key | None:
-        """A key, expired and revoked ones included; None also when its user is disabled."""
         records = self._database.read("key_to_let_in", {"id": id})
         return _to_key(records[0]) if records else None
 
     def keys(self, user: UserId | None = None) -> list[Key]:
-        """The keys of one user, or of all users, oldest first."""
         return [*map(_to_key, self._database.read("keys", {"user": user}))]
 
     def end_key(self, id: str, *, revoked_at: datetime) -> bool:
-        """Revoke a key, at the earliest of the given moments; False when there is no such key."""
         ended = {"id": id, "revoked_at": rows.from_time(revoked_at)}
         with self._database.writing() as transaction:
             return bool(transaction.change("end_key", ended))
 
     def count_writes(self, key_id: str, day: date, most: int, count: int = 1) -> bool:
-        """Count writes with a key; False, and nothing counted, when the day's limit is reached."""
         number = (day - _FIRST_DAY).days
         counted = {"key_id": key_id, "day": number, "most": most, "count": count}
         with self._database.writing() as transaction:
             return bool(transaction.change("count_writes", counted))
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
-        """The latest audit entries of all users, latest first."""
         return [*map(rows.to_entry, self._database.read("list_whole_audit", {"limit": limit}))]
 
     # ---- shares --------------------------------------------------------------------------------
 
     def add_share(self, scope: Scope, share: Share) -> Share:
-        """Add a share; it replaces one of the same thing with the same reader."""
         with self._writing(scope) as transaction:
             if share.memory is not None and not transaction.row(
                 "present_version", {"id": share.memory}
@@ -97,7 +87,6 @@ class AccessInDatabase(OnDatabase):
         return share
 
     def end_share(self, scope: Scope, share: Share) -> bool:
-        """End the share of the same thing with the same reader; False when there is none."""
         with self._writing(scope) as transaction:
             ended = {"ended_at": rows.from_time(share.ended_at or share.created_at)}
             has_ended = bool(transaction.change("end_share", rows.from_share(share) | ended))
@@ -106,30 +95,24 @@ class AccessInDatabase(OnDatabase):
         return has_ended
 
     def shares(self, scope: Scope) -> list[Share]:
-        """What the scope's owner shares, oldest first; ended ones are left out."""
         return [*map(rows.to_share, self._read(scope, "list_shares"))]
 
     def shared_with(self, reader: UserId) -> list[Share]:
-        """What others share with a reader, by owner and then oldest first."""
         return [*map(rows.to_share, self._database.read("shared_with", {"reader": reader}))]
 
     def sharers(self, reader: UserId) -> list[UserId]:
-        """The owners who share anything with a reader. Cheap: every recall asks for it."""
         return [UserId(owner) for [owner] in self._database.read("sharers", {"reader": reader})]
 
     # ---- what a reader sees --------------------------------------------------------------------
 
     def visible(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Memory]:
-        """The memories among these that the filter admits; the filter has a reader."""
         return visible_memories(self._database.read, filter, ids)
 
     def visible_beginning(self, filter: Filter, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids of visible memories that begin with a prefix, in order."""
         parameters = rows.from_filter(filter) | rows.from_prefix(prefix) | {"limit": limit}
         return [MemoryId(id_) for [id_] in self._database.read("shared_beginning", parameters)]
 
     def visible_after(self, filter: Filter, after: str, limit: int) -> list[Sighting]:
-        """The visible memories whose ids come after one, in the order of ids."""
         parameters = rows.from_filter(filter) | {"after": after, "limit": limit}
         records = self._database.read("shared_after", parameters)
         return [
@@ -138,18 +121,15 @@ class AccessInDatabase(OnDatabase):
         ]
 
     def rights(self, filter: Filter, ids: Sequence[MemoryId]) -> dict[MemoryId, Right]:
-        """The reader's right to each of these memories that is visible."""
         records = self._database.read("shared_rights", _by_ids(filter, ids))
         return {MemoryId(id_): _right(writable) for id_, writable in records}
 
     def visible_statistics(self, filter: Filter, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent terms are among what the reader can see."""
         return visible_statistics(self._database, filter, terms)
 
     def visible_concepts(
         self, filter: Filter, names: Sequence[ConceptName]
     ) -> dict[ConceptName, Concept]:
-        """The names among these that visible memories mention; only those are counted."""
         return graph_search.visible_concepts(self._database, filter, names)
 
 

@@ -116,31 +116,24 @@ class Owned:
     owner: UserId
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        """All rows of a statement."""
         return self.transaction.rows(statement, self._placed(parameters))
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
-        """The first row of a statement, if there is any."""
         return self.transaction.row(statement, self._placed(parameters))
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
-        """All rows of a statement for each of these parameters, in their order."""
         return self.transaction.rows_of_each(statement, [*map(self._placed, each)])
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
-        """Run a statement that writes; how many rows it changed."""
         return self.transaction.change(statement, self._placed(parameters))
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self.transaction.change_each(statement, [*map(self._placed, each)])
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new, as fast as possible."""
         self.transaction.insert(statement, [*map(self._placed, each)])
 
     def numbers(self, count: int) -> Sequence[int | None]:
-        """`count` rising numbers that the owner has not used yet."""
         return self.transaction.numbers(self.owner, count)
 
     def _placed(self, parameters: Parameters) -> Parameters:
@@ -164,7 +157,6 @@ class OnDatabase:
         return self._database.read(statement, {**parameters, "owner": scope.user})
 
     def scrub(self) -> bool:
-        """Overwrite what removed text has left behind; False when traces may remain."""
         raise NotImplementedError
 
 

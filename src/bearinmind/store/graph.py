@@ -42,12 +42,10 @@ class GraphInDatabase(GraphSearchInDatabase):
     # ---- the extractor in use ------------------------------------------------------------------
 
     def extractor(self) -> str:
-        """The key of the extractor in use; empty when there is none."""
         records = self._database.read("extractor_in_use")
         return str(records[0][1]) if records else ""
 
     def use_extractor(self, key: str, *, again: bool = False) -> int:
-        """Queue every version that this extractor has not read; how many are to be read."""
         if again or self.extractor() != key:  # the usual case needs no write transaction
             with self._database.writing(alone=True) as transaction:
                 transaction.change("retire_extractor")
@@ -65,7 +63,6 @@ class GraphInDatabase(GraphSearchInDatabase):
     def finish_extraction(
         self, jobs: Sequence[Job], found: Sequence[Extraction], at: datetime
     ) -> None:
-        """Keep what was read and remove the jobs, in one transaction."""
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
             readings = _wanted_readings(transaction, jobs, found)
             for owner in dict.fromkeys(reading.owner for reading in readings):
@@ -73,7 +70,6 @@ class GraphInDatabase(GraphSearchInDatabase):
                 _keep_readings(Owned(transaction, owner), own, rows.moment(at))
 
     def known_names(self, scope: Scope, names: Collection[ConceptName]) -> set[ConceptName]:
-        """The names among these that are concepts with a memory about them."""
         records = self._read(scope, "known_names", names=[*names])
         return {ConceptName(name) for [name] in records}
 
@@ -84,7 +80,6 @@ class GraphInDatabase(GraphSearchInDatabase):
         *,
         given: bool = False,
     ) -> int:
-        """Add mentions to present versions of memories; how many were new."""
         with self._writing(scope) as transaction:
             readable = _readable(transaction, found)
             added = [mention for id_ in readable for mention in found[id_]]
@@ -131,12 +126,10 @@ class GraphInDatabase(GraphSearchInDatabase):
         return len(new)
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Retract a relation; False when there is no such relation, or it is retracted already."""
         with self._writing(scope) as transaction:
             return retract_relation(transaction, number, rows.moment(at))
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
-        """Record, at the moment `at`, that a relation held only until `valid_to`."""
         now, end = rows.moment(at), rows.moment(valid_to)
         with self._writing(scope) as transaction:
             if not retract_relation(transaction, number, now):
@@ -164,7 +157,6 @@ class GraphInDatabase(GraphSearchInDatabase):
             repoint_concepts(transaction, _concept_group(transaction, alias))
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
-        """Undo a merge; False when the concept is not merged."""
         with self._writing(scope) as transaction:
             number = concept_numbers(transaction, [alias]).get(alias)
             undone = {"alias": number, "at": rows.from_time(at)}

@@ -67,19 +67,16 @@ class GraphSearchInDatabase(OnDatabase):
     """
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
-        """The concepts of these names, by name."""
         records = self._database.read("concepts_named", _by_names(scope, names))
         return {ConceptName(name): concept for name, concept in _shown(records)}
 
     def hubs(self, scope: Scope, limit: int, *, containing: str | None = None) -> list[Concept]:
-        """The concepts that most memories mention, if given those whose name holds `containing`."""
         part = None if containing is None else name_of(containing) or containing
         parameters = {"owner": scope.user, "limit": limit, "containing": part}
         records = self._database.read("hubs", parameters)
         return [concept for _, concept in _shown(records)]
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
-        """What these memories mention, as far as the filter admits them."""
         wanted = rows.from_filter(filter) | {"ids": [*dict.fromkeys(ids)]}
         mentioned = [*_mentioned(self._database.read("mentions_in", wanted))]
         return recount_visible(self._database, filter, mentioned)
@@ -139,7 +136,6 @@ class GraphSearchInDatabase(OnDatabase):
     def relations(
         self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
-        """Relations that begin or end at these concepts, believed at the filter's moment."""
         records = self._database.read("concepts_named", _by_names(filter.scope, names))
         standing = _concept_groups(records, 1)
         numbers = [n for concept in standing.values() for n in concept.numbers]
@@ -149,30 +145,25 @@ class GraphSearchInDatabase(OnDatabase):
         )
 
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
-        """Every mention by an admitted memory."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("mentions_after", parameters):
             yield from recount_visible(self._database, filter, [*_mentioned(page)])
             parameters["after"] = page[-1][0]
 
     def all_relations(self, filter: Filter) -> Iterator[Relation]:
-        """Every relation that is believed at the filter's moment."""
         parameters = rows.from_filter(filter) | {"after": 0, "limit": _PAGE}
         while page := self._database.read("relations_after", parameters):
             yield from self._related(filter, page)
             parameters["after"] = page[-1][0]
 
     def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
-        """The merges that hold, oldest first; with `undone` those that were undone too."""
         records = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
         return [_to_merge(row) for row in records]
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
-        """What a scope's graph holds."""
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """Whether there is a graph, and what the next `jobs` jobs of the queue will read."""
         [(known, waiting)] = self._database.read("read_so_far", {"owner": scope.user, "jobs": jobs})
         return ReadSoFar(bool(known), waiting)
 

@@ -39,7 +39,6 @@ class MemoriesInDatabase(OnDatabase):
         links: Sequence[Link] = (),
         sealed: Sequence[Sealed] = (),
     ) -> Outcome:
-        """Keep a new memory with its links, unless a live one has the same content."""
         with self._writing(scope) as transaction:
             known_by = secrets.content_hash(transaction, memory, sealed)
             known = _known(transaction, memory, known_by)
@@ -57,7 +56,6 @@ class MemoriesInDatabase(OnDatabase):
     def put_many(
         self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
     ) -> list[Outcome | None]:
-        """Keep many in one transaction; None where that id is stored already, in any state."""
         with self._writing(scope) as transaction:
             arrivals = BulkInsert(self._database, transaction, siblings)
             outcomes = arrivals.admit(histories)
@@ -73,7 +71,6 @@ class MemoriesInDatabase(OnDatabase):
         sealed: Sequence[Sealed] = (),
         concealed: Sequence[Memory] = (),
     ) -> None:
-        """Make `memory` the present version of its id, and keep these links with it."""
         with self._writing(scope) as transaction:
             following = _following(transaction, memory, sealed)
             if following.known is not None:
@@ -108,7 +105,6 @@ class MemoriesInDatabase(OnDatabase):
             sync_feed.note_written(transaction, [memory.id])
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
-        """Remove these memories, their versions and their links for good."""
         with self._writing(scope) as transaction:
             gone = sync_feed.numbered_changes_of_purge(transaction, ids)
             versions.purge_memories(transaction, ids)
@@ -119,27 +115,22 @@ class MemoriesInDatabase(OnDatabase):
     # ---- reading -------------------------------------------------------------------------------
 
     def get(self, scope: Scope, id: MemoryId, as_of: datetime | None = None) -> Memory | None:
-        """The version of a memory that was the present one at a moment, deleted or not."""
         return self.get_many(scope, [id], as_of).get(id)
 
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The versions of memories that were the present ones at a moment, by id."""
         records = self._read(scope, "get_many", ids=[*ids], moment=rows.moment(as_of))
         return {row[0]: rows.to_memory(row) for row in records}
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
-        """The ids that begin with a prefix, in order."""
         records = self._read(scope, "resolve", limit=limit, **rows.from_prefix(prefix))
         return [row[0] for row in records]
 
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
-        """Every version of a memory, oldest first."""
         return [*map(rows.to_memory, self._read(scope, "versions", id=id))]
 
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
-        """The oldest other memory with the same content that is neither deleted nor superseded."""
         if memory.sensitive:
             return None
         content_hash = analysis.fingerprint(memory.content)
@@ -147,7 +138,6 @@ class MemoriesInDatabase(OnDatabase):
         return rows.to_memory(records[0]) if records else None
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
-        """The memories that a filter admits, by creation time and then id."""
         beginning = rows.NOT_YET if page.newest_first else -rows.NOT_YET
         time, after_id = page.after or (None, MemoryId(""))
         parameters = rows.from_filter_and_states(filter) | {
@@ -159,12 +149,10 @@ class MemoriesInDatabase(OnDatabase):
         return [*map(rows.to_memory, self._database.read(statement, parameters))]
 
     def count(self, filter: Filter) -> int:
-        """How many memories a filter admits."""
         [[total]] = self._database.read("count_admitted", rows.from_filter_and_states(filter))
         return int(total)
 
     def statistics(self, scope: Scope, now: datetime) -> Statistics:
-        """Counts of what a scope holds."""
         read = self._database.read
         parameters = {
             "owner": scope.user,
@@ -197,7 +185,6 @@ class MemoriesInDatabase(OnDatabase):
             sync_feed.note_written(transaction, links=[link])
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
-        """End a link at `link.removed_at`; False when there is no such link."""
         with self._writing(scope) as transaction:
             removed = bool(transaction.change("remove_link", rows.from_noun(link)))
             if removed:
@@ -205,19 +192,16 @@ class MemoriesInDatabase(OnDatabase):
         return removed
 
     def has_links(self, scope: Scope) -> bool:
-        """Whether a scope has any link, past or present."""
         return bool(self._read(scope, "has_links"))
 
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:
-        """The links that begin or end at these memories, oldest first."""
         return self._links("links_of", scope, ids, as_of)
 
     def superseding(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:
-        """The supersedes links above these memories, as far as their chains go."""
         return self._links("superseding", scope, ids, as_of)
 
     def _links(
@@ -227,7 +211,6 @@ class MemoriesInDatabase(OnDatabase):
         return [*map(rows.to_link, records)]
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
-        """Every link ever made in a scope, removed ones too."""
         return map(rows.to_link, self._read(scope, "all_links"))
 
 

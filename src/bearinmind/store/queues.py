@@ -27,7 +27,6 @@ class QueuesInDatabase(OnDatabase):
     """
 
     def claim(self, kinds: Sequence[str], limit: int, now: datetime, until: datetime) -> list[Job]:
-        """Take the oldest jobs that are due, or whose claim has run out, until a moment."""
         parameters = {"now": rows.from_time(now), "kinds": [*kinds]}
         # the usual answer needs no write transaction
         if not self._database.read("anything_due", parameters):
@@ -40,7 +39,6 @@ class QueuesInDatabase(OnDatabase):
         return [_to_job(row) for row in records]
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
-        """Keep the vectors and remove the jobs, in one transaction; how many were new."""
         encoded = self._database.vector_parameters(space, vectors, len(jobs))
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
             places = [{"owner": job.owner, "number": job.number} for job in jobs]
@@ -49,10 +47,6 @@ class QueuesInDatabase(OnDatabase):
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
     ) -> None:
-        """Put claimed jobs back for another attempt at a later time, or give them up.
-
-        Without an error the jobs were not tried, and no attempt is counted.
-        """
         common = {
             "state": WorkState.DEAD if dead else WorkState.WAITING,
             "due": rows.from_time(due),
@@ -66,12 +60,10 @@ class QueuesInDatabase(OnDatabase):
             transaction.change_each("give_back", returned)
 
     def revive(self, kind: str) -> int:
-        """Make the dead jobs of a kind wait again; how many there were."""
         with self._database.writing(alone=True) as transaction:
             return transaction.change("revive", {"kind": kind})
 
     def work_counts(self, now: datetime) -> list[WorkCount]:
-        """The jobs in the queue, counted by kind and state."""
         records = self._database.read("work_counts", {"now": rows.from_time(now)})
         return [
             WorkCount(kind, target, WorkState(state), jobs, error)
@@ -79,7 +71,6 @@ class QueuesInDatabase(OnDatabase):
         ]
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
         parameters = {"kinds": None if kinds is None else [*kinds]}
         [[due]] = self._database.read("next_due", parameters)
         return None if due is None else max(now, rows.to_time(due))
@@ -87,7 +78,6 @@ class QueuesInDatabase(OnDatabase):
     # ---- proposals -----------------------------------------------------------------------------
 
     def propose(self, scope: Scope, proposals: Sequence[Proposal]) -> list[Proposal]:
-        """Keep the new ones; one whose digest was proposed before, in any state, is not new."""
         with self._writing(scope) as transaction:
             return [
                 proposal
@@ -102,23 +92,19 @@ class QueuesInDatabase(OnDatabase):
         limit: int,
         after: str | None = None,
     ) -> list[Proposal]:
-        """Proposals in these states, by id, after one of them."""
         place = {"states": [*states], "after": after or "", "limit": limit}
         return [*map(_to_proposal, self._read(scope, "proposals", **place))]
 
     def proposal(self, scope: Scope, id: str) -> Proposal | None:
-        """One proposal."""
         records = self._read(scope, "proposal", id=id)
         return _to_proposal(records[0]) if records else None
 
     def decide(self, scope: Scope, proposal: Proposal, before: ProposalState) -> bool:
-        """Keep state, time and undo of a proposal; False when it was not in `before`."""
         decided = _from_proposal(proposal) | {"before": before}
         with self._writing(scope) as transaction:
             return bool(transaction.change("decide", decided))
 
     def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
-        """How many proposals there are in each state."""
         records = self._read(scope, "count_proposals")
         return {ProposalState(state): count for state, count in records}
 

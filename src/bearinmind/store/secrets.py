@@ -19,29 +19,23 @@ class SecretsInDatabase(OnDatabase):
     """Satisfies `bearinmind.protocols.Secrets`."""
 
     def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
-        """Every record of a memory, oldest first."""
         return [*map(_to_sealed, self._read(scope, "secrets_of", id=id))]
 
     def sensitive(self, scope: Scope) -> list[Memory]:
-        """The sensitive memories that are not deleted, newest first."""
         return [*map(rows.to_memory, self._read(scope, "list_sensitive"))]
 
     def sealed_under(self) -> dict[str, int]:
-        """By key id: how many records of the whole store it opens."""
         return dict(self._database.read("sealed_under"))
 
     def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
-        """Refuse records under these keys from now on."""
         retired = [{"key_id": key_id, "now": rows.from_time(now)} for key_id in key_ids]
         with self._database.writing(alone=True) as transaction:
             transaction.change_each("retire_key", retired)
 
     def retired_keys(self) -> frozenset[str]:
-        """The keys whose records are refused."""
         return frozenset(row[0] for row in self._database.read("retired_keys"))
 
     def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
-        """Records of the whole store under any other key, in order, after one of them."""
         place = (after.owner, after.id, after.version) if after else ("", "", 0)
         behind = dict(zip(("owner", "id", "version"), place, strict=True))
         records = self._database.read(
@@ -50,7 +44,6 @@ class SecretsInDatabase(OnDatabase):
         return [*map(_to_sealed, records)]
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
-        """Replace the first record of each pair by the second, in one transaction; how many."""
         done = 0
         with self._database.writing(*(old.owner for old, _ in pairs)) as transaction:
             for old, new in pairs:
@@ -61,7 +54,6 @@ class SecretsInDatabase(OnDatabase):
         return done
 
     def note(self, entry: AuditEntry) -> None:
-        """Keep an audit entry, durably."""
         with self._writing(Scope(user=entry.owner)) as transaction:
             [number] = transaction.numbers(1)
             transaction.change("note_audit", rows.from_noun(entry) | {"number": number})
@@ -69,7 +61,6 @@ class SecretsInDatabase(OnDatabase):
     def audit(
         self, scope: Scope, limit: int, actions: Sequence[str] | None = None
     ) -> list[AuditEntry]:
-        """The latest audit entries of a scope, latest first; with `actions` only those."""
         records = self._read(scope, "list_audit", actions=actions and [*actions], limit=limit)
         return [*map(rows.to_entry, records)]
 

@@ -38,11 +38,9 @@ class SpacesInDatabase(OnDatabase):
         return None
 
     def spaces(self) -> list[KnownSpace]:
-        """Every space, the active one first, then the one being filled."""
         return _to_known(self._database.read("spaces"))
 
     def use_space(self, space: Space) -> SpaceState:
-        """Have memories embedded into a space."""
         settled = self._settled(space)
         if settled is not None:
             return settled
@@ -89,7 +87,6 @@ class SpacesInDatabase(OnDatabase):
         return True
 
     def drop_retired(self) -> int:
-        """Remove the vectors of retired spaces; how many there were."""
         with self._database.writing(alone=True) as transaction:
             known = _to_known(transaction.rows("spaces"))
             retired = [each for each in known if each.state is SpaceState.RETIRED]
@@ -102,25 +99,21 @@ class SpacesInDatabase(OnDatabase):
         return 0
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
-        """The admitted memories nearest to a query, by cosine."""
         return self._vectors.nearest(filter, space, query, limit)
 
     def cosines(
         self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
-        """How near these memories are to a query, as far as they are admitted and embedded."""
         return self._vectors.cosines(filter, space, query, ids)
 
     def vectors_of(
         self, scope: Scope, space: Space, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, Vector]:
-        """The vectors of the present versions of these memories, as far as they are embedded."""
         return self._vectors.present(scope, space, ids) if self.meaning_off() is None else {}
 
     def carry_vectors(
         self, scope: Scope, space: Space, vectors: Mapping[MemoryId, tuple[str, Vector]]
     ) -> int:
-        """Take vectors that were made elsewhere, for the present versions with these digests."""
         if not vectors or self.meaning_off() is not None:
             return 0
         import numpy as np  # noqa: PLC0415 (slow to import)

@@ -21,7 +21,6 @@ class SyncInDatabase(sync_feed.FeedInDatabase):
     """Satisfies `bearinmind.protocols.Syncing`, but for vectors, which are in `spaces`."""
 
     def receive(self, scope: Scope, received: Sequence[Received]) -> list[Verdict]:
-        """Give each thing its received state, unless it changed meanwhile; in one transaction."""
         with self._writing(scope) as transaction:
             reception = _Reception(self._database, transaction, received)
             for each in received:

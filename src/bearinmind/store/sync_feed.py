@@ -45,7 +45,6 @@ class FeedInDatabase(OnDatabase):
     """Satisfies the parts of `bearinmind.protocols.Syncing` about changes, peers and conflicts."""
 
     def open_feed(self, scope: Scope, epoch: str) -> Feed:
-        """Number everything that is stored, and every change from now on."""
         with self._writing(scope) as transaction:
             if transaction.change("open_feed", {"epoch": epoch}):
                 transaction.change("number_everything")
@@ -54,18 +53,15 @@ class FeedInDatabase(OnDatabase):
         return _to_feed(known)
 
     def feed(self, scope: Scope) -> Feed | None:
-        """The feed of a scope."""
         records = self._read(scope, "feed")
         return _to_feed(records[0]) if records else None
 
     def close_feed(self, scope: Scope) -> None:
-        """Stop numbering changes, and forget the peer; memories stay."""
         with self._writing(scope) as transaction:
             for statement in _CLOSING:
                 transaction.change(statement)
 
     def changes(self, scope: Scope, after: int, limit: int) -> list[Change]:
-        """The changes after a number, in order; each thing once, under its last number."""
         records = self._read(scope, "changes_after", after=after, limit=limit)
         return [
             Change(Subject(SubjectKind(kind), name), number, tuple(json.loads(gone)), refused)
@@ -73,11 +69,9 @@ class FeedInDatabase(OnDatabase):
         ]
 
     def numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
-        """The numbers of those things that have one."""
         return numbers_in("change_numbers", self._reading(scope), subjects)
 
     def states(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, SubjectState]:
-        """The present state of each of these things."""
         return states_in(self._reading(scope), subjects)
 
     def _reading(self, scope: Scope) -> Read:
@@ -87,12 +81,10 @@ class FeedInDatabase(OnDatabase):
     # ---- the peer of a replica -----------------------------------------------------------------
 
     def peer(self, scope: Scope) -> Peer | None:
-        """The server of a replica, and how far the replica has synced."""
         records = self._read(scope, "peer")
         return _to_peer(records[0]) if records else None
 
     def keep_peer(self, scope: Scope, peer: Peer) -> None:
-        """Keep how far the replica has synced. A new epoch forgets the server's numbers."""
         with self._writing(scope) as transaction:
             known = transaction.row("peer")
             if known is not None and _to_peer(known).epoch != peer.epoch:
@@ -100,11 +92,9 @@ class FeedInDatabase(OnDatabase):
             transaction.change("keep_peer", rows.from_noun(peer))
 
     def peer_numbers(self, scope: Scope, subjects: Sequence[Subject]) -> dict[Subject, int]:
-        """The last numbers that the server gave these things, as far as any is known."""
         return numbers_in("peer_numbers", self._reading(scope), subjects)
 
     def settle(self, scope: Scope, settled: Sequence[Settled]) -> None:
-        """Keep the server's numbers; what is unchanged since it was sent is no longer pending."""
         with self._writing(scope) as transaction:
             keep_numbers(transaction, {each.subject: each.peer_number for each in settled})
             transaction.change_each(
@@ -113,18 +103,15 @@ class FeedInDatabase(OnDatabase):
             )
 
     def refuse(self, scope: Scope, subject: Subject, number: int, reason: str) -> None:
-        """Keep why the server refuses a change, until the thing changes again."""
         with self._writing(scope) as transaction:
             refused = {"number": number, "reason": reason}
             transaction.change("refuse_change", _place(subject) | refused)
 
     def conflicts(self, scope: Scope, limit: int, *, every: bool = False) -> list[SyncConflict]:
-        """The conflicts that are not resolved, oldest first; with `every`, all of them."""
         records = self._read(scope, "conflicts", limit=limit, every=every)
         return [*map(rows.to_conflict, records)]
 
     def resolve_conflict(self, scope: Scope, number: int, at: datetime) -> bool:
-        """Resolve a conflict, here and wherever it is synced; False when it is not open."""
         with self._writing(scope) as transaction:
             resolved = {"number": number, "at": rows.from_time(at)}
             records = transaction.rows("resolve_conflict", resolved)

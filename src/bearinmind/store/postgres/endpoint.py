@@ -43,7 +43,6 @@ class PostgresEndpoint:
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
         return self.database.place
 
     @contextmanager
@@ -88,7 +87,6 @@ class PostgresEndpoint:
             transaction.change("end_move")
 
     def close(self) -> None:
-        """Close every connection."""
         self.database.close()
 
 
@@ -100,7 +98,6 @@ class PostgresSnapshot:
         self._has_vectors = has_vectors
 
     def read(self, statement: str) -> list[Row]:
-        """All rows of a statement without parameters."""
         return self._connection.execute(SQL[statement]).fetchall()
 
     def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:

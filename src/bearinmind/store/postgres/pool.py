@@ -64,7 +64,6 @@ class Pool:
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
         return self.connections.place
 
     def close(self) -> None:
@@ -83,7 +82,6 @@ class Pool:
     # ---- reading -------------------------------------------------------------------------------
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        """All rows of a statement that changes nothing."""
         form = form_of(statement, parameters)
         return self._reading(lambda connection: connection.reads.rows(form, parameters))
 
@@ -125,7 +123,6 @@ class Pool:
 
     @contextmanager
     def writing(self, *owners: UserId, alone: bool = False) -> Iterator[PostgresTransaction]:
-        """A write transaction. Other writers for one of these owners wait for its end."""
         try:
             with (
                 translated(self.place, UNCHANGED),
@@ -179,7 +176,6 @@ class Pool:
     # ---- parameters ----------------------------------------------------------------------------
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` for the terms of a version."""
         return entry._asdict() | {"mark": mark(owner)}
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
@@ -240,26 +236,21 @@ class PostgresTransaction:
             self._connection.close()
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        """All rows of a statement."""
         self._note(statement, parameters)
         return _fetch(self._connection, SQL[form_of(statement, parameters)], parameters)
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
-        """The first row of a statement, if there is any."""
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).fetchone()
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
-        """All rows of a statement for each of these parameters, in their order."""
         with self._connection.pipeline():
             cursors = [self._connection.execute(SQL[statement], parameters) for parameters in each]
         return [cursor.fetchall() for cursor in cursors]
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
-        """Run a statement that writes; how many rows it changed."""
         return self._connection.execute(SQL[form_of(statement, parameters)], parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """Run a statement for each of these parameters; how many rows were changed in all."""
         if not each:
             return 0
         with self._connection.cursor() as cursor:
@@ -278,7 +269,6 @@ class PostgresTransaction:
                 into.write_row([parameters[name] for name in copy.parameters])
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int]:
-        """`count` rising numbers that the owner has not used yet."""
         left = self._numbers[owner]
         if len(left) < count:
             [[last]] = self.rows("take_turn", {"owner": owner, "count": count})

@@ -133,7 +133,6 @@ class Replica:
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
         return self._standby.place
 
     @property

@@ -95,7 +95,6 @@ class PostgresStore(
         return self._recalled
 
     def close(self) -> None:
-        """Close every connection."""
         self._pool.close()
 
     @cached_property
@@ -105,13 +104,11 @@ class PostgresStore(
         return VectorSearch(self._pool)
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are among what the scope holds."""
         return self._lexicon.statistics(scope, terms)
 
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
         return self._lexicon.matches(filter, terms, every=every, limit=limit)
 
     def meaning_off(self) -> Unavailable | None:
@@ -131,7 +128,6 @@ class PostgresStore(
         return super().claim(self._possible(kinds), limit, now, until)
 
     def next_due(self, now: datetime, kinds: Sequence[str] | None = None) -> datetime | None:
-        """When the next job, of these kinds if given, can be claimed; None when nothing waits."""
         if kinds is None and self.meaning_off() is None:
             return super().next_due(now)
         return super().next_due(now, self._possible(_KINDS if kinds is None else kinds))
@@ -172,5 +168,4 @@ class PostgresStore(
         return StoreFacts(size, {"postgres": postgres, **extension})
 
     def check(self) -> list[Finding]:
-        """Look for damage; changes nothing."""
         return database.integrity_findings(self._pool)

@@ -88,7 +88,6 @@ class Upkeep:
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
         return self._pool.place
 
     def close(self) -> None:

@@ -239,7 +239,6 @@ class VectorSearch:
         self._any_vectors = False  # were ever seen, so that there is a column to ask for
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
-        """The admitted memories nearest to a query, by cosine."""
         direction = direction_of(query, space)
         if filter.reader is not None:
             return self._shared(filter, space, direction, limit)
@@ -278,7 +277,6 @@ class VectorSearch:
     def cosines(
         self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
-        """How near these memories are to a query, as far as they are admitted and embedded."""
         direction = direction_of(query, space)
         if not ids or not (self._any_vectors or self._facts(filter.scope, space)):
             return {}

@@ -53,7 +53,6 @@ class SqliteEndpoint:
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
         return repr(str(self._path))
 
     @contextmanager
@@ -93,7 +92,6 @@ class SqliteEndpoint:
         self.database = self._open()
 
     def close(self) -> None:
-        """Release the file."""
         self.database.close()
 
 
@@ -104,11 +102,9 @@ class SqliteSnapshot:
         self._connection = connection
 
     def read(self, statement: str) -> list[Row]:
-        """All rows of a statement without parameters."""
         return self._connection.execute(SQL[statement]).fetchall()
 
     def pages(self, table: Table, after: Parameters, size: int) -> Iterator[list[Row]]:
-        """The rows of a table after a key."""
         converted = _READ.get(table.name, {})
         places = {table.columns.index(name): convert for name, convert in converted.items()}
         cursor = self._connection.execute(SQL[f"give_{table.name}"], dict(after))

@@ -60,7 +60,6 @@ class SqliteFile:
         self.connections.close()
 
     def read(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        """All rows of a statement that changes nothing."""
         return self.connections.read(SQL[form_of(statement, parameters)], encoded(parameters))
 
     @contextmanager
@@ -90,7 +89,6 @@ class SqliteFile:
                 raise
 
     def entry_parameters(self, owner: UserId, entry: Entry) -> Parameters:
-        """The parameters of `insert_indexed` for the terms of a version."""
         del owner
         return entry._asdict()
 
@@ -109,28 +107,22 @@ class SqliteTransaction:
         self._connection = connection
 
     def rows(self, statement: str, parameters: Parameters = NOTHING) -> list[Row]:
-        """All rows of a statement."""
         return self._run(statement, parameters).fetchall()
 
     def row(self, statement: str, parameters: Parameters = NOTHING) -> Row | None:
-        """The first row of a statement, if there is any."""
         record: Row | None = self._run(statement, parameters).fetchone()
         return record
 
     def rows_of_each(self, statement: str, each: Sequence[Parameters]) -> list[list[Row]]:
-        """All rows of a statement for each of these parameters, in their order."""
         return [self.rows(statement, parameters) for parameters in each]
 
     def change(self, statement: str, parameters: Parameters = NOTHING) -> int:
-        """Run a statement that writes; how many rows it changed."""
         return self._run(statement, parameters).rowcount
 
     def change_each(self, statement: str, each: Sequence[Parameters]) -> int:
-        """Run a statement for each of these parameters; how many rows were changed in all."""
         return self._connection.executemany(SQL[statement], [*map(encoded, each)]).rowcount
 
     def insert(self, statement: str, each: Sequence[Parameters]) -> None:
-        """Add rows that are known to be new."""
         self._connection.executemany(SQL[statement], [*map(encoded, each)])
 
     def numbers(self, owner: UserId, count: int) -> Sequence[int | None]:
@@ -198,7 +190,6 @@ class Connections:
     def read(
         self, statement: str, parameters: Mapping[str, Any] | Sequence[Any] = ()
     ) -> list[tuple[Any, ...]]:
-        """All rows of a statement."""
         connection = self.get()
         try:
             return connection.execute(statement, parameters).fetchall()

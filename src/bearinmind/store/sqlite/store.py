@@ -65,7 +65,6 @@ class SqliteStore(
             self.reindex()
 
     def close(self) -> None:
-        """Close every connection of every thread."""
         self._file.close()
 
     @cached_property
@@ -75,13 +74,11 @@ class SqliteStore(
         return VectorSearch(self._file)
 
     def lexical_statistics(self, scope: Scope, terms: Sequence[str]) -> LexicalStatistics:
-        """How frequent the terms are among what the scope holds."""
         return self._lexicon.statistics(scope, terms)
 
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25."""
         return self._lexicon.matches(filter, terms, every=every, limit=limit)
 
     def scrub(self) -> bool:
@@ -117,7 +114,6 @@ class SqliteStore(
         return StoreFacts(size, {})
 
     def check(self) -> list[Finding]:
-        """Look for damage; changes nothing."""
         with translated(self.path):
             return _findings(self._file)
 

@@ -215,7 +215,6 @@ class VectorSearch:
         self._lock = threading.Lock()
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
-        """The admitted memories nearest to a query, by cosine."""
         direction = direction_of(query, space)
         number = self._number(space)
         if number is None:
@@ -236,7 +235,6 @@ class VectorSearch:
     def cosines(
         self, filter: Filter, space: Space, query: Singles, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
-        """How near these memories are to a query, as far as they are admitted and embedded."""
         direction = direction_of(query, space)
         wanted = {"space": self._number(space), "ids": [*dict.fromkeys(ids)]}
         records = self._database.read("vectors_of", rows.from_filter(filter) | wanted)
