@@ -88,8 +88,7 @@ class Connections(Protocol):
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
         """Whether there is a graph, and what the next `jobs` jobs of the queue will read.
 
-        Cheap, however large both are: every recall asks for it. Jobs that were given up are not
-        read any more.
+        Cheap, however large both are: every recall asks for it.
         """
 
 
@@ -167,8 +166,7 @@ class Graph(GraphSearch, Protocol):
     ) -> int:
         """Add mentions to present versions of memories; how many were new.
 
-        For a name that became a concept after these memories were read. Reading them again removes
-        it, unless it was `given` by a user.
+        Reading these memories again removes them, unless they were `given` by a user.
         """
 
     def add_statements(
@@ -184,19 +182,10 @@ class Graph(GraphSearch, Protocol):
         """Retract a relation; False when there is no such relation, or it is retracted already."""
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
-        """Record, at the moment `at`, that a relation held only until `valid_to`.
-
-        What was believed before stays readable: the relation is retracted, and kept again
-        with its end.
-        """
+        """Retract a relation at the moment `at`, and keep it again with the end `valid_to`."""
 
     def merge(self, scope: Scope, merge: Merge) -> None:
-        """Merge one concept into another.
-
-        Raises:
-            NotFound: one of them is no concept.
-            Conflict: the alias is merged already, or the other way round.
-        """
+        """Merge one concept into another; raises `ConceptNotFound` or `AlreadyMerged`."""
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
         """Undo a merge; False when the concept is not merged."""

@@ -91,7 +91,10 @@ class MemoryReads(Protocol):
 
 
 class Memories(MemoryReads, Protocol):
-    """Keeps memories and all their versions. Every write is one durable transaction."""
+    """Keeps memories and all their versions. Every write is one durable transaction.
+
+    What is sealed under a retired key is refused with `KeyRetired`.
+    """
 
     def put(
         self,
@@ -100,11 +103,7 @@ class Memories(MemoryReads, Protocol):
         links: Sequence[Link] = (),
         sealed: Sequence[Sealed] = (),
     ) -> Outcome:
-        """Keep a new memory with its links, unless a live one has the same content.
-
-        Raises:
-            KeyRetired: it is sealed under a retired key.
-        """
+        """Keep a new memory with its links, unless a live one has the same content."""
 
     def put_many(
         self, scope: Scope, histories: Sequence[History], siblings: Container[MemoryId] = ()
@@ -127,17 +126,12 @@ class Memories(MemoryReads, Protocol):
         The version before it must be the present one. `concealed` are earlier versions that become
         sensitive: their text is overwritten, in the index too, and their vectors are removed.
 
-        Raises:
-            KeyRetired: something is sealed under a retired key.
-            VersionConflict: another version has become the present one meanwhile.
-            DuplicateContent: another live memory has the new content.
+        Raises `VersionConflict` when another version has become the present one meanwhile, and
+        `DuplicateContent` when another live memory has the new content.
         """
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
-        """Remove these memories, their versions and their links for good.
-
-        False when traces of the text may remain for a while: see `scrub`.
-        """
+        """Remove these memories, their versions and their links for good; returns as `scrub`."""
 
     def resolve(self, scope: Scope, prefix: str, limit: int = 5) -> list[MemoryId]:
         """The ids that begin with a prefix, in order."""
@@ -146,16 +140,10 @@ class Memories(MemoryReads, Protocol):
         """Every version of a memory, oldest first."""
 
     def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
-        """The oldest other memory with the same content that is neither deleted nor superseded.
-
-        None for a sensitive one.
-        """
+        """The oldest other live memory with the same content; None for a sensitive one."""
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:
-        """The memories that a filter admits, by creation time and then id.
-
-        All are of the filter's scope; with a reader, those that the reader sees.
-        """
+        """The memories that a filter admits, by creation time and then id."""
 
     def count(self, filter: Filter) -> int:
         """How many memories a filter admits."""
@@ -178,22 +166,14 @@ class LinkReads(Protocol):
     def superseding(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> list[Link]:
-        """The supersedes links above these memories, as far as their chains go.
-
-        A deleted memory supersedes nothing.
-        """
+        """The supersedes links above these memories, up the chains; a deleted one has none."""
 
 
 class Links(LinkReads, Protocol):
     """Keeps the links between memories."""
 
     def add_link(self, scope: Scope, link: Link) -> None:
-        """Keep a link.
-
-        Raises:
-            DuplicateLink: the same link is there already.
-            SupersedeCycle: the target already supersedes the source, directly or not.
-        """
+        """Keep a link; raises `DuplicateLink`, or `SupersedeCycle` for one against the order."""
 
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """End a link at `link.removed_at`; False when there is no such link."""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:  # numpy takes a tenth of a second to import
 class Embedder(Protocol):
     """Turns texts into vectors of one space. Opening it is cheap: the model loads when needed.
 
-    Raises `EmbedderFailure` on failure; `EmbedderFailure.permanent` means that trying the same text
-    again does not help.
+    Raises `EmbedderFailure` on failure; `permanent` means that trying again does not help.
     """
 
     @property
@@ -75,11 +74,7 @@ class Reranker(Protocol):
         """Its name in traces: the identity of its model."""
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> Sequence[float]:
-        """A score for each passage, higher is better, within `seconds`.
-
-        Raises:
-            RerankerFailure: it failed, or took too long.
-        """
+        """A score for each passage, higher is better, within `seconds`; or `RerankerFailure`."""
 
 
 class LexicalMatch(NamedTuple):
@@ -185,10 +180,7 @@ class Spaces(Meanings, Protocol):
     """
 
     def meaning_off(self) -> Unavailable | None:
-        """Why vectors cannot be kept here, and what to do; None when they can.
-
-        Jobs to embed wait until they can.
-        """
+        """Why vectors cannot be kept, and what to do; None when they can. Jobs to embed wait."""
 
     def spaces(self) -> list[KnownSpace]:
         """Every space, the active one first, then the one being filled."""
@@ -197,9 +189,8 @@ class Spaces(Meanings, Protocol):
         """Have memories embedded into a space.
 
         The first space of a store becomes the active one. Another one is filled, with a job for
-        every version that belongs there, and one that was being filled before is dropped. A
-        space that is active or being filled already stays what it is. When the active one is used
-        for again while another is being filled, that other one is dropped.
+        every version that belongs there, and one that was being filled before is dropped. A space
+        that is active or being filled stays so. Using the active one drops the one being filled.
         """
 
     def activate_filled(self) -> bool:
@@ -209,10 +200,7 @@ class Spaces(Meanings, Protocol):
         """Remove the vectors of retired spaces; how many there were."""
 
     def index_spaces(self) -> int:
-        """Build the indexes that would make recalls of some owner faster; how many were built.
-
-        It may take long. Others read and write meanwhile.
-        """
+        """Build the indexes that make recalls of some owner faster; how many. It may take long."""
 
 
 class Readable(MemoryReads, LinkReads, LexicalSearch, Meanings, Connections, Protocol):

@@ -55,15 +55,12 @@ class Secrets(Protocol):
         """Records of the whole store under any other key, in order, after one of them."""
 
     def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
-        """Replace the first record of each pair by the second, in one transaction; how many.
-
-        A record that is gone, or is no longer the first of its pair, is left alone.
-        """
+        """Replace the first record of each pair, if it is still kept, by the second; how many."""
 
     def scrub(self) -> bool:
         """Overwrite what removed text has left behind.
 
-        False when traces remain: another process is reading the file, or a server overwrites later.
+        False when traces remain: another process reads the file, or a server overwrites later.
         """
 
     def note(self, entry: AuditEntry) -> None:
@@ -76,28 +73,19 @@ class Secrets(Protocol):
 
 
 class Vault(Protocol):
-    """Encrypts and decrypts what sensitive memories say."""
+    """Encrypts and decrypts what sensitive memories say.
+
+    Raises `VaultFailure` when a key is missing or cannot be read.
+    """
 
     def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:
-        """Encrypt a content for one version of one memory of one owner.
-
-        Raises:
-            VaultFailure: there is no key, or it cannot be read.
-        """
+        """Encrypt a content for one version of one memory of one owner."""
 
     def open(self, sealed: Sealed) -> str:
-        """The content.
-
-        Raises:
-            VaultFailure: its key is missing, or it was sealed for another place.
-        """
+        """The content; raises `VaultFailure` when it was sealed for another memory."""
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:
-        """A hash that is equal for equal contents of an owner, and tells nothing without the key.
-
-        Raises:
-            VaultFailure: there is no key, or it cannot be read.
-        """
+        """A hash that is equal for equal contents of an owner, and useless without the key."""
 
     def refresh(self) -> None:
         """Read the keys again: another process may have changed them."""
@@ -124,11 +112,7 @@ class Accounts(Protocol):
         """Disable a user, or enable one again; False when there is no such user."""
 
     def add_key(self, key: Key) -> None:
-        """Keep a key.
-
-        Raises:
-            UserNotFound: its user does not exist.
-        """
+        """Keep a key; raises `UserNotFound` when there is no such user."""
 
     def key(self, id: str) -> Key | None:
         """A key, expired and revoked ones included; None also when its user is disabled."""
@@ -167,11 +151,7 @@ class Shares(Protocol):
     """
 
     def add_share(self, scope: Scope, share: Share) -> Share:
-        """Add a share; it replaces one of the same thing with the same reader.
-
-        Raises:
-            MemoryNotFound: the owner has no such memory.
-        """
+        """Add a share of what the owner has; it replaces the one that the reader has of it."""
 
     def end_share(self, scope: Scope, share: Share) -> bool:
         """End the share of the same thing with the same reader; False when there is none."""
@@ -208,11 +188,8 @@ class Shares(Protocol):
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
         """Make `memory` the present version of its id, as the reader, who has the right to write.
 
-        The right is checked in the same transaction. The rest is as in `Memories.replace`.
-
-        Raises:
-            NotAllowed: the reader has no right to write it.
-            VersionConflict, DuplicateContent: as for the owner.
+        The right is checked in the same transaction: `NotAllowed` is raised when there is none.
+        The rest is as in `Memories.replace`.
         """
 
 

@@ -57,17 +57,14 @@ class Work(Protocol):
         """
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
-        """Keep the vectors and remove the jobs, in one transaction; how many were new.
-
-        A vector is kept once, even when another worker did the same job meanwhile.
-        """
+        """Keep the vectors and remove the jobs, in one transaction; how many were new."""
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
     ) -> None:
         """Put claimed jobs back for another attempt at a later time, or give them up.
 
-        Without an error the jobs were not tried, and no attempt is counted.
+        An attempt is counted when there is an error.
         """
 
     def revive(self, kind: str) -> int:

@@ -180,11 +180,7 @@ def _by_ids(filter: Filter, ids: Sequence[MemoryId]) -> dict[str, Any]:
 
 
 def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
-    """Raise unless the reader may make this the present version of a memory.
-
-    Raises:
-        NotAllowed: the reader has no such right.
-    """
+    """Raise unless the reader may make this the present version of a memory."""
     parameters = rows.from_filter(filter) | {"id": memory.id}
     # A copy is changed at its origin: a change here would be lost with the next sync.
     copied = is_mirror(filter.scope.user)

@@ -101,11 +101,7 @@ class Database(Protocol):
         """The parameters of `insert_indexed` for the terms of a version."""
 
     def vector_parameters(self, space: Space, vectors: Vectors, count: int) -> list[Parameters]:
-        """The parameters of `keep_vector` for each of `count` vectors of a space.
-
-        Raises:
-            EmbedderFailure: their shape is wrong, or they are not finite.
-        """
+        """The parameters of `keep_vector` for each of `count` vectors of a space."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,6 @@ def open_store(name: StoreName, access: Access | None = None, *, create: bool = 
     """Open the store of that name. With `create` a missing one is made.
 
     A database on a server exists already: its tables are made in any case.
-
-    Raises:
-        FileMissing: it does not exist, and `create` is off.
-        MissingExtra: it is on Postgres, and the driver is not installed.
-        StoreFailure: it cannot be opened.
     """
     access = access or Access()
     if isinstance(name, StoreFile):
@@ -49,12 +44,7 @@ def open_store(name: StoreName, access: Access | None = None, *, create: bool = 
 
 
 def open_database(url: str, access: Access | None = None) -> PostgresStore:
-    """Open the store in a database, by its URL.
-
-    Raises:
-        MissingExtra: the driver is not installed.
-        StoreFailure: it cannot be opened.
-    """
+    """Open the store in a database, by its URL."""
     access = access or Access()
     require_driver()
     from bearinmind.store.postgres.store import PostgresStore  # noqa: PLC0415  only the kind that is used
@@ -66,13 +56,7 @@ def open_database(url: str, access: Access | None = None) -> PostgresStore:
 
 
 def url_of(name: StoreServer | EmbeddedStore, *, create: bool = True) -> str:
-    """The URL of a database. An embedded server is started, and with `create` installed.
-
-    Raises:
-        FileMissing: no server is installed there, and `create` is off.
-        MissingExtra: the programs of the embedded server are not installed.
-        StoreFailure: it cannot be started.
-    """
+    """The URL of a database. An embedded server is started, and with `create` installed."""
     if isinstance(name, StoreServer):
         return name.address
     server = server_of(name)
@@ -95,11 +79,7 @@ def server_of(name: EmbeddedStore) -> EmbeddedServer:
 
 
 def require_driver() -> None:
-    """Raise unless the Postgres driver is installed.
-
-    Raises:
-        MissingExtra: the driver is not installed.
-    """
+    """Raise unless the Postgres driver is installed."""
     if not all(map(find_spec, _DRIVER)):
         raise MissingExtra(
             "a store on Postgres needs the driver psycopg, which is not installed",
@@ -112,12 +92,7 @@ def require_driver() -> None:
 
 @contextmanager
 def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved from; opening it brings it to the present schema.
-
-    Raises:
-        FileMissing: it does not exist.
-        StoreFailure: it cannot be opened, or is itself unfinished.
-    """
+    """A store that is moved from; opening it brings it to the present schema."""
     open_store(name, access, create=False).close()
     with closing(_endpoint(name, access, create=False)) as end:
         yield end
@@ -125,11 +100,7 @@ def open_source(name: StoreName, access: Access) -> Iterator[Endpoint]:
 
 @contextmanager
 def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
-    """A store that is moved into; a missing one is made.
-
-    Raises:
-        StoreFailure: it cannot be opened.
-    """
+    """A store that is moved into; a missing one is made."""
     with suppress(StoreUnfinished):
         open_store(name, access).close()
     with closing(_endpoint(name, access, create=True)) as end:
@@ -138,11 +109,7 @@ def open_target(name: StoreName, access: Access) -> Iterator[Endpoint]:
 
 @contextmanager
 def open_existing_target(name: StoreName, access: Access) -> Iterator[Endpoint | None]:
-    """An existing store that is moved into; nothing is made. None when there is none.
-
-    Raises:
-        StoreFailure: it cannot be opened.
-    """
+    """An existing store that is moved into; nothing is made. None when there is none."""
     try:
         end = _endpoint(name, access, create=False)
     except FileMissing:

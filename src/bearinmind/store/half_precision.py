@@ -21,11 +21,7 @@ _Floats = TypeVar("_Floats", Singles, Doubles)
 
 
 def halves_of(vectors: Singles, count: int, dimensions: int) -> Halves:
-    """Vectors in half precision, as they are stored.
-
-    Raises:
-        EmbedderFailure: their shape is wrong, or they are not finite.
-    """
+    """Vectors in half precision, as they are stored."""
     if vectors.shape != (count, dimensions):
         raise EmbedderFailure(
             f"the embedder gave an array of shape {vectors.shape} for {count} texts in a space"
@@ -45,11 +41,7 @@ def unit(vectors: _Floats) -> _Floats:
 
 
 def direction_of(query: Singles, space: Space) -> Doubles:
-    """The direction of a query, of length 1.
-
-    Raises:
-        EmbedderFailure: it does not have the dimensions of its space.
-    """
+    """The direction of a query, of length 1."""
     if query.shape != (space.dimensions,):
         raise EmbedderFailure(
             f"the query has {query.size} dimensions, its space {space.dimensions}",

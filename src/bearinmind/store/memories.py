@@ -254,11 +254,7 @@ def insert_link(transaction: Owned, link: Link) -> None:
 
 
 def refuse_cycle(transaction: Owned, link: Link) -> None:
-    """Raise when a link would make a memory supersede itself.
-
-    Raises:
-        SupersedeCycle: it would.
-    """
+    """Raise when a link would make a memory supersede itself."""
     if link.kind is LinkKind.SUPERSEDES and link.removed_at is None:
         reverse = rows.from_noun(link) | {"source": link.target, "target": link.source}
         if transaction.row("supersedes_already", reverse):

@@ -37,12 +37,7 @@ class Preview(NamedTuple):
 
 
 def preview(source: Endpoint, target: Endpoint | None) -> Preview:
-    """Look at both ends without changing anything; there may be no target yet.
-
-    Raises:
-        StoreNotEmpty: the target holds something else.
-        StoreChanged: an unfinished move began with another source, or with another state of it.
-    """
+    """Look at both ends without changing anything; there may be no target yet."""
     with source.snapshot() as snapshot:
         described = Description.of(snapshot)
     if target is None or not target.is_there():
@@ -60,11 +55,6 @@ def open_move(
     """A move from one store into another: a new one, or one that was not finished.
 
     With `restart` the rows of an unfinished move are removed first. A page has `page` rows.
-
-    Raises:
-        StoreNotEmpty: the target holds something else.
-        StoreChanged: an unfinished move began with another source, or with another state of it.
-        StoreUnavailable: there are vectors, and the target cannot keep any.
     """
     with source.snapshot() as snapshot:
         described = Description.of(snapshot)
@@ -149,11 +139,7 @@ class Move:
         return named
 
     def verify(self, advance: Advance) -> list[Compared]:
-        """Compare every table by its count and hash; when all are the same, the move is done.
-
-        Raises:
-            MoveNotVerified: some differ; the target stays closed.
-        """
+        """Compare every table by its count and hash; when all are the same, the move is done."""
         with self._target.snapshot() as there:
             digests = [(table, *self._digests(table, there, advance)) for table in TABLES]
         wrong = [_difference(*each) for each in digests if each[1] != each[2]]
@@ -272,11 +258,7 @@ class Progress(NamedTuple):
     def noted(
         self, transaction: Transaction, target: Endpoint, rows: int, stage: str, after: Parameters
     ) -> Progress:
-        """Record the progress after `rows` more rows; it locks out other writers until the end.
-
-        Raises:
-            StoreBusy: another process has written meanwhile.
-        """
+        """Record the progress after `rows` more rows; it locks out other writers until the end."""
         noted = transaction.change(
             "note_progress",
             {
@@ -301,11 +283,7 @@ def _is_unfinished(target: Endpoint) -> bool:
 
 
 def resume_point(target: Endpoint, described: Description) -> Progress | None:
-    """The progress of an unfinished move from this source; None when none was begun.
-
-    Raises:
-        StoreChanged: it began with another source, or with another state of it.
-    """
+    """The progress of an unfinished move from this source; None when none was begun."""
     if not _is_unfinished(target):
         return None
     [[before, moved, stage, after]] = target.database.read("progress")
@@ -318,11 +296,7 @@ def resume_point(target: Endpoint, described: Description) -> Progress | None:
 
 
 def _begin(target: Endpoint, described: Description) -> Progress:
-    """Make an empty store the target of a move.
-
-    Raises:
-        StoreNotEmpty: it is not empty.
-    """
+    """Make an empty store the target of a move."""
     first = TABLES[0]
     with target.database.writing(alone=True) as transaction:
         _refuse_unless_empty(target, transaction.rows("holds_anything"))
@@ -334,11 +308,7 @@ def _begin(target: Endpoint, described: Description) -> Progress:
 
 
 def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
-    """Raise if the target holds anything.
-
-    Raises:
-        StoreNotEmpty: it holds something.
-    """
+    """Raise if the target holds anything."""
     if holds_anything[0][0]:
         raise errors.StoreNotEmpty(f"{target.place} is not empty")
 

@@ -98,11 +98,7 @@ def spawn(
 
 
 def account_for(data: Path) -> Account | None:
-    """The account that runs the server of this data folder; None is the present user.
-
-    Raises:
-        StoreUnavailable: this is root, and the system has no account for the server.
-    """
+    """The account that runs the server of this data folder; None is the present user."""
     if os.geteuid() != 0:
         return None
     import pwd  # noqa: PLC0415  not everywhere
@@ -132,10 +128,6 @@ def programs_for(account: Account | None, *, cache: Path | None = None) -> Progr
 
     Root may have installed the package where only root can look. Then they are copied into a cache,
     of the whole system when none is given.
-
-    Raises:
-        MissingExtra: the wheel is not installed.
-        StoreUnavailable: they do not run on this machine.
     """
     spec = util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
@@ -155,11 +147,7 @@ def programs_for(account: Account | None, *, cache: Path | None = None) -> Progr
 
 
 def _become(account: Account) -> None:
-    """Raise unless root may run a program as another account. Not every container allows it.
-
-    Raises:
-        StoreUnavailable: it may not.
-    """
+    """Raise unless root may run a program as another account. Not every container allows it."""
     try:
         spawn(["/bin/sh", "-c", ":"], account=account, cwd=Path("/")).communicate()
     except PermissionError as exc:

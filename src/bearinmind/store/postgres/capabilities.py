@@ -55,11 +55,7 @@ def inspect_database(pool: Pool) -> DatabaseInfo:
 
 
 def check_server(info: DatabaseInfo, place: str) -> None:
-    """Raise for a server that is too old.
-
-    Raises:
-        StoreUnavailable: it is.
-    """
+    """Raise for a server that is too old."""
     if info.version_number // 10_000 < LEAST_SERVER:
         raise errors.StoreUnavailable(
             f"{place} is on Postgres {info.version}; Bear in Mind needs {LEAST_SERVER} or newer",

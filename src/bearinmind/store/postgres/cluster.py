@@ -166,12 +166,7 @@ class Cluster:
         return False
 
     def install(self, programs: Programs, lock: int) -> None:
-        """Make the data folder, complete or not at all. The caller holds the lock.
-
-        Raises:
-            StoreFull: there is no room for it.
-            StoreUnavailable: Postgres cannot make it.
-        """
+        """Make the data folder, complete or not at all. The caller holds the lock."""
         data = self._staging / "data"
         for folder in (self._staging, data):
             folder.mkdir(mode=_PRIVATE)
@@ -269,11 +264,7 @@ def _write(file: Path, text: str, account: Account | None = None) -> None:
 
 
 def _make_private(folder: Path, mode: int, account: Account | None = None) -> None:
-    """Make a folder that only its owner can change.
-
-    Raises:
-        StoreUnavailable: another user made it, and could listen there in the server's place.
-    """
+    """Make a folder that nobody else can change, or listen in instead of the server."""
     with suppress(FileExistsError):
         folder.mkdir(mode=mode)
     status = folder.lstat()

@@ -143,11 +143,7 @@ def place_of(url: str) -> str:
 
 
 def complete_url(url: str) -> str:
-    """A URL with our defaults for everything that it does not say itself.
-
-    Raises:
-        InvalidSetting: it is not the URL of a Postgres server.
-    """
+    """A URL with our defaults for everything that it does not say itself."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
@@ -216,11 +212,7 @@ class Connections:
             pool.putconn(connection)  # which makes another one in its place
 
     def _why_none(self, patience: float) -> errors.StoreFailure:
-        """Why there was no connection: the server is unreachable, or the pool is exhausted.
-
-        Raises:
-            StoreUnavailable: the server cannot be reached.
-        """
+        """Why there was no connection: the server is unreachable, or the pool is exhausted."""
         self._connect().close()
         return errors.StoreBusy(
             f"all {self._most} connections to {self.place} were in use for {patience:g} s",
@@ -302,11 +294,7 @@ _SCRATCH_PREFIX = "bearinmind_scratch_"  # marks what a killed process left behi
 
 @contextmanager
 def scratch_database(url: str) -> Iterator[str]:
-    """How to connect to a new, empty database on the server of another one, which is not touched.
-
-    Raises:
-        StoreUnavailable: the server cannot be reached, or the role may not make databases.
-    """
+    """The URL of a new, empty database on the server of another one; dropped in the end."""
     name = f"{_SCRATCH_PREFIX}{secrets.token_hex(8)}"
     try:
         _run_scratch(url, "create_scratch", name)

@@ -79,12 +79,7 @@ class EmbeddedServer:
         self._cluster = Cluster(self.folder)
 
     def ensure(self) -> str:
-        """Start the server unless it runs; the URL of its database.
-
-        Raises:
-            MissingExtra: the server's programs are not installed.
-            StoreFailure: the server cannot be installed or started.
-        """
+        """Start the server unless it runs; the URL of its database."""
         with _explained(self.folder):
             postmaster = self._postmaster()
             if postmaster is None or not postmaster.listens:
@@ -100,11 +95,7 @@ class EmbeddedServer:
             return postmaster is not None and postmaster.listens
 
     def stop(self) -> None:
-        """Stop the server. Its clients lose their connections; nothing else is lost.
-
-        Raises:
-            StoreFailure: it does not stop.
-        """
+        """Stop the server. Its clients lose their connections; nothing else is lost."""
         with _explained(self.folder):
             if not self._lives():
                 return

@@ -104,9 +104,6 @@ class Replica:
     """Reads from a standby that lags at most `staleness` seconds and has all our own writes.
 
     The primary answers what it cannot. It never fails: the primary reports what is wrong.
-
-    Raises:
-        InvalidSetting: `url` is no URL of a Postgres server.
     """
 
     def __init__(

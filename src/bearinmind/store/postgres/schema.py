@@ -114,11 +114,7 @@ SCHEMA_VERSION = max([FIRST_VERSION, *migration_files()])
 
 
 def read_migration(number: int, folder: Traversable = MIGRATIONS) -> Migration:
-    """A migration.
-
-    Raises:
-        ValueError: a statement cannot run in a transaction, and the file does not say so.
-    """
+    """Read a migration from its file."""
     name = migration_files(folder)[number]
     text = folder.joinpath(name).read_text(encoding="utf-8")
     statements = tuple(split_statements(text))
@@ -318,15 +314,7 @@ def bring_up(
     folder: Traversable = MIGRATIONS,
     report: Report = lambda _: None,
 ) -> Opened:
-    """Bring a database to the present schema; one that has it is only read.
-
-    Raises:
-        StoreTooNew: a newer release has migrated it.
-        StoreDamaged: its tables are those of some other program.
-        StoreUnavailable: the server is too old.
-        StoreReadOnly: the role may not change what is missing.
-        StoreBusy: the locks were not free in time.
-    """
+    """Bring a database to the present schema; one that has it is only read."""
     wanted = max([SCHEMA_VERSION, *migration_files(folder)])
     info, current = _inspect(pool, wanted)
     applied: list[str] = []

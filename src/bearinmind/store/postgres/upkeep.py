@@ -181,10 +181,6 @@ def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
 
     A coordinator that dies between the commit of a worker and its own leaves memories behind for
     which there is no job. The next run queues them.
-
-    Raises:
-        InvalidInput: the database does not have Citus, or the cluster lacks something.
-        StoreBusy: the locks were not free in time.
     """
     version = check_cluster(pool)
     with schema_lock(pool, patience):
@@ -273,11 +269,7 @@ class Node(NamedTuple):
 
 
 def check_cluster(pool: Pool) -> str:
-    """Raise unless the cluster is ready; the version of its Citus.
-
-    Raises:
-        InvalidInput: something is missing; the message names all of it.
-    """
+    """Raise unless the cluster is ready; the version of its Citus."""
     records = pool.read("citus_version")
     if not records:
         raise errors.InvalidInput(

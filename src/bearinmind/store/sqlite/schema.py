@@ -35,12 +35,9 @@ SCHEMA_VERSION = max([FIRST_VERSION, *migration_files()])
 
 
 def is_current(connection: sqlite3.Connection, path: str, *, unfinished: bool = False) -> bool:
-    """Whether a file has the present schema. With `unfinished` it may be a move's target.
+    """Whether a file has the present schema; raises for one that this release must not open.
 
-    Raises:
-        StoreTooNew: a newer release wrote it.
-        StoreUnfinished: it is the target of an unfinished move.
-        StoreDamaged: it is a database of another program.
+    With `unfinished` it may be the target of a move.
     """
     application, version, objects = connection.execute(_SQL["identity"]).fetchone()
     if application == UNFINISHED_ID:
