@@ -1,15 +1,16 @@
-"""Who may do what: users and their keys, and what owners share with others."""
+"""Who may do what: users and keys, shares, sealed records of secrets, and the audit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 from typing import Any
 
 from bearinmind import errors
 from bearinmind.changes import is_mirror
 from bearinmind.concepts import Concept, ConceptName
-from bearinmind.protocols import AuditEntry, LexicalStatistics, Sighting, User
+from bearinmind.protocols import AuditEntry, LexicalStatistics, Sealed, Sighting, User
 from bearinmind.store import graph_search, rows, sync_feed
 from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row
 from bearinmind.types import Access, Filter, Key, Memory, MemoryId, Right, Scope, Share, UserId
@@ -18,7 +19,7 @@ _FIRST_DAY = date(1970, 1, 1)
 
 
 class AccessInDatabase(OnDatabase):
-    """Satisfies `bearinmind.protocols.Accounts` and `bearinmind.protocols.Shares`.
+    """Satisfies `bearinmind.protocols.{Accounts,Shares,Secrets}`.
 
     `replace_shared` is in `memories`, since it writes memories.
     """
@@ -28,11 +29,7 @@ class AccessInDatabase(OnDatabase):
             return bool(transaction.change("add_user", rows.from_noun(user)))
 
     def users(self) -> list[User]:
-        records = self._database.read("users")
-        return [
-            User(UserId(name), rows.to_time(created_at), rows.to_end(disabled_at))
-            for name, created_at, disabled_at in records
-        ]
+        return [rows.to_noun(User, row) for row in self._database.read("users")]
 
     def set_disabled(self, name: UserId, at: datetime | None) -> bool:
         changed = {"name": name, "disabled_at": rows.from_end(at)}
@@ -63,7 +60,8 @@ class AccessInDatabase(OnDatabase):
             return bool(transaction.change("count_writes", counted))
 
     def whole_audit(self, limit: int) -> list[AuditEntry]:
-        return [*map(rows.to_entry, self._database.read("list_whole_audit", {"limit": limit}))]
+        records = self._database.read("list_whole_audit", {"limit": limit})
+        return [rows.to_noun(AuditEntry, row) for row in records]
 
     # ---- shares --------------------------------------------------------------------------------
 
@@ -132,21 +130,57 @@ class AccessInDatabase(OnDatabase):
     ) -> dict[ConceptName, Concept]:
         return graph_search.visible_concepts(self._database, filter, names)
 
+    # ---- secrets -------------------------------------------------------------------------------
 
-def _to_key(row: Sequence[Any]) -> Key:
-    id_, user, access, hash_, label, created_at, expires_at, revoked_at, per_minute, per_day = row
-    return Key(
-        id=id_,
-        user=UserId(user),
-        access=Access(access),
-        hash=bytes(hash_),
-        label=label,
-        created_at=rows.to_time(created_at),
-        expires_at=rows.to_end(expires_at),
-        revoked_at=rows.to_end(revoked_at),
-        per_minute=per_minute,
-        per_day=per_day,
-    )
+    def sealed(self, scope: Scope, id: MemoryId) -> list[Sealed]:
+        return [rows.to_noun(Sealed, row) for row in self._read(scope, "secrets_of", id=id)]
+
+    def sensitive(self, scope: Scope) -> list[Memory]:
+        return [*map(rows.to_memory, self._read(scope, "list_sensitive"))]
+
+    def sealed_under(self) -> dict[str, int]:
+        return dict(self._database.read("sealed_under"))
+
+    def retire_keys(self, key_ids: Sequence[str], now: datetime) -> None:
+        retired = [{"key_id": key_id, "now": rows.from_time(now)} for key_id in key_ids]
+        with self._database.writing(alone=True) as transaction:
+            transaction.change_each("retire_key", retired)
+
+    def retired_keys(self) -> frozenset[str]:
+        return frozenset(row[0] for row in self._database.read("retired_keys"))
+
+    def sealed_otherwise(self, key_id: str, after: Sealed | None, limit: int) -> list[Sealed]:
+        place = (after.owner, after.id, after.version) if after else ("", "", 0)
+        behind = dict(zip(("owner", "id", "version"), place, strict=True))
+        records = self._database.read(
+            "sealed_otherwise", behind | {"key_id": key_id, "limit": limit}
+        )
+        return [rows.to_noun(Sealed, row) for row in records]
+
+    def reseal(self, pairs: Sequence[tuple[Sealed, Sealed]]) -> int:
+        done = 0
+        with self._database.writing(*(old.owner for old, _ in pairs)) as transaction:
+            for old, new in pairs:
+                record = asdict(new)
+                if transaction.change("reseal", record | {"before": old.nonce}):
+                    transaction.change("rehash", record | {"before": old.fingerprint})
+                    done += 1
+        return done
+
+    def note(self, entry: AuditEntry) -> None:
+        with self._writing(Scope(user=entry.owner)) as transaction:
+            [number] = transaction.numbers(1)
+            transaction.change("note_audit", rows.from_noun(entry) | {"number": number})
+
+    def audit(
+        self, scope: Scope, limit: int, actions: Sequence[str] | None = None
+    ) -> list[AuditEntry]:
+        records = self._read(scope, "list_audit", actions=actions and [*actions], limit=limit)
+        return [rows.to_noun(AuditEntry, row) for row in records]
+
+
+def _to_key(row: Row) -> Key:
+    return rows.to_noun(Key, row, access=Access, hash=bytes)
 
 
 Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement

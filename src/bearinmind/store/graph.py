@@ -175,7 +175,10 @@ def _wanted_readings(
 ) -> list[_Reading]:
     """The extractions that are still wanted."""
     read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
-    wanted = transaction.rows("readings_to_keep", rows.from_jobs(jobs))
+    wanted = transaction.rows(
+        "readings_to_keep",
+        {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]},
+    )
     return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
 
 

@@ -158,7 +158,7 @@ class GraphSearchInDatabase(OnDatabase):
 
     def merges(self, scope: Scope, *, undone: bool = False) -> list[Merge]:
         records = self._database.read("list_merges", {"owner": scope.user, "undone": undone})
-        return [_to_merge(row) for row in records]
+        return [rows.to_noun(Merge, row) for row in records]
 
     def graph_counts(self, scope: Scope) -> GraphCounts:
         return GraphCounts(*self._database.read("graph_counts", {"owner": scope.user})[0])
@@ -248,18 +248,6 @@ def _to_relation(row: Sequence[Any], evidence: Sequence[MemoryId]) -> Relation:
         retracted_at=rows.to_end(retracted),
         origin=origin,
         evidence=tuple(evidence),
-    )
-
-
-def _to_merge(row: Sequence[Any]) -> Merge:
-    alias, into, reason, score, merged_at, undone_at = row
-    return Merge(
-        alias=ConceptName(alias),
-        into=ConceptName(into),
-        reason=reason,
-        score=score,
-        merged_at=rows.to_time(merged_at),
-        undone_at=rows.to_end(undone_at),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.protocols import History, Page, Sealed, Statistics
-from bearinmind.store import access, rows, secrets, sync_feed, versions
+from bearinmind.store import access, rows, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
 from bearinmind.store.versions import BulkInsert
 from bearinmind.text import analysis
@@ -40,14 +40,14 @@ class MemoriesInDatabase(OnDatabase):
         sealed: Sequence[Sealed] = (),
     ) -> Outcome:
         with self._writing(scope) as transaction:
-            known_by = secrets.content_hash(transaction, memory, sealed)
+            known_by = versions.content_hash(transaction, memory, sealed)
             known = _known(transaction, memory, known_by)
             if known is not None:
                 return AlreadyKnown(memory=known)
             if transaction.row("present_version", {"id": memory.id}):
                 raise errors.IdTaken(f"a memory with the id {memory.id!r} exists already")
             versions.insert_version(self._database, transaction, memory, known_by)
-            secrets.keep_sealed(transaction, sealed)
+            versions.keep_sealed(transaction, sealed)
             for link in links:
                 insert_link(transaction, link)
             sync_feed.note_written(transaction, [memory.id], links)
@@ -82,7 +82,7 @@ class MemoriesInDatabase(OnDatabase):
             )
             versions.conceal_versions(self._database, transaction, concealed, sealed)
             versions.insert_version(self._database, transaction, memory, following.known_by)
-            secrets.keep_sealed(transaction, sealed)
+            versions.keep_sealed(transaction, sealed)
             for link in links:
                 insert_link(transaction, link)
             sync_feed.note_written(transaction, [memory.id], links)
@@ -234,7 +234,7 @@ def _following(transaction: Owned, memory: Memory, sealed: Sequence[Sealed] = ()
         raise errors.VersionConflict(
             f"version {memory.version} of {memory.id} cannot follow version {before}"
         )
-    known_by = secrets.content_hash(transaction, memory, sealed)
+    known_by = versions.content_hash(transaction, memory, sealed)
     says_other = says_more(present, memory) or bool(sealed)
     known = _known(transaction, memory, known_by) if says_other else None
     return _Following(present, known_by, known)

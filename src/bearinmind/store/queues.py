@@ -156,19 +156,9 @@ def _json(value: object) -> str:
 
 
 def _to_proposal(row: Row) -> Proposal:
-    id_, kind, origin, memories, reason, evidence, change, digest, created_at, *decided = row
-    state, decided_at, undo = decided
-    return Proposal(
-        id=id_,
-        kind=ProposalKind(kind),
-        origin=origin,
-        memories=tuple(map(MemoryId, json.loads(memories))),
-        reason=reason,
-        evidence=json.loads(evidence),
-        change=json.loads(change),
-        digest=digest,
-        created_at=rows.to_time(created_at),
-        state=ProposalState(state),
-        decided_at=rows.to_optional_time(decided_at),
-        undo=json.loads(undo),
-    )
+    decoded = dict.fromkeys(_OBJECTS, json.loads) | {"memories": _ids_in}
+    return rows.to_noun(Proposal, row, kind=ProposalKind, state=ProposalState, **decoded)
+
+
+def _ids_in(text: str) -> tuple[MemoryId, ...]:
+    return tuple(json.loads(text))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict, owner_of
-from bearinmind.protocols import AuditEntry, Job, LexicalMatch
+from bearinmind.protocols import LexicalMatch
 from bearinmind.types import (
     Filter,
     Link,
@@ -25,9 +25,10 @@ from bearinmind.types import (
     UserId,
 )
 
+Noun = TypeVar("Noun")
 NOT_YET = 2**63 - 1  # as in schema.sql
 #: The fields that say when something ended: None is "not yet".
-_ENDS = {"disabled_at", "ended_at", "expires_at", "removed_at", "resolved_at", "revoked_at"}
+_ENDS = ("disabled_at", "ended_at", "expires_at", "removed_at", "resolved_at", "revoked_at")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _ENTRY = slice(19, 25)  # the `entry` fragment, behind the `columns`
@@ -67,6 +68,25 @@ def from_noun(noun: object) -> dict[str, Any]:
         elif isinstance(value, datetime):
             parameters[name] = from_time(value)
     return parameters
+
+
+#: How a column becomes the field of that name, where it is not the value itself.
+_CONVERTERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys((*_ENDS, "undone_at"), to_end),
+    **dict.fromkeys(("at", "created_at", "decided_at", "merged_at"), to_optional_time),
+    **dict.fromkeys(("pulled_at", "pushed_at", "shared_at"), to_optional_time),
+}
+
+
+def to_noun(noun: type[Noun], row: Sequence[Any], **converters: Callable[[Any], Any]) -> Noun:
+    """A noun from its fields, in their order, some by converters; not for hot paths."""
+    converters = _CONVERTERS | converters
+    fields = zip(noun.__annotations__, row, strict=True)
+    return noun(**{name: converters.get(name, _same)(value) for name, value in fields})
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401 (a column)
+    return value
 
 
 def moment(as_of: datetime | None) -> int:
@@ -138,12 +158,6 @@ def to_link(row: Sequence[Any]) -> Link:
     )
 
 
-def to_entry(row: Sequence[Any]) -> AuditEntry:
-    """A row of the audit as an entry."""
-    at, *rest = row
-    return AuditEntry(to_time(at), *rest)
-
-
 def to_share(row: Sequence[Any]) -> Share:
     """A row of the `share` fragment as a share."""
     owner, reader, memory, tag, can_write, created_at, ended_at = row
@@ -188,11 +202,6 @@ def from_conflict(conflict: SyncConflict) -> dict[str, Any]:
 def from_prefix(prefix: str) -> dict[str, Any]:
     """The two parameters between which all ids with a prefix lie."""
     return {"prefix": prefix, "end": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
-
-
-def from_jobs(jobs: Sequence[Job]) -> dict[str, Any]:
-    """Jobs as parameters: whose they are, and their numbers."""
-    return {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]}
 
 
 @lru_cache(maxsize=64)

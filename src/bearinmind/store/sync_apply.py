@@ -9,7 +9,7 @@ from bearinmind.changes import LinkState, ShareState, Subject, SubjectKind, Verd
 from bearinmind.errors import KeyRetired, MindError, SupersedeCycle
 from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
-from bearinmind.store import memories, rows, secrets, sync_feed, versions
+from bearinmind.store import memories, rows, sync_feed, versions
 from bearinmind.store.database import Database, Owned
 from bearinmind.store.versions import BulkInsert, content_hashes
 from bearinmind.types import MemoryId, Scope
@@ -102,7 +102,7 @@ class _Reception:
         if not records:
             return None
         if self._retired is None:
-            self._retired = secrets.retired_keys(self._transaction)
+            self._retired = versions.retired_keys(self._transaction)
         gone = sorted({record.key_id for record in records} & self._retired)
         return KeyRetired(f"the key {gone[0]} was rotated away") if gone else None
 
@@ -173,7 +173,7 @@ class _Reception:
             closed = False
         last = last_kept(state, kept)
         records = [record for record in state.sealed if record.version > last]
-        secrets.keep_sealed(self._transaction, records)
+        versions.keep_sealed(self._transaction, records)
 
     def _take_links(self, subject: Subject, state: LinkState) -> None:
         source, kind, target = subject.parts

@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from bearinmind.changes import (
     Change,
@@ -27,7 +26,7 @@ from bearinmind.protocols import Gone, History, Sealed, Settled, SubjectState
 from bearinmind.receipts import Noted, marks
 from bearinmind.store import rows
 from bearinmind.store.database import OnDatabase, Owned, Parameters, Row
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope, Share, UserId
+from bearinmind.types import Link, LinkKind, MemoryId, Scope, Share
 
 Read = Callable[[str, Parameters], list[Row]]  #: all rows of a statement, for one owner
 _CLOSING = (
@@ -50,11 +49,11 @@ class FeedInDatabase(OnDatabase):
                 transaction.change("number_everything")
                 transaction.change("note_head")
             [known] = transaction.rows("feed")
-        return _to_feed(known)
+        return rows.to_noun(Feed, known)
 
     def feed(self, scope: Scope) -> Feed | None:
         records = self._read(scope, "feed")
-        return _to_feed(records[0]) if records else None
+        return rows.to_noun(Feed, records[0]) if records else None
 
     def close_feed(self, scope: Scope) -> None:
         with self._writing(scope) as transaction:
@@ -82,12 +81,12 @@ class FeedInDatabase(OnDatabase):
 
     def peer(self, scope: Scope) -> Peer | None:
         records = self._read(scope, "peer")
-        return _to_peer(records[0]) if records else None
+        return rows.to_noun(Peer, records[0]) if records else None
 
     def keep_peer(self, scope: Scope, peer: Peer) -> None:
         with self._writing(scope) as transaction:
             known = transaction.row("peer")
-            if known is not None and _to_peer(known).epoch != peer.epoch:
+            if known is not None and rows.to_noun(Peer, known).epoch != peer.epoch:
                 transaction.change("forget_peer_numbers")
             transaction.change("keep_peer", rows.from_noun(peer))
 
@@ -117,11 +116,6 @@ class FeedInDatabase(OnDatabase):
             records = transaction.rows("resolve_conflict", resolved)
             note(transaction, {conflict_subject(rows.to_conflict(row)): () for row in records})
         return bool(records)
-
-
-def _to_feed(row: Row) -> Feed:
-    epoch, head = row
-    return Feed(epoch=epoch, head=head)
 
 
 def by_kind(subjects: Iterable[Subject]) -> dict[SubjectKind, list[str]]:
@@ -176,24 +170,11 @@ def _to_state(records: Sequence[Row]) -> History | Gone:
         return Gone(tuple(json.loads(records[0][1] or "[]")))
     versions = [rows.to_memory(row[_VERSION]) for row in records]
     sealed = [
-        _to_sealed(memory, row[_SEALED])
+        rows.to_noun(Sealed, (memory.owner, memory.id, memory.version, *row[_SEALED]))
         for memory, row in zip(versions, records, strict=True)
         if row[_SEALED][0] is not None
     ]
     return History(versions=tuple(versions), sealed=tuple(sealed))
-
-
-def _to_sealed(memory: Memory, record: Sequence[Any]) -> Sealed:
-    key_id, nonce, ciphertext, fingerprint = record
-    return Sealed(
-        owner=memory.owner,
-        id=memory.id,
-        version=memory.version,
-        key_id=key_id,
-        nonce=nonce,
-        ciphertext=ciphertext,
-        fingerprint=fingerprint,
-    )
 
 
 def _links_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
@@ -296,23 +277,6 @@ def subject_of_share(share: Share) -> Subject:
 
 def _place(subject: Subject) -> dict[str, object]:
     return {"kind": subject.kind, "name": subject.name}
-
-
-def _to_peer(row: Row) -> Peer:
-    url, user, epoch, cursor, pulled_at, pushed_at, pull_error, push_error, *shared = row
-    shared_at, shared_error = shared
-    return Peer(
-        url=url,
-        user=UserId(user),
-        epoch=epoch,
-        cursor=cursor,
-        pulled_at=rows.to_optional_time(pulled_at),
-        pushed_at=rows.to_optional_time(pushed_at),
-        pull_error=pull_error,
-        push_error=push_error,
-        shared_at=rows.to_optional_time(shared_at),
-        shared_error=shared_error,
-    )
 
 
 # The functions below run inside a transaction of the caller.

@@ -6,11 +6,13 @@ Everything here runs inside a transaction of the caller.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from bearinmind.errors import KeyRetired
 from bearinmind.protocols import History, Sealed
-from bearinmind.store import graph, queues, rows, secrets, spaces
+from bearinmind.store import graph, queues, rows, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
 from bearinmind.text import analysis
 from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
@@ -52,10 +54,9 @@ def purge_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
     parameters = {"ids": [*ids]}
     spaces.forget_memories(transaction, ids)
     graph.forget_memories(transaction, ids)
-    secrets.forget_sealed(transaction, ids)
     queues.redact_proposals(transaction, ids)
-    transaction.change("forget_shares", parameters)
-    for statement in ("delete_links", "delete_indexed", "delete_memories"):
+    forgetting = ("forget_secrets", "forget_shares")
+    for statement in (*forgetting, "delete_links", "delete_indexed", "delete_memories"):
         transaction.change(statement, parameters)
 
 
@@ -109,6 +110,42 @@ def conceal_versions(
                 index_versions(database, transaction, {row: memory})
     if concealed:
         scrub_index(database, transaction)
+
+
+def keep_sealed(transaction: Owned, sealed: Sequence[Sealed]) -> None:
+    """Keep sealed records; those under a retired key are refused."""
+    if not sealed:
+        return
+    gone = retired_keys(transaction)
+    for record in sealed:
+        if record.key_id in gone:
+            raise KeyRetired(f"the key {record.key_id} was rotated away")
+        transaction.change("keep_secret", asdict(record))
+
+
+def retired_keys(transaction: Owned) -> frozenset[str]:
+    """The keys whose records are refused."""
+    return frozenset(row[0] for row in transaction.rows("retired_keys"))
+
+
+def content_hash(transaction: Owned, memory: Memory, sealed: Sequence[Sealed]) -> bytes:
+    """The content hash of a version; of a sensitive one never the hash of its text."""
+    known = hash_without_history(memory, sealed)
+    if known is not None:
+        return known
+    row = transaction.row("hash_of", {"id": memory.id, "version": memory.version - 1})
+    return bytes(row[0]) if row else analysis.fingerprint(memory.content)
+
+
+def hash_without_history(memory: Memory, sealed: Sequence[Sealed]) -> bytes | None:
+    """The content hash of a version, as far as it can be known without the version before.
+
+    None for a sensitive one without a record: its content is that of the version before.
+    """
+    if not memory.sensitive:
+        return analysis.fingerprint(memory.content)
+    records = [record for record in sealed if record.version <= memory.version]
+    return max(records, key=lambda record: record.version).fingerprint if records else None
 
 
 class _NewMemory(NamedTuple):
@@ -184,7 +221,7 @@ class BulkInsert:
         spaces.queue_versions(transaction, live)
         graph.queue_versions(transaction, live)
         for arrival in self._kept.values():
-            secrets.keep_sealed(transaction, arrival.history.sealed)
+            keep_sealed(transaction, arrival.history.sealed)
 
     def _versions(self) -> Iterator[tuple[Memory, dict[str, Any]]]:
         """Every version that is kept, with its parameters."""
@@ -210,7 +247,7 @@ def content_hashes(history: History) -> tuple[bytes, ...]:
     """The content hash of each version. A sensitive one may have that of the version before."""
     hashes: list[bytes] = []
     for memory in history.versions:
-        known_by = secrets.hash_without_history(memory, history.sealed)
+        known_by = hash_without_history(memory, history.sealed)
         before = hashes[-1] if hashes else analysis.fingerprint(memory.content)
         hashes.append(known_by or before)
     return tuple(hashes)

@@ -27,7 +27,6 @@ from bearinmind.store.postgres.capabilities import inspect_database, why_meaning
 from bearinmind.store.postgres.lexicon import Lexicon
 from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.queues import QueuesInDatabase
-from bearinmind.store.secrets import SecretsInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sync_apply import SyncInDatabase
 from bearinmind.text import analysis
@@ -45,7 +44,6 @@ class PostgresStore(
     MemoriesInDatabase,
     SpacesInDatabase,
     QueuesInDatabase,
-    SecretsInDatabase,
     AccessInDatabase,
     GraphInDatabase,
     SyncInDatabase,

@@ -15,7 +15,6 @@ from bearinmind.store.database import Owned
 from bearinmind.store.graph import GraphInDatabase
 from bearinmind.store.memories import MemoriesInDatabase
 from bearinmind.store.queues import QueuesInDatabase
-from bearinmind.store.secrets import SecretsInDatabase
 from bearinmind.store.spaces import SpacesInDatabase
 from bearinmind.store.sqlite import schema
 from bearinmind.store.sqlite.file import SQL, SqliteFile, translated
@@ -34,7 +33,6 @@ class SqliteStore(
     MemoriesInDatabase,
     SpacesInDatabase,
     QueuesInDatabase,
-    SecretsInDatabase,
     AccessInDatabase,
     GraphInDatabase,
     SyncInDatabase,
