@@ -9,8 +9,7 @@ fingerprint is another one, and says nothing.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bearinmind.changes import (
     ConflictState,
@@ -41,14 +40,6 @@ _FINGERPRINT = 8  # bytes of it
 _SHOWN = 200  # characters of a name that an error repeats
 
 
-class _Receipt(NamedTuple):
-    """What became of one received state."""
-
-    subject: Subject
-    is_stale: bool = False
-    error: MindError | None = None
-
-
 class Receipts:
     """Says which of the received states are taken, and what is to be numbered for it.
 
@@ -58,7 +49,7 @@ class Receipts:
 
     def __init__(self, numbers: Mapping[Subject, int]) -> None:
         self._before = numbers
-        self._receipts: list[_Receipt] = []
+        self._verdicts: list[tuple[Subject, Callable[[int], Verdict]]] = []  # by the new number
         self._pending: dict[Subject, bool] = {}  # of what was taken: whether it has a new number
         self._noted: dict[Subject, tuple[str, ...] | None] = {}  # None: settled
 
@@ -71,17 +62,17 @@ class Receipts:
 
     def stale(self, received: Received) -> None:
         """It is not taken: its thing has another number."""
-        self._receipts.append(_Receipt(received.subject, is_stale=True))
+        self._verdicts.append((received.subject, Stale))
 
     def refuse(self, received: Received, error: MindError) -> None:
         """It is not taken, and will not be as it is."""
-        self._receipts.append(_Receipt(received.subject, error=error))
+        self._verdicts.append((received.subject, lambda _: Refused(error)))
 
     def take(
         self, received: Received, gone: Sequence[str] = (), besides: Sequence[Subject] = ()
     ) -> None:
         """It is taken; `besides` changed with it, as links do that a purged memory had."""
-        self._receipts.append(_Receipt(received.subject))
+        self._verdicts.append((received.subject, Taken))
         self._pending[received.subject] = not received.settled
         self._note(received.subject, None if received.settled else tuple(gone))
         for subject in besides:
@@ -104,13 +95,7 @@ class Receipts:
     def verdicts(self, given: Mapping[Subject, int]) -> list[Verdict]:
         """A verdict for each, once the next numbers were given."""
         after = {**self._before, **dict.fromkeys(self.settled, 0), **given}
-        return [_verdict(receipt, after.get(receipt.subject, 0)) for receipt in self._receipts]
-
-
-def _verdict(receipt: _Receipt, number: int) -> Verdict:
-    if receipt.error is not None:
-        return Refused(receipt.error)
-    return Stale(number) if receipt.is_stale else Taken(number)
+        return [verdict(after.get(subject, 0)) for subject, verdict in self._verdicts]
 
 
 def versions_kept(present: History, received: History) -> int:

@@ -110,7 +110,7 @@ def test_a_server_is_installed_started_found_and_stopped(fresh: EmbeddedServer) 
     assert EmbeddedServer(fresh.folder).ensure() == url
     assert _postmaster(fresh) == status.pid
     fresh.stop()
-    assert not fresh.running()
+    assert not fresh.status().running
     assert fresh.status().pid is None
     with pytest.raises(psycopg.OperationalError):
         psycopg.connect(url)
@@ -124,7 +124,7 @@ def test_many_processes_that_need_it_at_once_share_one_server(
 ) -> None:
     users = [start_user(fresh.folder) for _ in range(4)]
     assert len({_line(user) for user in users}) == 1
-    assert fresh.running()
+    assert fresh.status().running
 
 
 def test_it_outlives_whoever_started_it(
@@ -155,7 +155,7 @@ def test_what_was_committed_outlives_kill_9_of_the_server(server: EmbeddedServer
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE committed AS SELECT generate_series(1, 1000) AS n")
     os.kill(_postmaster(server), signal.SIGKILL)
-    wait_until(lambda: not server.running())
+    wait_until(lambda: not server.status().running)
     assert server.ensure() == url
     assert _ask(url, "SELECT sum(n) FROM committed") == 500_500
 
@@ -166,7 +166,7 @@ def test_what_a_killed_server_was_computing_holds_up_nobody(server: EmbeddedServ
         busy = pool.submit(connection.execute, ENDLESS)
         wait_until(lambda: _ask(url, BUSY) == 1)
         os.kill(_postmaster(server), signal.SIGKILL)
-        wait_until(lambda: not server.running())
+        wait_until(lambda: not server.status().running)
         assert _ask(server.ensure(), "SELECT 1") == 1
         assert isinstance(busy.exception(), psycopg.OperationalError)
 
@@ -184,7 +184,7 @@ def test_the_pid_of_a_killed_server_may_be_that_of_another_program(server: Embed
         old = described.replace(str(running.pid), str(other.pid), 1)
         (data / "postmaster.pid").write_text(old)
         os.chown(data / "postmaster.pid", owner.st_uid, owner.st_gid)
-        assert not server.running()
+        assert not server.status().running
         running.socket.mkdir(mode=0o700)
         (running.socket / ".s.PGSQL.5432.lock").write_text(old)
         assert _ask(server.ensure(), "SELECT 1") == 1
@@ -207,7 +207,7 @@ def test_a_socket_that_was_cleaned_away_comes_back(server: EmbeddedServer) -> No
     place = server.status().socket
     assert place is not None
     (place / ".s.PGSQL.5432").unlink()
-    assert not server.running()
+    assert not server.status().running
     assert _ask(server.ensure(), "SELECT 1") == 1
     assert server.ensure() == url
 

@@ -40,13 +40,13 @@ except errors.MindError as error:
 with psycopg.connect(url) as connection:
     connection.execute("CREATE TABLE kept AS SELECT 1 AS n")
 os.kill(server.status().pid, signal.SIGKILL)
-while server.running():
+while server.status().running:
     pass
 with psycopg.connect(server.ensure()) as connection:
     print("kept", connection.execute("SELECT n FROM kept").fetchone()[0])
 print("owner", Path(f"/proc/{server.status().pid}").stat().st_uid)
 server.stop()
-print("running", server.running())
+print("running", server.status().running)
 """
 
 ALONE = """

@@ -129,8 +129,10 @@ class SideBySide(RuleBasedStateMachine):
             assert outcome is AlreadyDeleted
             return multiple()
         made = self._remember(outcome, twin)
-        if isinstance(outcome, Stored):
-            self.model.link(outcome.memory.id, LinkKind.SUPERSEDES, old, self.clock())
+        assert isinstance(outcome, Stored | AlreadyKnown)
+        ends = (outcome.memory.id, LinkKind.SUPERSEDES, old)
+        if self.model.refusal(*ends) is None:  # what is known already supersedes it, too
+            self.model.link(*ends, self.clock())
         return made
 
     def _remember(self, outcome: object, twin: Memory | None) -> Made:

@@ -77,11 +77,7 @@ class Connections(Protocol):
         """What these memories mention, as far as the filter admits them."""
 
     def mentioning(
-        self,
-        filter: Filter,
-        names: Collection[ConceptName],
-        limit: int,
-        role: Role | None = None,
+        self, filter: Filter, names: Collection[ConceptName], limit: int, role: Role | None = None
     ) -> list[Mentioned]:
         """The admitted memories that mention these concepts, newest first; `limit` for each."""
 
@@ -99,10 +95,7 @@ class GraphSearch(Connections, Protocol):
         """The concepts that most memories mention, if given those whose name holds `containing`."""
 
     def relations(
-        self,
-        filter: Filter,
-        names: Collection[ConceptName],
-        limit: int,
+        self, filter: Filter, names: Collection[ConceptName], limit: int
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment.
 
@@ -158,11 +151,7 @@ class Graph(GraphSearch, Protocol):
         """The names among these that are concepts with a memory about them."""
 
     def add_mentions(
-        self,
-        scope: Scope,
-        found: Mapping[MemoryId, Sequence[Mention]],
-        *,
-        given: bool = False,
+        self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
     ) -> int:
         """Add mentions to present versions of memories; how many were new.
 

@@ -106,12 +106,7 @@ class LexicalSearch(Protocol):
         """How frequent the terms are among the scope's own memories, past versions counted."""
 
     def lexical_matches(
-        self,
-        filter: Filter,
-        terms: Sequence[str],
-        *,
-        every: bool,
-        limit: int,
+        self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
         """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
 

@@ -87,11 +87,7 @@ class Inbox(Protocol):
         """Keep the new ones; one whose digest was proposed before, in any state, is not new."""
 
     def proposals(
-        self,
-        scope: Scope,
-        states: Sequence[ProposalState],
-        limit: int,
-        after: str | None = None,
+        self, scope: Scope, states: Sequence[ProposalState], limit: int, after: str | None = None
     ) -> list[Proposal]:
         """Proposals in these states, by id, after one of them."""
 

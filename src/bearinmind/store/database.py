@@ -156,31 +156,16 @@ class OnDatabase:
         raise NotImplementedError
 
 
+_STATEMENT_FILES = {
+    "sqlite": ("queries", "graph", "sharing", "accounts", "sync", "proposals", "transfer"),
+    "postgres": (
+        *("queries", "graph", "lexicon", "vectors", "sharing", "accounts", "sync", "proposals"),
+        *("migrate", "status", "distribute", "transfer"),
+    ),
+}
 #: The files of each dialect that hold statements; each may use the fragments of those before it.
 SQL_FILES = {
-    "sqlite": (
-        "queries.sql",
-        "graph.sql",
-        "sharing.sql",
-        "accounts.sql",
-        "sync.sql",
-        "proposals.sql",
-        "transfer.sql",
-    ),
-    "postgres": (
-        "queries.sql",
-        "graph.sql",
-        "lexicon.sql",
-        "vectors.sql",
-        "sharing.sql",
-        "accounts.sql",
-        "sync.sql",
-        "proposals.sql",
-        "migrate.sql",
-        "status.sql",
-        "distribute.sql",
-        "transfer.sql",
-    ),
+    dialect: tuple(f"{name}.sql" for name in names) for dialect, names in _STATEMENT_FILES.items()
 }
 
 

@@ -74,11 +74,7 @@ class GraphInDatabase(GraphSearchInDatabase):
         return {ConceptName(name) for [name] in records}
 
     def add_mentions(
-        self,
-        scope: Scope,
-        found: Mapping[MemoryId, Sequence[Mention]],
-        *,
-        given: bool = False,
+        self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
     ) -> int:
         with self._writing(scope) as transaction:
             readable = _readable(transaction, found)
@@ -121,18 +117,20 @@ class GraphInDatabase(GraphSearchInDatabase):
             for statement, by in kept:
                 for row in by:
                     placed = source._replace(row=row)
-                    stated = keep_statement(transaction, statement, known, placed)
-                    new |= {stated.relation} if stated.is_new else set()
+                    relation, is_new = keep_statement(transaction, statement, known, placed)
+                    new |= {relation} if is_new else set()
         return len(new)
 
     def retract(self, scope: Scope, number: int, at: datetime) -> bool:
         with self._writing(scope) as transaction:
-            return retract_relation(transaction, number, rows.moment(at))
+            return bool(
+                transaction.change("retract_relation", {"number": number, "at": rows.moment(at)})
+            )
 
     def end_relation(self, scope: Scope, number: int, valid_to: datetime, at: datetime) -> bool:
         now, end = rows.moment(at), rows.moment(valid_to)
         with self._writing(scope) as transaction:
-            if not retract_relation(transaction, number, now):
+            if not transaction.change("retract_relation", {"number": number, "at": now}):
                 return False
             keep_ended_relation(transaction, number, end, now)
         return True
@@ -154,7 +152,7 @@ class GraphInDatabase(GraphSearchInDatabase):
             new = {"number": number, "alias": alias, "concept": into, "score": merge.score}
             reason = {"reason": merge.reason, "merged_at": rows.from_time(merge.merged_at)}
             transaction.change("insert_merge", new | reason)
-            repoint_concepts(transaction, _concept_group(transaction, alias))
+            _repoint_group(transaction, alias)
 
     def unmerge(self, scope: Scope, alias: ConceptName, at: datetime) -> bool:
         with self._writing(scope) as transaction:
@@ -162,8 +160,7 @@ class GraphInDatabase(GraphSearchInDatabase):
             undone = {"alias": number, "at": rows.from_time(at)}
             if transaction.change("undo_merge", undone) == 0 or number is None:
                 return False
-            top = stands_for(transaction, number)
-            repoint_concepts(transaction, _concept_group(transaction, top))
+            _repoint_group(transaction, stands_for(transaction, number))
         return True
 
 
@@ -197,7 +194,7 @@ def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) ->
     loosened = set_mentions(transaction, roles)
     kept = {
         reading.row: [
-            keep_statement(transaction, statement, known, reading.source()).relation
+            keep_statement(transaction, statement, known, reading.source())[0]
             for statement in stated[reading.row]
         ]
         for reading in readings
@@ -214,10 +211,11 @@ def _readable(transaction: Owned, ids: Collection[MemoryId]) -> dict[MemoryId, i
     return {MemoryId(id_): row for id_, row in records}
 
 
-def _concept_group(transaction: Owned, concept: int) -> list[int]:
-    """A concept and all that are merged into it."""
+def _repoint_group(transaction: Owned, concept: int) -> None:
+    """Recompute what a concept and all that are merged into it stand for."""
     records = transaction.rows("standing_for", {"concepts": [concept]})
-    return [concept, *(number for [number] in records)]
+    group = [concept, *(number for [number] in records)]
+    transaction.change("point_anew", {"concepts": group})
 
 
 ConceptNumbers = dict[ConceptName, int]  #: of the concepts of one owner
@@ -252,19 +250,20 @@ def _reading_job(key: str, version: Version) -> dict[str, object]:
 def _copy_graph(transaction: Owned, row: int, memory: Memory) -> int | None:
     """Copy what an earlier version mentions and states; the extractor that read it, if any."""
     before = transaction.row("known_before", {"id": memory.id, "version": memory.version})
-    if before is None or not _says_the_same(rows.to_memory(before[2:]), memory):
+    if before is None or _text_of(rows.to_memory(before[2:])) != _text_of(memory):
         return None
     earlier, extractor = before[:2]
     transaction.change("copy_mentions", {"row": row, "before": earlier})
-    copy_evidence(transaction, row, earlier)
+    transaction.change("copy_evidence", {"row": row, "before": earlier})
+    transaction.change("extend_relations_of", {"row": row})
     if extractor is None:  # its mentions were given, and it is still to be read
         return None
     transaction.change("keep_reading", {"row": row, "extractor": extractor})
     return int(extractor)
 
 
-def _says_the_same(one: Memory, other: Memory) -> bool:
-    return (one.content, one.tags, one.keywords) == (other.content, other.tags, other.keywords)
+def _text_of(memory: Memory) -> tuple[object, ...]:
+    return memory.content, memory.tags, memory.keywords
 
 
 def forget_memories(transaction: Owned, ids: Sequence[MemoryId]) -> None:
@@ -358,7 +357,7 @@ def drop_orphans(transaction: Owned, concepts: Iterable[int]) -> None:
     members = transaction.rows("standing_for", {"concepts": gone + tops})
     orphans = {"concepts": gone}
     transaction.change("remove_merges", orphans)
-    repoint_concepts(transaction, [number for [number] in members])
+    transaction.change("point_anew", {"concepts": [number for [number] in members]})
     transaction.change("remove_concepts", orphans)
 
 
@@ -366,11 +365,6 @@ def stands_for(transaction: Owned, concept: int) -> int:
     """The concept that a concept is merged into, at the end of the chain."""
     [[top]] = transaction.rows("stands_for", {"concept": concept})
     return int(top)
-
-
-def repoint_concepts(transaction: Owned, concepts: Iterable[int]) -> None:
-    """Recompute what these concepts are merged into."""
-    transaction.change("point_anew", {"concepts": [*concepts]})
 
 
 class StatementSource(NamedTuple):
@@ -381,13 +375,6 @@ class StatementSource(NamedTuple):
     until: int = rows.NOT_YET
     row: int | None = None  #: the version that is its evidence; None when it has none
     given: bool = False  #: by a user, rather than read in the version
-
-
-class KeptStatement(NamedTuple):
-    """The relation of a statement."""
-
-    relation: int
-    is_new: bool
 
 
 def relates_two(statement: Statement) -> bool:
@@ -401,8 +388,8 @@ def keep_statement(
     statement: Statement,
     numbers: Mapping[ConceptName, int],
     source: StatementSource,
-) -> KeptStatement:
-    """Keep a statement between concepts with these numbers."""
+) -> tuple[int, bool]:
+    """Keep a statement between concepts with these numbers; its relation, and whether it is new."""
     relation = {
         "source": numbers[statement.source.name],
         "type": statement.type,
@@ -416,7 +403,7 @@ def keep_statement(
 
 def _keep_relation(
     transaction: Owned, statement: Mapping[str, Any], source: StatementSource
-) -> KeptStatement:
+) -> tuple[int, bool]:
     """Add evidence to the relation that was stated before, or add a new relation."""
     relation = {**statement, **source._asdict(), "founded": source.row is not None}
     before = transaction.row("stated_before", relation)
@@ -429,13 +416,7 @@ def _keep_relation(
             transaction.change("extend_relation", {**relation, "number": number})
     if source.row is not None:
         transaction.change("keep_evidence", {**relation, "number": number})
-    return KeptStatement(number, before is None)
-
-
-def copy_evidence(transaction: Owned, row: int, before: int) -> None:
-    """Copy the evidence of another version, from when this one was written."""
-    transaction.change("copy_evidence", {"row": row, "before": before})
-    transaction.change("extend_relations_of", {"row": row})
+    return number, before is None
 
 
 def end_evidence(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
@@ -464,11 +445,6 @@ def forget_evidence(transaction: Owned, of: Sequence[int]) -> set[int]:
     transaction.change("remove_relations", {"relations": sorted(gone)})
     settle_relations(transaction, touched - gone)
     return {end for _, *ends in unfounded for end in ends}
-
-
-def retract_relation(transaction: Owned, number: int, at: int) -> bool:
-    """Retract a relation; False when it is retracted already."""
-    return transaction.change("retract_relation", {"number": number, "at": at}) == 1
 
 
 def keep_ended_relation(transaction: Owned, number: int, valid_to: int, at: int) -> None:

@@ -82,11 +82,7 @@ class GraphSearchInDatabase(OnDatabase):
         return recount_visible(self._database, filter, mentioned)
 
     def mentioning(
-        self,
-        filter: Filter,
-        names: Collection[ConceptName],
-        limit: int,
-        role: Role | None = None,
+        self, filter: Filter, names: Collection[ConceptName], limit: int, role: Role | None = None
     ) -> list[Mentioned]:
         """The admitted memories that mention these concepts, newest first; `limit` for each.
 

@@ -44,8 +44,7 @@ def direction_of(query: Singles, space: Space) -> Doubles:
     """The direction of a query, of length 1."""
     if query.shape != (space.dimensions,):
         raise EmbedderFailure(
-            f"the query has {query.size} dimensions, its space {space.dimensions}",
-            permanent=True,
+            f"the query has {query.size} dimensions, its space {space.dimensions}", permanent=True
         )
     return unit(query.astype(np.float64))
 

@@ -106,7 +106,8 @@ class MemoriesInDatabase(OnDatabase):
 
     def purge(self, scope: Scope, ids: Sequence[MemoryId]) -> bool:
         with self._writing(scope) as transaction:
-            gone = sync_feed.numbered_changes_of_purge(transaction, ids)
+            has_feed = transaction.row("feed") is not None
+            gone = sync_feed.changes_of_purge(transaction, ids) if has_feed else {}
             versions.purge_memories(transaction, ids)
             versions.scrub_index(self._database, transaction)
             sync_feed.note(transaction, gone)

@@ -86,11 +86,7 @@ class QueuesInDatabase(OnDatabase):
             ]
 
     def proposals(
-        self,
-        scope: Scope,
-        states: Sequence[ProposalState],
-        limit: int,
-        after: str | None = None,
+        self, scope: Scope, states: Sequence[ProposalState], limit: int, after: str | None = None
     ) -> list[Proposal]:
         place = {"states": [*states], "after": after or "", "limit": limit}
         return [*map(_to_proposal, self._read(scope, "proposals", **place))]

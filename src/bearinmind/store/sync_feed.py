@@ -36,8 +36,8 @@ _CLOSING = (
     "forget_peer_numbers",
     "forget_conflicts",
 )
-_SEALED = slice(2, 6)  # the columns of `histories_of` that say what a version keeps sealed
-_VERSION = slice(6, None)
+_SEALED = slice(1, 5)  # the columns of `histories_of` that say what a version keeps sealed
+_VERSION = slice(5, None)
 
 
 class FeedInDatabase(OnDatabase):
@@ -141,33 +141,19 @@ def numbers_in(statement: str, read: Read, subjects: Iterable[Subject]) -> dict[
 def states_in(read: Read, subjects: Iterable[Subject]) -> dict[Subject, SubjectState]:
     """The present states of things; those of one kind are all read at the same moment."""
     states: dict[Subject, SubjectState] = {}
-    reads = {
-        SubjectKind.MEMORY: _memories_in,
-        SubjectKind.LINK: _links_in,
-        SubjectKind.SHARE: _shares_in,
-        SubjectKind.CONFLICT: _conflicts_in,
-    }
     for kind, names in by_kind(subjects).items():
-        states.update(reads[kind](read, names))
+        statement, to_state = _STATES[kind]
+        records: dict[str, list[Row]] = defaultdict(list)
+        for name, *columns in read(statement, {"names": names}):
+            records[name].append(tuple(columns))
+        states.update({Subject(kind, name): to_state(records[name]) for name in names})
     return states
 
 
-def _memories_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    records = _by_name(read, "histories_of", names)
-    return {Subject(SubjectKind.MEMORY, name): _to_state(records[name]) for name in names}
-
-
-def _by_name(read: Read, statement: str, names: list[str]) -> dict[str, list[Row]]:
-    rows_by_name: dict[str, list[Row]] = defaultdict(list)
-    for row in read(statement, {"names": names}):
-        rows_by_name[row[0]].append(row)
-    return rows_by_name
-
-
-def _to_state(records: Sequence[Row]) -> History | Gone:
+def _to_history(records: Sequence[Row]) -> History | Gone:
     """A memory from its rows of `histories_of`; there is one without a version if none is left."""
     if records[0][_VERSION][0] is None:
-        return Gone(tuple(json.loads(records[0][1] or "[]")))
+        return Gone(tuple(json.loads(records[0][0] or "[]")))
     versions = [rows.to_memory(row[_VERSION]) for row in records]
     sealed = [
         rows.to_noun(Sealed, (memory.owner, memory.id, memory.version, *row[_SEALED]))
@@ -177,31 +163,25 @@ def _to_state(records: Sequence[Row]) -> History | Gone:
     return History(versions=tuple(versions), sealed=tuple(sealed))
 
 
-def _links_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    records = _by_name(read, "links_named", names)
-    return {
-        Subject(SubjectKind.LINK, name): LinkState(
-            tuple(rows.to_link(link) for _, *link in records[name])
-        )
-        for name in names
-    }
+def _to_links(records: Sequence[Row]) -> LinkState:
+    return LinkState(tuple(map(rows.to_link, records)))
 
 
-def _shares_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    records = _by_name(read, "shares_named", names)
-    held = {name: rows.to_share(share[1:]) for name, [share] in records.items() if share}
-    return {Subject(SubjectKind.SHARE, name): ShareState(held.get(name)) for name in names}
+def _to_share(records: Sequence[Row]) -> ShareState:
+    return ShareState(rows.to_share(records[0]) if records else None)
 
 
-def _conflicts_in(read: Read, names: list[str]) -> dict[Subject, SubjectState]:
-    records = _by_name(read, "conflicts_named", names)
-    known = {name: rows.to_conflict(each[0][1:]) for name, each in records.items() if each}
-    return {
-        Subject(SubjectKind.CONFLICT, name): ConflictState(
-            known[name]._replace(number=0) if name in known else None
-        )
-        for name in names
-    }
+def _to_conflict(records: Sequence[Row]) -> ConflictState:
+    return ConflictState(rows.to_conflict(records[0])._replace(number=0) if records else None)
+
+
+#: The statement that reads the states of a kind, and how the rows of one name become its state.
+_STATES: Mapping[SubjectKind, tuple[str, Callable[[Sequence[Row]], SubjectState]]] = {
+    SubjectKind.MEMORY: ("histories_of", _to_history),
+    SubjectKind.LINK: ("links_named", _to_links),
+    SubjectKind.SHARE: ("shares_named", _to_share),
+    SubjectKind.CONFLICT: ("conflicts_named", _to_conflict),
+}
 
 
 # ---- numbering changes, inside a transaction of the caller ---------------------------------------
@@ -220,12 +200,7 @@ def note(transaction: Owned, changed: Mapping[Subject, tuple[str, ...]]) -> dict
     transaction.change_each(
         "note_change",
         [
-            {
-                "kind": subject.kind,
-                "name": subject.name,
-                "number": number,
-                "gone": json.dumps(changed[subject]),
-            }
+            _place(subject) | {"number": number, "gone": json.dumps(changed[subject])}
             for subject, number in numbers.items()
         ],
     )
@@ -236,18 +211,13 @@ def note_written(
     transaction: Owned, ids: Iterable[MemoryId] = (), links: Iterable[Link] = ()
 ) -> None:
     """Number memories and links that were written."""
-    written = [*map(memory_subject, ids), *map(subject_of_link, links)]
-    note(transaction, dict.fromkeys(written, ()))
+    linked = [link_subject(link.source, link.kind, link.target) for link in links]
+    note(transaction, dict.fromkeys([*map(memory_subject, ids), *linked], ()))
 
 
 def note_share(transaction: Owned, share: Share) -> None:
     """Number the begin or end of a share."""
-    note(transaction, {subject_of_share(share): ()})
-
-
-def numbered_changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
-    """What a purge of these memories changes; nothing if the owner has no feed."""
-    return changes_of_purge(transaction, ids) if transaction.row("feed") else {}
+    note(transaction, {_subject_of_share(share): ()})
 
 
 def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
@@ -261,17 +231,11 @@ def changes_of_purge(transaction: Owned, ids: Sequence[MemoryId]) -> Noted:
     shares = map(rows.to_share, transaction.rows("shares_of_these", parameters))
     return {
         **{x: marks(state) for x, state in states.items() if isinstance(state, History)},
-        **dict.fromkeys([*sorted(links), *sorted(map(subject_of_share, shares))], ()),
+        **dict.fromkeys([*sorted(links), *sorted(map(_subject_of_share, shares))], ()),
     }
 
 
-def subject_of_link(link: Link) -> Subject:
-    """The subject of a link."""
-    return link_subject(link.source, link.kind, link.target)
-
-
-def subject_of_share(share: Share) -> Subject:
-    """The subject of a share."""
+def _subject_of_share(share: Share) -> Subject:
     return share_subject(share.reader, share.memory, share.tag)
 
 

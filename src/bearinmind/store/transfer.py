@@ -73,9 +73,7 @@ TABLES = (
         key="owner source kind target removed_at",
     ),
     _table(
-        "secrets",
-        "owner id version key_id nonce ciphertext fingerprint",
-        key="owner id version",
+        "secrets", "owner id version key_id nonce ciphertext fingerprint", key="owner id version"
     ),
     _table("retired_keys", "key_id retired_at", key="key_id"),
     _table(
@@ -102,10 +100,7 @@ TABLES = (
     ),
     STANDING,
     _table(
-        "mentions",
-        "owner concept row roles given",
-        key="owner concept row",
-        numbered="concept row",
+        "mentions", "owner concept row roles given", key="owner concept row", numbered="concept row"
     ),
     _table(
         "relations",

@@ -90,10 +90,7 @@ def forget_derived(transaction: Owned, rows: Sequence[int]) -> None:
 
 
 def conceal_versions(
-    database: Database,
-    transaction: Owned,
-    concealed: Sequence[Memory],
-    sealed: Sequence[Sealed],
+    database: Database, transaction: Owned, concealed: Sequence[Memory], sealed: Sequence[Sealed]
 ) -> None:
     """Overwrite the text of earlier versions, and what index, spaces and graph have of it."""
     fingerprints = {record.version: record.fingerprint for record in sealed}

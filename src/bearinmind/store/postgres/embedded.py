@@ -21,20 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from bearinmind.errors import (
-    MindError,
-    StoreBusy,
-    StoreFull,
-    StoreReadOnly,
-    StoreUnavailable,
-)
-from bearinmind.store.postgres.binaries import (
-    HERE,
-    Programs,
-    account_for,
-    programs_for,
-    spawn,
-)
+from bearinmind.errors import MindError, StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
+from bearinmind.store.postgres.binaries import HERE, Programs, account_for, programs_for, spawn
 from bearinmind.store.postgres.cluster import NAME, Cluster, Postmaster, failure
 
 _LIMIT = 300.0  # seconds; a server that crashed under load replays its log first
@@ -87,12 +75,6 @@ class EmbeddedServer:
                 with self._order() as order:
                     postmaster = self._started(order)
             return self._url(postmaster)
-
-    def running(self) -> bool:
-        """Whether clients can connect."""
-        with _explained(self.folder):
-            postmaster = self._postmaster()
-            return postmaster is not None and postmaster.listens
 
     def stop(self) -> None:
         """Stop the server. Its clients lose their connections; nothing else is lost."""

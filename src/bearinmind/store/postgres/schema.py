@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from psycopg import Connection, sql
@@ -155,8 +156,7 @@ class Migrator:
         """Make the present schema in an empty database."""
         self._report("creating the schema")
         with self._connected() as connection, self._transaction(connection):
-            for statement in split_statements(database.read_sql("postgres", "schema.sql")):
-                connection.execute(statement.text)
+            _run_script("schema.sql", connection)
             begun = {"schema": SCHEMA_VERSION, "analysis": analysis.ANALYSIS_VERSION}
             connection.execute(SQL["begin_facts"], begun)
 
@@ -179,13 +179,13 @@ class Migrator:
             return
         self._report("adding the column of vectors")
         with suppress(*_NOT_OFFERED):
-            self.attempt(_begin_vectors, "the column of vectors")
+            self.attempt(partial(_run_script, "schema_vectors.sql"), "the column of vectors")
 
     def attempt(self, do: Callable[[Connection[Any]], None], what: str) -> None:
         """Do something in a transaction; try again until it gets its locks."""
         deadline = time.monotonic() + self._patience
         with self._connected() as connection:
-            for pause in _pauses():
+            for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
                 try:
                     with self._transaction(connection):
                         do(connection)
@@ -225,8 +225,18 @@ class Migrator:
     def _connected(self) -> Iterator[Connection[Any]]:
         with self._pool.connections.alone() as connection:
             connection.prepare_threshold = None  # a bouncer may be in between
-            _let_take_its_time(connection)
+            [backend] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
+            if (
+                backend == connection.info.backend_pid
+            ):  # a bouncer would keep it for others
+                for name in ("statement_timeout", "lock_timeout"):
+                    connection.execute(SQL["set_for_session"], {"name": name, "value": "0"})
             yield connection
+
+
+def _run_script(name: str, connection: Connection[Any]) -> None:
+    for statement in split_statements(database.read_sql("postgres", name)):
+        connection.execute(statement.text)
 
 
 def _apply(migration: Migration, connection: Connection[Any]) -> None:
@@ -266,30 +276,11 @@ def _is_done(connection: Connection[Any], statement: Statement) -> bool:
     return valid == (True,)
 
 
-def _begin_vectors(connection: Connection[Any]) -> None:
-    for statement in split_statements(database.read_sql("postgres", "schema_vectors.sql")):
-        connection.execute(statement.text)
-
-
-def _pauses() -> Iterator[float]:
-    yield from _PAUSES
-    while True:
-        yield _PAUSES[-1]
-
-
 def set_until_end(connection: Connection[Any], **seconds: float) -> None:
     """Let time-outs hold until the transaction ends."""
     for name, value in seconds.items():
         setting = {"name": name, "value": f"{value * 1e3:.0f}ms"}
         connection.execute(SQL["set_for_transaction"], setting)
-
-
-def _let_take_its_time(connection: Connection[Any]) -> None:
-    """Remove the time-outs, unless a bouncer would keep that for the next client."""
-    [backend] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
-    if backend == connection.info.backend_pid:
-        for name in ("statement_timeout", "lock_timeout"):
-            connection.execute(SQL["set_for_session"], {"name": name, "value": "0"})
 
 
 # ---- bringing a database up to date --------------------------------------------------------------

@@ -34,10 +34,7 @@ class SqliteEndpoint:
         beginning=("clear_spaces", "clear_extractors", "clear_departures", "mark_unfinished"),
         settling=(),  # the schema's triggers have counted
         ending=("mark_finished",),
-        taking={
-            "indexed": ("insert_indexed",),
-            "vectors": ("take_vectors", "take_exact_vectors"),
-        },
+        taking={"indexed": ("insert_indexed",), "vectors": ("take_vectors", "take_exact_vectors")},
     )
     numbers_by_owner = False
 
