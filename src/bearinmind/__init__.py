@@ -2,27 +2,26 @@
 
 from typing import TYPE_CHECKING
 
-from bearinmind.app import Mind
-from bearinmind.config import Settings
-from bearinmind.errors import MindError
-from bearinmind.trace import Answer, Trace, WhyNot
-from bearinmind.types import (
-    AlreadyKnown,
-    Hit,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryId,
-    Outcome,
-    Provenance,
-    SortBy,
-    State,
-    Stored,
-    Trust,
-)
-
 if TYPE_CHECKING:
+    from bearinmind.app import Mind
+    from bearinmind.config import Settings
+    from bearinmind.errors import MindError
     from bearinmind.surfaces.client.clients import AsyncClient, Client, connect
+    from bearinmind.trace import Answer, Trace, WhyNot
+    from bearinmind.types import (
+        AlreadyKnown,
+        Hit,
+        Link,
+        LinkKind,
+        Memory,
+        MemoryId,
+        Outcome,
+        Provenance,
+        SortBy,
+        State,
+        Stored,
+        Trust,
+    )
 
 __all__ = [
     "AlreadyKnown",
@@ -50,8 +49,21 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("AsyncClient", "Client", "connect"):  # httpx is loaded only for them
-        from bearinmind.surfaces.client import clients  # noqa: PLC0415
-
-        return getattr(clients, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Load a name when it is first used: `bearinmind --help` needs none of them."""
+    match name:
+        case "Mind":
+            from bearinmind import app as home  # noqa: PLC0415
+        case "Settings":
+            from bearinmind import config as home  # noqa: PLC0415
+        case "MindError":
+            from bearinmind import errors as home  # noqa: PLC0415
+        case "AsyncClient" | "Client" | "connect":
+            from bearinmind.surfaces.client import clients as home  # noqa: PLC0415
+        case "Answer" | "Trace" | "WhyNot":
+            from bearinmind import trace as home  # noqa: PLC0415
+        case _ if name in __all__:
+            from bearinmind import types as home  # noqa: PLC0415
+        case _:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(home, name)
+    return value

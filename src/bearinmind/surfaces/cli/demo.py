@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import graph_paths
-from bearinmind.surfaces.cli.recall import answer_data, hits_table
+from bearinmind.surfaces.cli.recall import hits_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
 from bearinmind.surfaces.cli.trace import trace_line, why_not_table
+from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.types import Link, LinkKind, MemoryId, Trust
 
 if TYPE_CHECKING:
@@ -133,7 +135,7 @@ def _ask(
     answer = mind.recall(question.text, **fields)
     labels = mind.graph.labels(graph_paths.concepts(hit.path for hit in answer.hits))
     lines += [hits_table(answer.hits, labels), trace_line(answer)]
-    return answer_data(answer, with_trace=True), lines
+    return codec.to_data(RecallAnswer.of(answer, with_trace=True)), lines
 
 
 def _opening(count: int, model: str) -> Text:

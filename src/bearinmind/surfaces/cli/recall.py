@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -30,6 +30,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.cli.trace import trace_tables, why_not_table
 from bearinmind.surfaces.lines import STANDARD, read_text
+from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.trace import Answer
 from bearinmind.types import Hit
 
@@ -83,7 +84,8 @@ def recall(
         with run.existing() as mind:
             _reply_why_not(run, mind, text, why_not, fields)
         return
-    with run.reading({"query": text, "hits": [], "degraded": []}) as mind:
+    nothing = RecallAnswer(query=text, hits=(), degraded=(), as_data=())
+    with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
         labels = {} if run.as_json else mind.graph.labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
@@ -122,22 +124,12 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         if with_trace:
             yield trace_tables(answer, labels)
 
-    run.reply(answer_data(answer, with_trace=with_trace), human)
-
-
-def answer_data(answer: Answer, *, with_trace: bool) -> dict[str, Any]:
-    """An answer as data; with the trace where it was asked for."""
-    trace = {"trace": answer.trace} if with_trace else {}
-    hits, degraded = answer.hits, answer.trace.degraded
-    return {"query": answer.query.text, "hits": hits, "degraded": degraded, **trace}
+    run.reply(RecallAnswer.of(answer, with_trace=with_trace), human)
 
 
 def _reply_why_not(run: Session, mind: Mind, text: str, id_: str, fields: QueryFields) -> None:
     answer = mind.why_not(text, id_, **fields)
-    run.reply(
-        {"query": mind.masked(text), "why_not": answer},
-        lambda: [why_not_table(answer)],
-    )
+    run.reply(answer, lambda: [why_not_table(answer)])
 
 
 def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -> RenderableType:

@@ -12,7 +12,7 @@ from bearinmind import codec
 from bearinmind.app import open_vault
 from bearinmind.protocols import AuditEntry
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
     ID,
@@ -25,6 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     styled,
 )
+from bearinmind.surfaces.verbs.answers import ListAnswer
 from bearinmind.vault.keys import Key
 from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine
 
@@ -61,13 +62,13 @@ def get(
 @app.command("list")
 def list_sensitive(run: Session) -> None:
     """Show the sensitive memories, without what they say."""
-    with run.reading({"memories": []}) as mind:
+    with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         sensitive = mind.secrets.list()
-        states = mind.states(sensitive)
+        answer = ListAnswer.of(mind, sensitive, len(sensitive))
     run.reply_rows(
-        {"memories": with_states(sensitive, states)},
+        answer,
         sensitive,
-        lambda: memory_list(sensitive, states),
+        lambda: memory_list(sensitive, answer.states),
         "No memory is sensitive.",
     )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 import pydantic_core
 import typer
@@ -20,7 +20,6 @@ from bearinmind.config import Configuration, Settings
 from bearinmind.errors import FileMissing, MemoryNotFound, MindError
 from bearinmind.surfaces.cli import terminal
 from bearinmind.text.store_name import StoreFile, StoreName
-from bearinmind.types import Memory, MemoryId, State
 from bearinmind.work.status import EMBED, EXTRACT
 
 if TYPE_CHECKING:
@@ -232,13 +231,6 @@ def no_folder(folder: Path) -> FileMissing:
 def version() -> str:
     """The installed version."""
     return importlib.metadata.version("bearinmind")
-
-
-def with_states(
-    memories: Iterable[Memory], states: Mapping[MemoryId, State]
-) -> list[dict[str, Any]]:
-    """Memories as data, each with the state that it is in."""
-    return [codec.to_data(each) | {"state": states[each.id]} for each in memories]
 
 
 def write_json(value: object, stream: TextIO) -> None:
