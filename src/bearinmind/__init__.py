@@ -50,20 +50,25 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Load a name when it is first used: `bearinmind --help` needs none of them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     match name:
         case "Mind":
-            from bearinmind import app as home  # noqa: PLC0415
+            from bearinmind import app  # noqa: PLC0415
+
+            return app.Mind
         case "Settings":
-            from bearinmind import config as home  # noqa: PLC0415
-        case "MindError":
-            from bearinmind import errors as home  # noqa: PLC0415
+            from bearinmind import config  # noqa: PLC0415
+
+            return config.Settings
         case "AsyncClient" | "Client" | "connect":
-            from bearinmind.surfaces.client import clients as home  # noqa: PLC0415
+            from bearinmind.surfaces.client import clients  # noqa: PLC0415
+
+            return getattr(clients, name)
         case "Answer" | "Trace" | "WhyNot":
-            from bearinmind import trace as home  # noqa: PLC0415
-        case _ if name in __all__:
-            from bearinmind import types as home  # noqa: PLC0415
-        case _:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(home, name)
-    return value
+            from bearinmind import trace  # noqa: PLC0415
+
+            return getattr(trace, name)
+    from bearinmind import errors, types  # noqa: PLC0415
+
+    return errors.MindError if name == "MindError" else getattr(types, name)

@@ -100,7 +100,11 @@ def get(
         memory = answer.memory
         own = memory.owner == mind.scope.user
         lines = {} if run.as_json else _lines(mind, memory.id, answer.links)
-        card = mind.graph.of_memory(memory.id) if own else MemoryCard(memory.id, {}, ())
+        card = (
+            mind.graph.of_memory(memory.id)
+            if own
+            else MemoryCard(id=memory.id, concepts={}, relations=())
+        )
     more = _graph_rows(card) if own else [("owner", styled(memory.owner, NOTICE))]
 
     def human() -> Iterable[RenderableType]:
