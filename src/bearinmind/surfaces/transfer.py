@@ -33,16 +33,7 @@ from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import times
 from bearinmind.text import ids
-from bearinmind.types import (
-    AlreadyKnown,
-    Link,
-    Memory,
-    MemoryId,
-    Provenance,
-    State,
-    Stored,
-    Whose,
-)
+from bearinmind.types import AlreadyKnown, Link, Memory, MemoryId, Provenance, State, Stored, Whose
 
 FORMAT = 1  # raised when an older release could no longer read what is written
 BATCH = 500  # memories of one transaction, and of one page
@@ -432,7 +423,5 @@ def _check_format(header: Header) -> None:
 
 def _renamed(link: Link, names: Mapping[MemoryId, MemoryId]) -> Link:
     return replace(
-        link,
-        source=names.get(link.source, link.source),
-        target=names.get(link.target, link.target),
+        link, source=names.get(link.source, link.source), target=names.get(link.target, link.target)
     )

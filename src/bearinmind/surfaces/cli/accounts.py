@@ -186,10 +186,7 @@ def audit(
     with run.reading({"entries": []}) as mind:
         entries = mind.accounts.audit(limit, everybody=everybody)
     run.reply_rows(
-        {"entries": entries},
-        entries,
-        lambda: _audit_table(entries),
-        "The audit is empty.",
+        {"entries": entries}, entries, lambda: _audit_table(entries), "The audit is empty."
     )
 
 

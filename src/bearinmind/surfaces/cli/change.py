@@ -31,14 +31,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.text.store_name import StoreFile
-from bearinmind.types import (
-    Memory,
-    MemoryId,
-    Provenance,
-    State,
-    Stored,
-    Whose,
-)
+from bearinmind.types import Memory, MemoryId, Provenance, State, Stored, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -187,10 +180,7 @@ def _update(
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
         run.start_worker()
-    run.reply(
-        {"outcome": word.lower(), "memory": memory},
-        lambda: [outcome_line(word, memory)],
-    )
+    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [outcome_line(word, memory)])
 
 
 def _plain_versions(mind: Mind, memory: Memory) -> int:
@@ -250,8 +240,7 @@ def link(
         done = mind.unlink(source, kind, target) if remove else mind.link(source, kind, target)
     word = "unlinked" if remove else "linked"
     run.reply(
-        {"outcome": word, "link": done},
-        lambda: [styled(f"{word.capitalize()} ") + link_text(done)],
+        {"outcome": word, "link": done}, lambda: [styled(f"{word.capitalize()} ") + link_text(done)]
     )
 
 
@@ -332,10 +321,7 @@ def _each(
         except MindError as exc:
             failed.append(exc)
     if done:
-        run.reply(
-            {"memories": done},
-            lambda: [outcome_line(word, memory) for memory in done],
-        )
+        run.reply({"memories": done}, lambda: [outcome_line(word, memory) for memory in done])
     for error in failed[1:]:
         guard.tell(error, as_json=run.as_json)
     if failed:

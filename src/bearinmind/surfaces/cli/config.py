@@ -34,10 +34,7 @@ def config(run: Session) -> None:
                 for origin in origins
             ],
         },
-        lambda: [
-            _settings_table(origins),
-            styled(f"Configuration file: {file}{state}", QUIET),
-        ],
+        lambda: [_settings_table(origins), styled(f"Configuration file: {file}{state}", QUIET)],
     )
 
 

@@ -41,16 +41,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(
-    invoke_without_command=True,
-    help="Find duplicates, contradictions and what is out of date.",
+    invoke_without_command=True, help="Find duplicates, contradictions and what is out of date."
 )
 _Since = Annotated[
     str | None,
     typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),
 ]
 _ProposalId = Annotated[
-    str,
-    typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning."),
+    str, typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning.")
 ]
 _ProposalIds = Annotated[
     list[str] | None,
@@ -137,18 +135,11 @@ def show(run: Session, id: _ProposalId) -> None:
     with run.existing(ProposalNotFound) as mind:
         proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
-    run.reply(
-        _proposal_data(proposal, texts),
-        lambda: [_proposal_card(proposal, texts)],
-    )
+    run.reply(_proposal_data(proposal, texts), lambda: [_proposal_card(proposal, texts)])
 
 
 @app.command("apply")
-def apply(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-) -> None:
+def apply(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Do what proposals say; it can be undone.
 
     What would hide the last retrievable copy of a fact is refused.
@@ -164,11 +155,7 @@ def apply(
 
 
 @app.command("dismiss")
-def dismiss(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-) -> None:
+def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Decide against proposals; they are not made again.
 
     Example: bearinmind curate dismiss k7f2

@@ -58,8 +58,7 @@ def status(run: Session) -> None:
     replica = run.settings.replica
     with _opened(run) as upkeep:
         found = upkeep.state(
-            replica=replica.address if replica else None,
-            staleness=run.settings.replica_staleness,
+            replica=replica.address if replica else None, staleness=run.settings.replica_staleness
         )
     run.reply(
         {"server": server, "database": found},

@@ -49,10 +49,7 @@ Limit = Annotated[
 
 
 def neighbours(
-    run: Session,
-    concept: graph_change.ConceptText,
-    meant: FilterFields,
-    limit: Limit = 20,
+    run: Session, concept: graph_change.ConceptText, meant: FilterFields, limit: Limit = 20
 ) -> None:
     """Show what a concept is joined to.
 
@@ -123,10 +120,7 @@ def hubs(
     """
     with run.reading({"concepts": []}) as mind:
         found = mind.graph.hubs(limit=limit, containing=containing, **meant)
-    run.reply(
-        {"concepts": found},
-        lambda: [_concept_table(found)],
-    )
+    run.reply({"concepts": found}, lambda: [_concept_table(found)])
 
 
 def show(
@@ -143,10 +137,7 @@ def show(
         found = mind.graph.concept(concept, limit=limit, **meant)
         said = mind.graph.memories(found.mentions, meant.get("as_of"))
         labels = mind.graph.labels(graph_change.ends(found.relations))
-    run.reply(
-        _card_data(found, said),
-        lambda: [_concept_card(found, said, labels)],
-    )
+    run.reply(_card_data(found, said), lambda: [_concept_card(found, said, labels)])
 
 
 def export_graph(

@@ -104,10 +104,7 @@ TABLE: tuple[Row, ...] = (
     Row("doctor", _UPKEEP, "doctor.doctor", "Look for problems, and say what to do about them."),
     Row("config", _UPKEEP, "config.config", "Show every setting and where its value came from."),
     Row(
-        "curate",
-        _UPKEEP,
-        "curate.app",
-        "Find duplicates, contradictions and what is out of date.",
+        "curate", _UPKEEP, "curate.app", "Find duplicates, contradictions and what is out of date."
     ),
     Row(
         "export",

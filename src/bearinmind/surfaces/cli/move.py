@@ -95,8 +95,7 @@ def migrate_store(
     from_: Annotated[
         str,
         typer.Argument(
-            metavar="FROM",
-            help="The store to move, named as for --store. It is only read.",
+            metavar="FROM", help="The store to move, named as for --store. It is only read."
         ),
     ],
     to: Annotated[
@@ -119,8 +118,7 @@ def migrate_store(
         return
     done = _move(source, target, access, restart=restart, note=run.note)
     run.reply(
-        {**places, **codec.to_data(done)},
-        lambda: _moved_lines(done, str(source), str(target)),
+        {**places, **codec.to_data(done)}, lambda: _moved_lines(done, str(source), str(target))
     )
 
 

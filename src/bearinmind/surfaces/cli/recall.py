@@ -43,8 +43,7 @@ if TYPE_CHECKING:
 def recall(
     run: Session,
     query: Annotated[
-        list[str],
-        typer.Argument(metavar="QUERY", help="The question; `-` reads standard input."),
+        list[str], typer.Argument(metavar="QUERY", help="The question; `-` reads standard input.")
     ],
     meant: FilterFields,
     limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,

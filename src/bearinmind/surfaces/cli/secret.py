@@ -66,10 +66,7 @@ def list_sensitive(run: Session) -> None:
         sensitive = mind.secrets.list()
         answer = ListAnswer.of(mind, sensitive, len(sensitive))
     run.reply_rows(
-        answer,
-        sensitive,
-        lambda: memory_list(sensitive, answer.states),
-        "No memory is sensitive.",
+        answer, sensitive, lambda: memory_list(sensitive, answer.states), "No memory is sensitive."
     )
 
 
@@ -79,10 +76,7 @@ def audit(run: Session, limit: options.ListLimit = 20) -> None:
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)
     run.reply_rows(
-        {"entries": entries},
-        entries,
-        lambda: _audit_table(entries),
-        "No secret has been read.",
+        {"entries": entries}, entries, lambda: _audit_table(entries), "No secret has been read."
     )
 
 

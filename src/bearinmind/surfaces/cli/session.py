@@ -181,11 +181,7 @@ class Session:
         self.reply(value, lambda: [terminal.styled(sentence)])
 
     def reply_rows(
-        self,
-        value: object,
-        rows: Sized,
-        table: Callable[[], RenderableType],
-        without: str,
+        self, value: object, rows: Sized, table: Callable[[], RenderableType], without: str
     ) -> None:
         """Print rows; for a person as a table, or a sentence when there are none."""
         self.reply(value, lambda: [table() if rows else terminal.styled(without)])

@@ -27,12 +27,7 @@ _Write = Annotated[
 
 
 @app.command("memory")
-def share_memory(
-    run: Session,
-    id: options.Id,
-    reader: _Reader,
-    write: _Write = False,
-) -> None:
+def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = False) -> None:
     """Let another user see one memory."""
     with run.existing() as mind:
         share = mind.share(id, reader, _right(write=write))
@@ -40,12 +35,7 @@ def share_memory(
 
 
 @app.command("tag")
-def share_tag(
-    run: Session,
-    tag: _Tag,
-    reader: _Reader,
-    write: _Write = False,
-) -> None:
+def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _Write = False) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
         share = mind.share_tag(tag, reader, _right(write=write))
@@ -56,8 +46,7 @@ def share_tag(
 def end(
     run: Session,
     what: Annotated[
-        str,
-        typer.Argument(metavar="ID", help="The id of a memory, or with --tag the tag."),
+        str, typer.Argument(metavar="ID", help="The id of a memory, or with --tag the tag.")
     ],
     reader: _Reader,
     tag: Annotated[bool, typer.Option("--tag", help="End the share of a tag.")] = False,
@@ -82,13 +71,7 @@ def list_shares(
     with run.reading({"mine": [], "with_me": []}) as mind:
         own: Sequence[Share] = [] if with_me else mind.my_shares()
         others: Sequence[Share] = [] if mine else mind.shared_with_me()
-    run.reply(
-        {
-            "mine": own,
-            "with_me": others,
-        },
-        lambda: [_share_table(own, others)],
-    )
+    run.reply({"mine": own, "with_me": others}, lambda: [_share_table(own, others)])
 
 
 def _right(*, write: bool) -> Right:

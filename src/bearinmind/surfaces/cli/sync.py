@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(
-    invoke_without_command=True,
-    help="Keep this machine in step with a server; alone: `sync now`.",
+    invoke_without_command=True, help="Keep this machine in step with a server; alone: `sync now`."
 )
 _WAITED = 0.1  # seconds between two looks whether another process has finished its round
 _EVERY = 30.0  # seconds between two rounds of `watch`, where the setting says never
@@ -63,8 +62,7 @@ def sync(run: Session, ctx: typer.Context) -> None:
         _now(run)
     elif run.as_json:
         raise InvalidInput(
-            "--json stands before its command",
-            hint=f"Write it after `{ctx.invoked_subcommand}`.",
+            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
         )
 
 
@@ -97,10 +95,7 @@ def connect(
     with run.open() as mind:
         peer = connection(mind).connect(url, key, insecure=insecure)
         status = mind.sync.status()
-    run.reply(
-        {"peer": peer, "pending": status.waits},
-        lambda: _connected_lines(peer, status.waits),
-    )
+    run.reply({"peer": peer, "pending": status.waits}, lambda: _connected_lines(peer, status.waits))
 
 
 @app.command("status")
@@ -121,10 +116,7 @@ def conflicts(run: Session, limit: options.ListLimit = 20) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.conflicts(limit)
-    run.reply(
-        {"conflicts": found},
-        lambda: _conflict_lines(found),
-    )
+    run.reply({"conflicts": found}, lambda: _conflict_lines(found))
 
 
 @app.command("resolve")
@@ -153,10 +145,7 @@ def disconnect(run: Session) -> None:
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         left = mind.sync.status().waits
         peer = connection(mind).disconnect()
-    run.reply(
-        {"peer": peer, "pending": left},
-        lambda: _disconnected_lines(peer, left),
-    )
+    run.reply({"peer": peer, "pending": left}, lambda: _disconnected_lines(peer, left))
 
 
 @app.command("renumber")
@@ -190,10 +179,7 @@ def watch(run: Session) -> None:
 
 # ---- what they share ---------------------------------------------------------------------------
 
-_KEPT = {
-    Keep.SERVED: "what was served stays",
-    Keep.OTHER: "the other version is the present one",
-}
+_KEPT = {Keep.SERVED: "what was served stays", Keep.OTHER: "the other version is the present one"}
 
 
 def _key(run: Session, url: str, file: str | None) -> SecretStr | None:

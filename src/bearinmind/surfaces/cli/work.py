@@ -68,10 +68,7 @@ def work(
             step = worker.once if once else worker.finish
             done = interruptible(mind, worker, "background work", step)
         left = mind.work.status()
-    run.reply(
-        work_data(done, left) | {"revived": revived},
-        lambda: _done_lines(done, left),
-    )
+    run.reply(work_data(done, left) | {"revived": revived}, lambda: _done_lines(done, left))
     end(run, worker, done, "`bearinmind work` goes on from here.")
 
 
