@@ -29,11 +29,7 @@ def behind(created_at: datetime, id: MemoryId) -> str:
 
 
 def read(text: str) -> tuple[datetime, MemoryId]:
-    """The place that a cursor names.
-
-    Raises:
-        InvalidRequest: it is none.
-    """
+    """The place that a cursor names."""
     try:
         padded = text + "=" * (-len(text) % 4)
         moment, _, id_ = (

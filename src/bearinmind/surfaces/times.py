@@ -15,20 +15,12 @@ _HINT = "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when
 
 
 def parse(text: str, what: str) -> datetime:
-    """The moment that an ISO 8601 date or time names, in UTC.
-
-    Raises:
-        InvalidTime: it names none.
-    """
+    """The moment that an ISO 8601 date or time names, in UTC."""
     return check_moment(_from_iso(text, what, f"{_HINT}."), what)
 
 
 def parse_past(text: str, what: str, now: datetime) -> datetime:
-    """The same; also `30m`, `12h`, `3d` or `2w`, which count back from now.
-
-    Raises:
-        InvalidTime: it names no moment.
-    """
+    """The same; also `30m`, `12h`, `3d` or `2w`, which count back from now."""
     ago = _AGO.fullmatch(text.strip())
     if ago is None:
         hint = f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w."
@@ -40,11 +32,7 @@ def parse_past(text: str, what: str, now: datetime) -> datetime:
 
 
 def parse_coming(text: str, what: str, now: datetime) -> datetime:
-    """The moment that an ISO 8601 date or time names, or one as long from now as `12h` or `90d`.
-
-    Raises:
-        InvalidTime: it names no moment.
-    """
+    """The moment that an ISO 8601 date or time names, or one as long from now as `12h` or `90d`."""
     if _AGO.fullmatch(text.strip()) is None:
         hint = f"{_HINT}, or how long from now: 12h, 90d."
         return check_moment(_from_iso(text, what, hint), what)
@@ -55,11 +43,7 @@ def parse_coming(text: str, what: str, now: datetime) -> datetime:
 
 
 def parse_span(text: str, what: str) -> timedelta:
-    """How long `30m`, `12h`, `3d` or `2w` is.
-
-    Raises:
-        InvalidTime: it is no such span.
-    """
+    """How long `30m`, `12h`, `3d` or `2w` is."""
     span = _AGO.fullmatch(text.strip())
     if span is None:
         raise InvalidTime(f"{what} {text!r} is not a span of time", hint="Use 30m, 12h, 3d or 2w.")
@@ -75,11 +59,7 @@ def is_time(text: str) -> bool:
 
 
 def anchor(text: str) -> datetime | str:
-    """What a timeline goes around: a moment, or the id of a memory.
-
-    Raises:
-        InvalidTime: it is meant as a time and is none.
-    """
+    """What a timeline goes around: a moment, or the id of a memory."""
     return parse_past(text, "the moment", datetime.now(UTC)) if is_time(text) else text
 
 

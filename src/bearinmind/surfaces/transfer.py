@@ -98,11 +98,7 @@ class ForeignMemory(NamedTuple):
         return isinstance(id_, str) and ids.is_id(id_)
 
     def versions(self, category: str, now: datetime) -> list[Memory]:
-        """Every version, the present one last, under the id that the memory will have here.
-
-        Raises:
-            InvalidInput: a field has a value that it cannot have.
-        """
+        """Every version, the present one last, under the id that the memory will have here."""
         earlier = self.data.get("earlier") or ()
         if not isinstance(earlier, list | tuple):
             raise InvalidRecord("earlier is not a list", hint=_HINT)
@@ -119,11 +115,7 @@ def line_of(record: str, noun: object, **more: object) -> bytes:
 
 
 def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
-    """What a line holds.
-
-    Raises:
-        InvalidInput: it holds nothing that can be imported; the first flaw is named.
-    """
+    """What a line holds."""
     try:
         data = pydantic_core.from_json(line)
     except ValueError as exc:
@@ -314,11 +306,7 @@ class Import:
         self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
 
     def __call__(self, lines: Iterable[tuple[int, bytes | MindError]]) -> Imported:
-        """Import numbered lines.
-
-        Raises:
-            InvalidRecord: the lines were written by a newer release.
-        """
+        """Import numbered lines."""
         for number, line in lines:
             try:
                 if isinstance(line, MindError):

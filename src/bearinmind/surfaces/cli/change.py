@@ -27,6 +27,7 @@ from bearinmind.surfaces.cli.terminal import (
     link_text,
     many,
     outcome_line,
+    show,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
@@ -346,7 +347,7 @@ def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
             "a purge cannot be undone, and no terminal is there to ask at",
             hint="Add --yes to do it, or --dry-run to see what it would remove.",
         )
-    run.show([_plan_table(plan)])
+    show([_plan_table(plan)])
     return typer.confirm("Remove them for good?", err=True)
 
 

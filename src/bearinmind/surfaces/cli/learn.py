@@ -124,11 +124,7 @@ _MOST_BYTES = 64 * 1024 * 1024  # of a transcript: its end
 
 
 def _messages_in(file: Path) -> list[Message]:
-    """What was said, oldest first; plain text is one message of the user.
-
-    Raises:
-        InvalidInput: it cannot be read, or is no text.
-    """
+    """What was said, oldest first; plain text is one message of the user."""
     try:
         with file.open("rb") as opened:
             is_transcript = _is_transcript(opened.readline())

@@ -50,7 +50,7 @@ class Session:
 
     def __init__(self, options: Globals, *, as_json: bool) -> None:
         self.as_json = as_json
-        self._options = options
+        self.options = options
 
     @classmethod
     def of(cls, ctx: typer.Context, *, as_json: bool) -> Self:
@@ -62,8 +62,8 @@ class Session:
     @cached_property
     def configuration(self) -> Configuration:
         """The settings and where each came from."""
-        options = {"store": self._options.store, "user": self._options.user}
-        return Configuration.load(options, file=self._options.config)
+        options = {"store": self.options.store, "user": self.options.user}
+        return Configuration.load(options, file=self.options.config)
 
     @property
     def settings(self) -> Settings:
@@ -75,26 +75,12 @@ class Session:
         """Where the store is, or would be."""
         return self.settings.store
 
-    @property
-    def named_config(self) -> Path | None:
-        """The configuration file that was named before the command, if one was."""
-        return self._options.config
-
-    @property
-    def config_file(self) -> Path:
-        """Where the configuration file is looked for."""
-        return self.configuration.file
-
     def open(self) -> Mind:
         """The store; it is made if there is none."""
         return Mind.build(self.settings)
 
     def find(self) -> Mind | None:
-        """The store, if there is one.
-
-        Raises:
-            FileMissing: not even the folder is there in which the store was said to be.
-        """
+        """The store, if there is one."""
         try:
             return Mind.build(self.settings, create=False, borrow=True)
         except FileMissing:
@@ -118,22 +104,14 @@ class Session:
             yield mind
 
     def existing(self, error: type[MindError] = MemoryNotFound, hint: str = _EMPTY_HINT) -> Mind:
-        """The store, for a command that names something in it.
-
-        Raises:
-            MindError: there is no store; `error` says what was looked for.
-        """
+        """The store, for a command that names something in it."""
         mind = self.find()
         if mind is None:
             raise error(f"nothing is stored yet in {str(self.place)!r}", hint=hint)
         return mind
 
     def existing_store(self, rest: str = "nothing was changed.") -> Mind:
-        """The store, for a command that has nothing to do without one.
-
-        Raises:
-            FileMissing: there is no store; `rest` says what the command did not do.
-        """
+        """The store, for a command that has nothing to do without one."""
         mind = self.find()
         if mind is None:
             raise FileMissing(
@@ -145,7 +123,7 @@ class Session:
         """Have what was stored embedded and read in the background, without waiting for it."""
         from bearinmind.surfaces import background  # noqa: PLC0415  only what stores needs it
 
-        background.ensure(self.settings, self._options.config)
+        background.ensure(self.settings, self.options.config)
 
     def wait_for_work(self, mind: Mind) -> None:
         """Embed and read here and now what waits for it, and say what could not be."""
@@ -170,11 +148,7 @@ class Session:
         if self.as_json:
             write_json(value, sys.stdout)
         else:
-            self.show(human())
-
-    def show(self, renderables: Iterable[RenderableType]) -> None:
-        """Print for a person, on standard output."""
-        terminal.show(renderables)
+            terminal.show(human())
 
     def say(self, value: object, sentence: str) -> None:
         """Print the answer, which is one sentence for a person."""
