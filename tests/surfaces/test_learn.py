@@ -114,7 +114,7 @@ def test_status_and_doctor_say_how_learning_is_set_up(
 
 
 def test_a_brief_shows_what_a_session_begins_with(run: Run) -> None:
-    assert run("brief", "--json").json == {"memories": []}
+    assert run("brief", "--json").json == {"memories": [], "as_data": []}
     run("store", "Small commits.", "--category", "preferences", "--importance", "0.9")
     run("store", "A trifle.", "--importance", "0.1")
     run("store", "Of another project.", "--project", "blog")

@@ -186,7 +186,7 @@ def audit(
     with run.reading({"entries": []}) as mind:
         entries = mind.accounts.audit(limit, everybody=everybody)
     run.reply_rows(
-        {"entries": entries}, entries, lambda: _audit_table(entries), "The audit is empty."
+        {"entries": entries}, entries, lambda: audit_table(entries), "The audit is empty."
     )
 
 
@@ -217,7 +217,7 @@ def _key_table(values: Sequence[Key], now: datetime) -> RenderableType:
     return table
 
 
-def _audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
+def audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
     """What was done, a line each."""
     table = grid("-", "-", "-", "")
     for entry in entries:

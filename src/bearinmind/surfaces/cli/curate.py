@@ -17,7 +17,6 @@ from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -34,6 +33,7 @@ from bearinmind.surfaces.cli.terminal import (
     parts,
     styled,
 )
+from bearinmind.surfaces.failures import meaning_of
 from bearinmind.types import LinkKind, Memory, MemoryId
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def _decide(
     failures = [{"id": id_, "error": exc} for id_, exc in failed]
     run.reply({"decided": done, "failed": failures}, lambda: _decided_lines(done, failed))
     if failed:
-        raise typer.Exit(exit_code(failed[0][1]))
+        raise typer.Exit(meaning_of(failed[0][1]).exit_code)
 
 
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:

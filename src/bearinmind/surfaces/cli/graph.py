@@ -12,7 +12,7 @@ from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Relation, Role
 from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.lookup import ConceptCard
-from bearinmind.graph.walk import Edge, Neighbour, Neighbours, Path, Subgraph
+from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
@@ -241,7 +241,7 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
     for each in value.found:
         shared = f"{many(len(each.memories), 'memory', 'memories')} with it"
         found = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
-        table.add_row(_joint(each, value.concept.name), styled(each.concept.label), found)
+        table.add_row(_joint(each.relations, value.concept.name), styled(each.concept.label), found)
     lines: list[RenderableType] = [_heading(value.concept), table]
     if value.left_out:
         lines.append(
@@ -261,7 +261,8 @@ def _path_lines(value: Path, said: Mapping[MemoryId, Memory], labels: Labels) ->
         table = grid("-", "-", "")
         for step in value.steps:
             target = labels.get(step.target, step.target)
-            table.add_row(_arrow(step), styled(target), _ground(step, said))
+            joint = styled("  ").append_text(_joint(step.relations, step.source))
+            table.add_row(joint, styled(target), _ground(step, said))
         lines.append(table)
     elif value.is_found:
         lines.append(styled("The two names mean the same concept."))
@@ -293,21 +294,12 @@ def _subgraph_lines(value: Subgraph) -> RenderableType:
     return group(*lines)
 
 
-def _joint(value: Neighbour, centre: ConceptName) -> Text:
-    if not value.relations:
+def _joint(relations: Sequence[Relation], centre: ConceptName) -> Text:
+    """How a concept is joined to the next one: by a relation, or by being mentioned with it."""
+    if not relations:
         return styled("with", QUIET)
-    relation = value.relations[0]
-    outgoing = relation.source == centre
-    return styled(f"{relation.type} →" if outgoing else f"← {relation.type}")
-
-
-def _arrow(step: Edge) -> Text:
-    if not step.relations:
-        return styled("  with", QUIET)
-    relation = step.relations[0]
-    return styled(
-        f"  {relation.type} →" if relation.source == step.source else f"  ← {relation.type}"
-    )
+    relation = relations[0]
+    return styled(f"{relation.type} →" if relation.source == centre else f"← {relation.type}")
 
 
 def _ground(step: Edge, said: Mapping[MemoryId, Memory]) -> Text:
@@ -374,10 +366,7 @@ def _numbers(values: Sequence[Relation]) -> str:
 
 def _role(roles: Sequence[Role]) -> str:
     """What the memory does with the concept, in a word."""
-    for role, word in _ROLES.items():
-        if role in roles:
-            return word
-    return ""
+    return next((word for role, word in _ROLES.items() if role in roles), "")
 
 
 _ROLES = {

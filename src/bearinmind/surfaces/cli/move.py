@@ -36,7 +36,7 @@ def export_memories(
     """
     with (
         run.existing_store("nothing was exported.") as mind,
-        counting("exporting", transfer.count(mind)) as advance,
+        counting("exporting", mind.stats().held) as advance,
         created(file) as write,
     ):
         done = transfer.export(mind, write, version(), advance)

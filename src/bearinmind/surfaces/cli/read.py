@@ -16,7 +16,7 @@ from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step
-from bearinmind.surfaces import cursors, times
+from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
@@ -39,7 +39,13 @@ from bearinmind.surfaces.cli.terminal import (
     towards,
     tree,
 )
-from bearinmind.surfaces.verbs.answers import GetAnswer, ListAnswer, TimelineAnswer, WhyAnswer
+from bearinmind.surfaces.verbs.answers import (
+    GetAnswer,
+    ListAnswer,
+    TimelineAnswer,
+    WhyAnswer,
+    read_cursor,
+)
 from bearinmind.types import Link, LinkKind, Memory, MemoryId
 
 if TYPE_CHECKING:
@@ -168,7 +174,7 @@ def timeline(
 
 def _place(after: str) -> str | tuple[datetime, MemoryId]:
     """Where a page begins: behind the memory of an id, or at the `next` of the page before."""
-    return after if len(after) <= _LONGEST_ID else cursors.read(after)
+    return after if len(after) <= _LONGEST_ID else read_cursor(after)
 
 
 def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bearinmind import codec
 from bearinmind.app import open_vault
-from bearinmind.protocols import AuditEntry
 from bearinmind.surfaces.cli import options
+from bearinmind.surfaces.cli.accounts import audit_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
-    ID,
     NOTICE,
     QUIET,
     counting,
-    grid,
+    fields,
     many,
     memory_list,
-    minute,
     styled,
 )
 from bearinmind.surfaces.verbs.answers import ListAnswer
@@ -76,7 +74,7 @@ def audit(run: Session, limit: options.ListLimit = 20) -> None:
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)
     run.reply_rows(
-        {"entries": entries}, entries, lambda: _audit_table(entries), "No secret has been read."
+        {"entries": entries}, entries, lambda: audit_table(entries), "No secret has been read."
     )
 
 
@@ -148,33 +146,19 @@ def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
         yield styled(f"Forgotten: {many(done.dropped, 'old key')}.")
 
 
-def _audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
-    """Who asked for secrets."""
-    table = grid("-", "-", "-", "")
-    for entry in entries:
-        version = f" v{entry.version}" if entry.version else ""
-        table.add_row(
-            styled(minute(entry.at), QUIET),
-            styled(entry.action),
-            styled(entry.id or "", ID).append(version, QUIET),
-            styled(entry.agent or ""),
-        )
-    return table
-
-
 def _status_table(value: VaultStatus) -> RenderableType:
     """Where the key is, and what it opens."""
-    table = grid("-", "")
-    table.add_row(styled("key", QUIET), styled(value.where))
-    if value.problem:
-        table.add_row(styled("problem", BAD), styled(value.problem))
-    for place, key_id in enumerate(value.key_ids):
-        table.add_row(styled("" if place else "ids", QUIET), styled(key_id, QUIET if place else ""))
-    if not value.key_ids and not value.problem:
-        table.add_row(styled("ids", QUIET), styled("none yet: it is made when first needed"))
-    table.add_row(styled("secrets", QUIET), styled(f"{value.secrets:,}"))
-    if value.unreadable:
-        table.add_row(
-            styled("unreadable", BAD), styled(f"{value.unreadable:,}: their key is not here")
-        )
-    return table
+    newest, *older = value.key_ids or [""]
+    if not newest and not value.problem:
+        newest = "none yet: it is made when first needed"
+    unreadable = f"{value.unreadable:,}: their key is not here" if value.unreadable else ""
+    return fields(
+        [
+            ("key", value.where),
+            ("problem", styled(value.problem or "", BAD)),
+            ("ids", newest),
+            *(("", styled(key_id, QUIET)) for key_id in older),
+            ("secrets", f"{value.secrets:,}"),
+            ("unreadable", styled(unreadable, BAD)),
+        ]
+    )

@@ -20,7 +20,7 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import exit_code, tell
+from bearinmind.surfaces.cli.guard import tell
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -28,11 +28,13 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     counting,
+    fields,
     grid,
     many,
     minute,
     styled,
 )
+from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.sync_loop import held
 from bearinmind.types import Memory, UserId
@@ -214,7 +216,7 @@ def _now(run: Session) -> None:
     _reply(run, report)
     if error := report.error:
         tell(error, as_json=run.as_json)
-        raise typer.Exit(exit_code(error))
+        raise typer.Exit(meaning_of(error).exit_code)
 
 
 def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
@@ -291,27 +293,26 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
 def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
     """The state of a replica, and what waits."""
     peer = value.peer
-    facts = grid("-", "")
-    facts.add_row(styled("server", QUIET), styled(f"{peer.url} as {peer.user}"))
+    rows: list[tuple[str, str | Text]] = [("server", f"{peer.url} as {peer.user}")]
     for name, at, error in (
         ("got", peer.pulled_at, peer.pull_error),
         ("sent", peer.pushed_at, peer.push_error),
         ("shared", peer.shared_at, peer.shared_error),
     ):
-        facts.add_row(styled(name, QUIET), minute(at) or "never")
-        if error:
-            facts.add_row("", styled(f"failed since: {error}", NOTICE))
-    if not has_key:
-        facts.add_row(styled("key", QUIET), styled(_NO_KEY, QUIET))
-    facts.add_row(styled("background", QUIET), f"every {every:g} s" if every else "off")
-    facts.add_row(styled("others'", QUIET), styled(_mirrored(value.mirrored)))
-    facts.add_row(styled("waits", QUIET), styled(_waiting(value.pending)))
-    if value.refused:
-        facts.add_row(styled("refused", QUIET), styled(f"{value.refused:,} of these", NOTICE))
-    if value.conflicts:
-        text = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
-        facts.add_row(styled("conflicts", QUIET), styled(text, NOTICE))
-    yield facts
+        failed = styled(f"failed since: {error}" if error else "", NOTICE)
+        rows += [(name, minute(at) or "never"), ("", failed)]
+    conflicts = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
+    yield fields(
+        [
+            *rows,
+            ("key", styled("" if has_key else _NO_KEY, QUIET)),
+            ("background", f"every {every:g} s" if every else "off"),
+            ("others'", _mirrored(value.mirrored)),
+            ("waits", _waiting(value.pending)),
+            ("refused", styled(f"{value.refused:,} of these" if value.refused else "", NOTICE)),
+            ("conflicts", styled(conflicts if value.conflicts else "", NOTICE)),
+        ]
+    )
     if value.listed:
         yield _listed_table(value)
 

@@ -14,7 +14,7 @@ from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     QUIET,
     STRONG,
-    grid,
+    fields,
     group,
     headed,
     many,
@@ -94,14 +94,14 @@ def trace_line(value: Answer) -> Text:
 
 def why_not_table(value: WhyNot) -> RenderableType:
     """Why a memory was not recalled, and what would have let it in."""
-    table = grid("-", "")
-    table.add_row(styled("memory", QUIET), styled(value.id, ID))
-    table.add_row(styled("reason", QUIET), styled(value.reason, STRONG))
-    for standing in value.standings:
-        table.add_row(styled(f"{standing.leg} leg", QUIET), parts(*_standing(standing), style=""))
-    if value.remedy:
-        table.add_row(styled("remedy", QUIET), styled(value.remedy))
-    return table
+    return fields(
+        [
+            ("memory", styled(value.id, ID)),
+            ("reason", styled(value.reason, STRONG)),
+            *((f"{x.leg} leg", parts(*_standing(x), style="")) for x in value.standings),
+            ("remedy", value.remedy),
+        ]
+    )
 
 
 def _standing(value: LegStanding) -> list[str]:
@@ -240,7 +240,6 @@ def _with_rest(table: Table, rest: int) -> RenderableType:
 
 
 def _recipes(trace: Trace) -> RenderableType:
-    table = grid("-", "")
     stages = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in trace.milliseconds.items())
     recipes = {
         "fusion": trace.fusion,
@@ -249,7 +248,4 @@ def _recipes(trace: Trace) -> RenderableType:
         "selection": trace.selection,
         "time": stages,
     }
-    for name, recipe in recipes.items():
-        if recipe:
-            table.add_row(styled(name, QUIET), styled(recipe, QUIET))
-    return table
+    return fields({name: styled(recipe, QUIET) for name, recipe in recipes.items()})

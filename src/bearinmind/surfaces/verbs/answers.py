@@ -7,15 +7,20 @@ since only it knows who asks.
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
+from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import AuditEntry, User
 from bearinmind.recall.history import Step, Timeline, Why
-from bearinmind.surfaces import cursors, for_agents
+from bearinmind.remember.admit import check_moment
+from bearinmind.surfaces import for_agents
+from bearinmind.text import ids
 from bearinmind.trace import Answer, Trace
 from bearinmind.types import Hit, Key, Link, Memory, MemoryId, Query, Share, State
 
@@ -26,6 +31,26 @@ if TYPE_CHECKING:
 def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
     """The ids of those memories whose text is data, never instructions, to a user."""
     return tuple(dict.fromkeys(x.id for x in memories if for_agents.is_data(x, user)))
+
+
+def write_cursor(created_at: datetime, id: MemoryId) -> str:
+    """The place behind a memory, as an opaque text; it stays valid when the memory is gone."""
+    return base64.urlsafe_b64encode(f"{created_at.isoformat()} {id}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> tuple[datetime, MemoryId]:
+    """The time and the id of the memory behind which a page begins."""
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        place = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+        moment, _, id_ = place.partition(" ")
+        id_ = ids.normalise(id_)
+        return check_moment(datetime.fromisoformat(moment), "the time"), MemoryId(id_)
+    except (ValueError, binascii.Error, MindError):
+        raise InvalidRequest(
+            "`after` is not the `next` of a page",
+            hint="Give the `next` of the page before as it is, or leave `after` out to begin anew.",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +95,7 @@ class ListAnswer:
             memories=shown,
             states=mind.states(shown),
             as_data=as_data(mind.scope.user, shown),
-            next=cursors.write(shown[-1]) if len(page) > limit else None,
+            next=write_cursor(shown[-1].created_at, shown[-1].id) if len(page) > limit else None,
         )
 
 

@@ -9,7 +9,7 @@ from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics, User
-from bearinmind.surfaces import cursors, times
+from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.trace import WhyNot
@@ -36,7 +36,7 @@ def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
 
 def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
     """A page of memories."""
-    after = cursors.read(request.after) if request.after else None
+    after = a.read_cursor(request.after) if request.after else None
     fields = request.given("after", "limit", "newest_first")
     # One more than is shown tells whether there is another page.
     page = mind.list(
