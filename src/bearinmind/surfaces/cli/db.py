@@ -17,6 +17,7 @@ from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from bearinmind.protocols import Unavailable
     from bearinmind.store.postgres.embedded import EmbeddedServer, ServerStatus

@@ -20,10 +20,9 @@ from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidInput
 from bearinmind.recall import graph_paths
-from bearinmind.surfaces.cli.recall import hits_table
+from bearinmind.surfaces.cli.recall import hits_table, trace_line, why_not_table
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import GOOD, STRONG, counting, styled
-from bearinmind.surfaces.cli.trace import trace_line, why_not_table
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.types import Link, LinkKind, MemoryId, Trust
 

@@ -10,8 +10,8 @@ import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
 from bearinmind.graph.contradictions import Contradiction
+from bearinmind.surfaces.cli.read import graph_data
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.stats import graph_data
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     STRONG,

@@ -49,7 +49,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row("timeline", "read.timeline", "Show what was remembered around a memory or a moment."),
         Row("graph", "graph.app", "Go from memory to memory by the concepts that they mention."),
         Row("secret", "secret.app", "Read sensitive memories, and look after their key."),
-        Row("stats", "stats.stats", "Count what is stored, and what others share."),
+        Row("stats", "read.stats", "Count what is stored, and what others share."),
         Row("demo", "demo.demo", "Show on an example what recalling is like."),
     ),
     "Agents": (
@@ -63,7 +63,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row("sync", "sync.app", "Keep this machine in step with a server; alone: `sync now`."),
         Row("user", "accounts.user_app", "Look after the users of a server."),
         Row("key", "accounts.key_app", "Look after the keys that let users into a server."),
-        Row("share", "share.app", "Let other users see memories, or change them."),
+        Row("share", "accounts.share_app", "Let other users see memories, or change them."),
         Row("audit", "accounts.audit", "Show who read secrets, shared, or changed users and keys."),
         Row("db", "db.app", "Look after the database of a store on Postgres."),
     ),
