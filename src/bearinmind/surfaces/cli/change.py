@@ -15,7 +15,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
-from bearinmind.surfaces.cli import guard, options, secret
+from bearinmind.surfaces.cli import guard, options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -271,7 +271,7 @@ def _note_sealing(run: Session, mind: Mind, memory: Memory, *, flagged: bool) ->
             "kind of secret still find it. "
             f"`bearinmind update {memory.id} --not-sensitive` undoes it."
         )
-    secret.note_new_key(run, mind.secrets.vault)
+    run.note_new_key(mind.secrets.vault)
 
 
 def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:

@@ -12,7 +12,7 @@ from bearinmind.store.factory import Access, open_existing_target, open_source, 
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.surfaces import transfer
-from bearinmind.surfaces.cli import options, secret
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
@@ -57,7 +57,7 @@ def import_memories(
                 mind, most_problems=None if run.as_json else SHOWN_PROBLEMS, advance=advance
             )
             done = importing(numbered(stream))
-        secret.note_new_key(run, mind.secrets.vault)
+        run.note_new_key(mind.secrets.vault)
         if wait:
             run.wait_for_work(mind)
     if done.stored and not wait:

@@ -25,7 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.verbs.answers import ListAnswer
 from bearinmind.vault.keys import Key
-from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine
+from bearinmind.vault.seal import Rotated, VaultStatus, examine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -118,22 +118,9 @@ def key(
             vault, under = mind.secrets.vault, mind.secrets.count_by_key()
     if create:
         vault.create()
-        note_new_key(run, vault)
+        run.note_new_key(vault)
     status = examine(vault, under)
     run.reply(status, lambda: [_status_table(status)])
-
-
-def note_new_key(run: Session, vault: SealingVault) -> None:
-    """Say that a key was made, and what depends on it."""
-    made = vault.made_key_at
-    if made is not None:
-        run.note(_NEW_KEY.format(path=made.path))
-
-
-_NEW_KEY = (
-    "The key of your sensitive memories was made in {path}. Keep a copy of that file apart "
-    "from the store: without it they cannot be read by anybody."
-)
 
 
 def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from bearinmind.graph.importer import BadLine
     from bearinmind.surfaces.transfer import Problem
+    from bearinmind.vault.seal import SealingVault
 
 SHOWN_PROBLEMS = 20  # bad lines that are named to a person
 _INVALID_INPUT = 2  # the exit code
@@ -171,6 +172,14 @@ class Session:
             if bad > len(shown):
                 self.note(f"and {bad - len(shown):,} more; --json lists all of them")
         raise typer.Exit(_INVALID_INPUT)
+
+    def note_new_key(self, vault: SealingVault) -> None:
+        """Say that a key was made, and what depends on it."""
+        if vault.made_key_at is not None:
+            self.note(
+                f"The key of your sensitive memories was made in {vault.made_key_at.path}. Keep a "
+                "copy of that file apart from the store: without it they cannot be read by anybody."
+            )
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
