@@ -32,7 +32,7 @@ from bearinmind.surfaces.cli.terminal import (
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.text.store_name import StoreFile
-from bearinmind.types import Memory, MemoryId, Provenance, State, Stored, Whose
+from bearinmind.types import Memory, MemoryId, State, Stored, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -169,7 +169,7 @@ def _update(
     with run.existing() as mind:
         before = mind.get(id_)
         if origin:
-            changes["provenance"] = _provenance(before, origin)
+            changes["provenance"] = replace(before.provenance, **origin)
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
         plain = _plain_versions(mind, before)
@@ -300,10 +300,6 @@ def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] |
     if none and new:
         raise InvalidInput(f"--{what} and --no-{what}s contradict each other")
     return () if none else None if new is None else tuple(new)
-
-
-def _provenance(memory: Memory, changes: dict[str, object]) -> Provenance:
-    return replace(memory.provenance, **changes)  # type: ignore[arg-type]
 
 
 def _each(

@@ -26,7 +26,7 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     day,
-    grid,
+    fields,
     group,
     many,
     minute,
@@ -274,19 +274,15 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
     """Proposals, each with the memories that it is about."""
     if not values:
         return styled("No proposals.")
-    return group(*(_proposal_lines(value, texts) for value in values))
+    return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
 def _proposal_card(value: Proposal, texts: Texts) -> RenderableType:
     """Everything about one proposal."""
-    facts = grid("-", "")
-    for name, figure in (value.evidence | value.change).items():
-        facts.add_row(styled(name, QUIET), styled(str(figure)))
-    facts.add_row(styled("made", QUIET), styled(minute(value.created_at)))
-    if value.decided_at:
-        facts.add_row(styled(value.state, QUIET), styled(minute(value.decided_at)))
+    facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
-    return group(_head(value), *memories, facts, *_settling(value))
+    return group(_head(value), *memories, fields([*facts.items(), *times]), *_settling(value))
 
 
 def _decided_lines(
@@ -313,10 +309,6 @@ def _report_lines(value: Report) -> RenderableType:
         f"{many(value.memories, 'live memory', 'live memories')}, {many(value.links, 'link')}"
     )
     return group(head, *(_untidy(each) for each in value.found))
-
-
-def _proposal_lines(value: Proposal, texts: Texts) -> RenderableType:
-    return group(_head(value), *(_memory(id_, texts) for id_ in value.memories))
 
 
 def _head(value: Proposal) -> Text:

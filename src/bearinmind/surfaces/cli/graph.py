@@ -210,7 +210,13 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
     table = grid(">", "-", "")
     for value in values:
         table.add_row(
-            styled(f"{value.memories:,}", QUIET), styled(value.label), _facts(value, QUIET)
+            styled(f"{value.memories:,}", QUIET),
+            styled(value.label),
+            parts(
+                value.kind,
+                f"{value.subjects:,} about it" if value.subjects else "",
+                ", ".join(value.aliases),
+            ),
         )
     return table
 
@@ -227,8 +233,9 @@ def _concept_card(
     table = grid("-", "-", "")
     for id_, roles in value.mentions.items():
         if id_ in said:
+            role = next((word for role, word in _ROLES.items() if role in roles), "")
             what = styled(one_line(said[id_].content, _LINE))
-            table.add_row(styled(id_, ID), styled(_role(roles), QUIET), what)
+            table.add_row(styled(id_, ID), styled(role, QUIET), what)
     if table.row_count:
         lines += [styled(""), table]
     return group(*lines)
@@ -352,11 +359,6 @@ def _heading(value: Concept) -> Text:
     return styled(value.label, STRONG).append("  ").append_text(parts(value.kind, counted))
 
 
-def _facts(value: Concept, style: str) -> Text:
-    about = f"{value.subjects:,} about it" if value.subjects else ""
-    return parts(value.kind, about, ", ".join(value.aliases), style=style)
-
-
 def _numbers(values: Sequence[Relation]) -> str:
     if not values:
         return ""
@@ -364,11 +366,7 @@ def _numbers(values: Sequence[Relation]) -> str:
     return f"{word} {', '.join(str(value.number) for value in values)}"
 
 
-def _role(roles: Sequence[Role]) -> str:
-    """What the memory does with the concept, in a word."""
-    return next((word for role, word in _ROLES.items() if role in roles), "")
-
-
+#: What a memory does with a concept, in a word.
 _ROLES = {
     Role.SUBJECT: "about it",
     Role.NAME: "names it",

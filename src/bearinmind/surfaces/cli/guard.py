@@ -75,7 +75,8 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
         except Exception as exc:
             error = InternalError(f"{type(exc).__name__}: {exc}")
             tell(error, as_json=as_json, kind="internal error")
-            if _debugging(kwargs.get("ctx")):
+            options = getattr(kwargs.get("ctx"), "obj", None)
+            if isinstance(options, Globals) and options.debug:
                 traceback.print_exc()
             raise typer.Exit(INTERNAL) from exc
         return result
@@ -96,11 +97,6 @@ def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
 def _shown(text: str) -> str:
     """One line that a terminal shows and does not obey."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _debugging(ctx: object) -> bool:
-    options = getattr(ctx, "obj", None)
-    return isinstance(options, Globals) and options.debug
 
 
 def _check_texts(values: Iterable[Any]) -> None:

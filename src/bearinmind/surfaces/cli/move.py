@@ -113,7 +113,8 @@ def migrate_store(
     places = {"from": str(source), "to": str(target)}
     access = Access(busy_timeout=run.settings.busy_timeout)
     if dry_run:
-        seen = _look(source, target, access)
+        with open_source(source, access) as one, open_existing_target(target, access) as other:
+            seen = look_at(one, other)
         run.reply({**places, **codec.to_data(seen)}, lambda: _look_lines(seen, str(target)))
         return
     done = _move(source, target, access, restart=restart, note=run.note)
@@ -128,12 +129,6 @@ class Moved(NamedTuple):
     tables: Sequence[Compared]
     resumed: bool  #: it had been interrupted
     renumbered: bool  #: relations have other numbers now
-
-
-def _look(source: StoreName, target: StoreName, access: Access) -> Preview:
-    """What would be moved."""
-    with open_source(source, access) as one, open_existing_target(target, access) as other:
-        return look_at(one, other)
 
 
 def _move(

@@ -402,23 +402,20 @@ def _table(
         "tags": _counted(value.tags),
         "oldest": minute(value.oldest),
         "newest": minute(value.newest),
-        "shared with you": _shared(value),
+        "shared with you": f"{value.shared:,} by {many(value.sharers, 'user')}"
+        if value.shared
+        else "",
     }
     return fields(rows)
 
 
-def _shared(value: Statistics) -> str:
-    return f"{value.shared:,} by {many(value.sharers, 'user')}" if value.shared else ""
-
-
 def _embedded(work: WorkStatus) -> str:
+    waiting = _unfinished(work.of_kind(EMBED), "waiting")
     if work.meaning_off is not None:
-        waiting = _unfinished(work.of_kind(EMBED), "waiting")
         return f"none: {work.meaning_off.reason}{waiting}"
     if work.active is None:
         return ""
-    shown = _unfinished(work.of_kind(EMBED), "waiting")
-    return f"{work.active.embedded:,} by {work.active.space.model}{shown}"
+    return f"{work.active.embedded:,} by {work.active.space.model}{waiting}"
 
 
 def _graph(work: WorkStatus, counts: GraphCounts) -> str:

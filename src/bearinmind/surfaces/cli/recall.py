@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
@@ -86,7 +85,7 @@ def recall(
     ] = None,
 ) -> None:
     """Find the memories that matter for a question."""
-    text = _query_text(query)
+    text = read_text(STANDARD) if query == [STANDARD] else " ".join(query)
     asking = {
         "states": state or None,
         "limit": limit,
@@ -99,7 +98,8 @@ def recall(
     fields = cast("QueryFields", {**meant, **options.given(asking)})
     if why_not is not None:
         with run.existing() as mind:
-            _reply_why_not(run, mind, text, why_not, fields)
+            reason = mind.why_not(text, why_not, **fields)
+        run.reply(reason, lambda: [why_not_table(reason)])
         return
     nothing = RecallAnswer(query=text, hits=(), degraded=(), as_data=())
     with run.reading(nothing) as mind:
@@ -109,12 +109,6 @@ def recall(
 
 
 _NOTHING_RECALLED = "No memory matches the query."
-
-
-def _query_text(query: list[str]) -> str:
-    if query == [STANDARD]:
-        return read_text(STANDARD)
-    return " ".join(query)
 
 
 def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
@@ -144,11 +138,6 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
     run.reply(RecallAnswer.of(answer, with_trace=with_trace), human)
 
 
-def _reply_why_not(run: Session, mind: Mind, text: str, id_: str, fields: QueryFields) -> None:
-    answer = mind.why_not(text, id_, **fields)
-    run.reply(answer, lambda: [why_not_table(answer)])
-
-
 def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -> RenderableType:
     """Recalled memories, best first; those of other users with their owner."""
     table = grid(">", "")
@@ -169,7 +158,7 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
-        _match(value),
+        f"match {round(100 * value.confidence)} %" if value.confidence else "",
         f"via {graph_paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
@@ -182,11 +171,6 @@ def _is_owed_to_graph(value: Hit) -> bool:
     evidence = {leg: placing.evidence for leg, placing in value.placings.items()}
     by_graph = evidence.pop("graph", None)
     return by_graph is not None and by_graph > sum(evidence.values())
-
-
-def _match(value: Hit) -> str:
-    """How sure the surest leg is that this is what was asked for."""
-    return f"match {round(100 * value.confidence)} %" if value.confidence else ""
 
 
 def _extras(value: Hit) -> list[Text]:

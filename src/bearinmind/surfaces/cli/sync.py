@@ -37,7 +37,7 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.sync_loop import held
-from bearinmind.types import Memory, UserId
+from bearinmind.types import UserId
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,7 +61,7 @@ class Keep(StrEnum):
 def sync(run: Session, ctx: typer.Context) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
     if ctx.invoked_subcommand is None:
-        _now(run)
+        now(run)
     elif run.as_json:
         raise InvalidInput(
             "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
@@ -71,7 +71,13 @@ def sync(run: Session, ctx: typer.Context) -> None:
 @app.command("now")
 def now(run: Session) -> None:
     """Get what others changed, and send what was changed here."""
-    _now(run)
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        report = _round(run, mind)
+    run.start_worker()
+    run.reply(report, lambda: _report_lines(report))
+    if error := report.error:
+        tell(error, as_json=run.as_json)
+        raise typer.Exit(meaning_of(error).exit_code)
 
 
 @app.command("connect")
@@ -172,7 +178,7 @@ def watch(run: Session) -> None:
         while True:
             report = _round(run, mind, quiet=True)
             if run.as_json or report.pulled or report.pushed or report.refused or report.mirrored:
-                _reply(run, report)
+                run.reply(report, lambda: _report_lines(report))  # noqa: B023  called at once
                 sys.stdout.flush()
             if error := report.error:
                 tell(error, as_json=run.as_json)
@@ -208,17 +214,6 @@ def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
     return SecretStr(text) if text else None
 
 
-def _now(run: Session) -> None:
-    """One round; a part that fails does not stop the rest."""
-    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        report = _round(run, mind)
-    run.start_worker()
-    _reply(run, report)
-    if error := report.error:
-        tell(error, as_json=run.as_json)
-        raise typer.Exit(meaning_of(error).exit_code)
-
-
 def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
     with connection(mind).server() as server, _turn(run):
         if quiet:
@@ -241,10 +236,6 @@ def _turn(run: Session) -> Iterator[None]:
                 yield
                 return
         time.sleep(_WAITED)
-
-
-def _reply(run: Session, report: SyncReport) -> None:
-    run.reply(report, lambda: _report_lines(report))
 
 
 _NOUNS = {
@@ -342,7 +333,10 @@ def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType
         )
         table = grid("-", "-", "")
         for word, memory in (("served", value.served), ("other", value.other)):
-            table.add_row("  ", styled(word, QUIET), _content_of(memory))
+            gone, deleted = memory is None, memory is not None and memory.deleted_at
+            content = "no longer there" if memory is None else one_line(memory.content, _CONTENT)
+            text = styled(content + (" (deleted)" if deleted else ""), QUIET if gone else "")
+            table.add_row("  ", styled(word, QUIET), text)
         yield table
     yield styled(
         "`bearinmind sync resolve NUMBER --keep other` makes the other one present.", QUIET
@@ -361,10 +355,3 @@ def _listed_table(value: SyncStatus) -> RenderableType:
 def _named(subject: Subject) -> Text:
     kind, _, rest = subject.label.partition(" ")
     return styled(f"{kind} ").append_text(styled(rest, ID))
-
-
-def _content_of(memory: Memory | None) -> Text:
-    if memory is None:
-        return styled("no longer there", QUIET)
-    deleted = " (deleted)" if memory.deleted_at else ""
-    return styled(one_line(memory.content, _CONTENT) + deleted)
