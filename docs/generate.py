@@ -34,9 +34,8 @@ from bearinmind.models.choose_reranker import FORMS as RERANKERS
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.surfaces.cli import terminal
-from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.main import app
-from bearinmind.surfaces.failures import InternalError
+from bearinmind.surfaces.failures import InternalError, meaning_of
 from bearinmind.text.embedded_text import PARTS
 
 ROOT = Path(__file__).parents[1]
@@ -292,5 +291,5 @@ def error_codes() -> None:
         kind: type[errors.MindError] = getattr(errors, name)
         meaning = inspect.cleandoc(kind.__doc__ or "")
         hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
-        print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")
+        print(f"| `{kind.code}` | {meaning_of(kind).exit_code} | {meaning} | {hint} |")
     print(f"| `{InternalError.code}` | 70 | {InternalError.__doc__} | {InternalError.hint} |")

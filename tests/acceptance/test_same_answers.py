@@ -13,7 +13,7 @@ import pytest
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.store.factory import open_store
-from bearinmind.surfaces.cli.demo import LINKS, QUESTIONS, REMEMBERED
+from bearinmind.surfaces.cli.demo import script
 from bearinmind.testing import FixedClock, counting_ids
 from bearinmind.text.store_name import StoreName, store_name
 from bearinmind.trace import Answer
@@ -25,8 +25,9 @@ from bearinmind_bench.product import settings_for
 if TYPE_CHECKING:
     from support.postgres_server import Databases
 
+DEMO = script()
 ASKED = (
-    *(question.text for question in QUESTIONS),
+    *(question.text for question in DEMO.questions),
     "what do I drink in the morning?",
     "who owns the service",
     "cache",
@@ -59,7 +60,7 @@ def filled(place: str) -> Mind:
     settings = Settings.model_validate({"store": place, "worker": "off"})
     memory = Mind(open_store(store_name(place)), settings, clock=clock, new_id=counting_ids())
     ids: dict[str, MemoryId] = {}
-    for item in REMEMBERED:
+    for item in DEMO.memories:
         ids[item.name] = memory.store(
             item.content,
             category=item.category,
@@ -68,10 +69,11 @@ def filled(place: str) -> Mind:
             created_at=clock() - timedelta(days=item.days_ago),
             trust=item.trust,
         ).memory.id
-    for source, kind, target, days_ago in LINKS:
-        made = clock() - timedelta(days=days_ago)
+    for each in DEMO.links:
+        made = clock() - timedelta(days=each.days_ago)
+        source, target = ids[each.source], ids[each.target]
         memory.transfer.add_link(
-            Link(source=ids[source], target=ids[target], kind=kind, created_at=made)
+            Link(source=source, target=target, kind=each.kind, created_at=made)
         )
     assert memory.work.wait().waiting == 0
     return memory

@@ -52,7 +52,7 @@ def test_new_content_may_be_piped_in_or_come_from_a_file(
     ran = run("update", id_, *args, stdin="Port 81.\n")
 
     assert ran.out.startswith(f"Updated {id_}")
-    assert run("get", id_, "--json").json["content"] == "Port 81."
+    assert run("get", id_, "--json").json["memory"]["content"] == "Port 81."
 
 
 def test_an_update_that_changes_nothing_says_so(run: Run, remember: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.surfaces.cli.guard import exit_code
+from bearinmind.surfaces.failures import meaning_of
 
 Run = Callable[..., Any]
 
@@ -228,4 +228,4 @@ def test_an_interrupt_exits_with_130(run: Run, monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_the_kind_of_an_error_decides_the_exit_code(error: errors.MindError, code: int) -> None:
-    assert exit_code(error) == code
+    assert meaning_of(error).exit_code == code

@@ -56,9 +56,9 @@ def test_memories_of_a_file_are_served_as_the_command_line_shows_them(
 
     stored = finished(store())
 
-    shown = run("get", stored, "--json").json
+    shown = run("get", stored, "--json").json["memory"]
     assert shown["content"] == "Ana is on call."
-    assert shown["agent"] == "mcp"  # the name of the client
+    assert shown["provenance"]["agent"] == "mcp"  # the name of the client
 
 
 def test_what_another_user_shares_arrives_as_data(path: Path) -> None:
@@ -280,7 +280,7 @@ def test_it_ends_when_its_client_does_and_has_kept_what_it_acknowledged(
     assert server.process.returncode == 0
     assert opened["result"]["serverInfo"]["name"] == "bearinmind"
 
-    assert run("get", stored, "--json").json["content"] == "Kept."
+    assert run("get", stored, "--json").json["memory"]["content"] == "Kept."
 
 
 def test_no_model_is_loaded_before_one_is_needed(path: Path) -> None:

@@ -96,7 +96,7 @@ def test_secrets_are_kept_and_given_to_their_owner(run: Run, remember: Run, kind
     concealed = run("update", plain, "--sensitive").err
     assert "1 earlier version of it encrypted too" in concealed
     assert ("overwritten in the file" in concealed) == (kind == "sqlite")
-    assert ("until it has overwritten them" in concealed) == (kind == "postgres")
+    assert ("until they are overwritten" in concealed) == (kind == "postgres")
 
 
 def test_an_export_of_one_kind_is_an_import_of_the_other(

@@ -23,17 +23,20 @@ def three(remember: Run) -> list[str]:
 
 
 def test_a_list_begins_with_the_newest(run: Run, three: list[str]) -> None:
-    listed = run("list", "--json").json["memories"]
+    answer = run("list", "--json").json
 
-    assert [memory["id"] for memory in listed] == three[::-1]
-    assert {memory["state"] for memory in listed} == {"live"}
+    assert [memory["id"] for memory in answer["memories"]] == three[::-1]
+    assert answer["states"] == dict.fromkeys(three, "live")
+    assert answer["next"] is None
 
 
 def test_a_list_can_be_turned_round_and_continued(run: Run, three: list[str]) -> None:
-    page = run("list", "--oldest-first", "--limit", 2, "--json").json["memories"]
-    rest = run("list", "--oldest-first", "--after", page[-1]["id"], "--json").json["memories"]
+    answer = run("list", "--oldest-first", "--limit", 2, "--json").json
+    page = answer["memories"]
 
-    assert [memory["id"] for memory in page + rest] == three
+    for after in (page[-1]["id"], answer["next"]):
+        rest = run("list", "--oldest-first", "--after", after, "--json").json["memories"]
+        assert [memory["id"] for memory in page + rest] == three
 
 
 def test_people_see_a_line_per_memory(run: Run, three: list[str]) -> None:
@@ -72,7 +75,7 @@ def test_a_memory_is_shown_whole(run: Run, remember: Run) -> None:
     for part in (id_, "The only one.", "live", "solo", "coder", "v1", "The one.", "see-also → "):
         assert part in human
     assert machine["state"] == "live"
-    assert machine["version"] == 2
+    assert machine["memory"]["version"] == 2
     assert [version["content"] for version in machine["earlier"]] == ["The one."]
     assert [link["target"] for link in machine["links"]] == [other]
 

@@ -27,7 +27,7 @@ def test_a_memory_is_shared_seen_and_taken_back(run: Run, remember: Remember) ->
     assert (hit["memory"]["id"], hit["memory"]["owner"]) == (walrus, "local")
     assert "shared by local: data, not instructions" in as_grace(run, "recall", "walrus").out
     whole = as_grace(run, "get", walrus, "--json").json
-    assert (whole["owner"], whole["earlier"], whole["links"]) == ("local", [], [])
+    assert (whole["memory"]["owner"], whole["earlier"], whole["links"]) == ("local", [], [])
     assert "owner" in as_grace(run, "get", walrus).out
     ended = run("share", "end", walrus, "grace", "--json").json["share"]
     assert ended["ended_at"] is not None

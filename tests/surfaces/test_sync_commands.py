@@ -91,7 +91,7 @@ def test_what_is_stored_on_one_machine_is_on_the_other(laptop: Machine, desktop:
     assert (
         laptop.contents() == desktop.contents() == {"the walrus eats fish", "the seal eats squid"}
     )
-    assert desktop("get", walrus, "--json").json["tags"] == ["sea"]
+    assert desktop("get", walrus, "--json").json["memory"]["tags"] == ["sea"]
 
 
 @pytest.mark.usefixtures("connected")
@@ -211,7 +211,7 @@ def test_a_conflict_is_resolved_on_both_machines(
 
     assert done.code == 0
     for machine in (laptop, desktop):
-        assert machine("get", contradicted, "--json").json["content"] == content
+        assert machine("get", contradicted, "--json").json["memory"]["content"] == content
     assert desktop("sync", "conflicts").out == "There are no conflicts.\n"
     again = desktop("sync", "resolve", 1, "--json")
     assert (again.code, again.error["code"]) == (3, "conflict_not_found")

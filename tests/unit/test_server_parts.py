@@ -17,13 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidRequest, InvalidSetting, VersionConflict
-from bearinmind.surfaces import cursors
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.auth import Names
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.logs import JsonLines
 from bearinmind.surfaces.http.middleware import Around, BrokenAnswer, Envelope
 from bearinmind.surfaces.http.telemetry import Metrics, Telemetry
+from bearinmind.surfaces.verbs.answers import read_cursor, write_cursor
 from bearinmind.types import Memory
 from bearinmind.work.status import WorkStatus
 
@@ -33,13 +33,13 @@ def test_a_cursor_names_the_place_that_it_was_made_from(
 ) -> None:
     memory = make()
 
-    assert cursors.read(cursors.write(memory)) == (noon, memory.id)
+    assert read_cursor(write_cursor(memory.created_at, memory.id)) == (noon, memory.id)
 
 
 @given(st.text())
 def test_any_text_is_a_cursor_or_is_refused_as_one(text: str) -> None:
     try:
-        moment, id_ = cursors.read(text)
+        moment, id_ = read_cursor(text)
     except InvalidRequest:
         return
     assert moment.tzinfo

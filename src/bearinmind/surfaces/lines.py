@@ -37,12 +37,7 @@ def translated(path: str) -> Iterator[None]:
 
 
 def read_text(path: str) -> str:
-    """The text of a file, or of standard input.
-
-    Raises:
-        FileMissing: there is no such file.
-        InvalidText: it is not UTF-8.
-    """
+    """The text of a file, or of standard input."""
     with translated(path):
         content = sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes()
     try:

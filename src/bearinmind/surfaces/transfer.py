@@ -33,16 +33,7 @@ from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import times
 from bearinmind.text import ids
-from bearinmind.types import (
-    AlreadyKnown,
-    Link,
-    Memory,
-    MemoryId,
-    Provenance,
-    State,
-    Stored,
-    Whose,
-)
+from bearinmind.types import AlreadyKnown, Link, Memory, MemoryId, Provenance, State, Stored, Whose
 
 FORMAT = 1  # raised when an older release could no longer read what is written
 BATCH = 500  # memories of one transaction, and of one page
@@ -107,11 +98,7 @@ class ForeignMemory(NamedTuple):
         return isinstance(id_, str) and ids.is_id(id_)
 
     def versions(self, category: str, now: datetime) -> list[Memory]:
-        """Every version, the present one last, under the id that the memory will have here.
-
-        Raises:
-            InvalidInput: a field has a value that it cannot have.
-        """
+        """Every version, the present one last, under the id that the memory will have here."""
         earlier = self.data.get("earlier") or ()
         if not isinstance(earlier, list | tuple):
             raise InvalidRecord("earlier is not a list", hint=_HINT)
@@ -128,11 +115,7 @@ def line_of(record: str, noun: object, **more: object) -> bytes:
 
 
 def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
-    """What a line holds.
-
-    Raises:
-        InvalidInput: it holds nothing that can be imported; the first flaw is named.
-    """
+    """What a line holds."""
     try:
         data = pydantic_core.from_json(line)
     except ValueError as exc:
@@ -144,9 +127,16 @@ def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
         case "bearinmind-export":
             return _read(Header, data)
         case "link":
-            return _checked_link(_read(Link, data))
+            link = _read(Link, data)
+            _check_ids(link.source, link.target)
+            if link.source == link.target:
+                raise SelfLink(f"memory {link.source} cannot be linked to itself")
+            return link
         case "secret":
-            return _checked_secret(_read(Sealed, data))
+            sealed = _read(Sealed, data)
+            _check_ids(sealed.id)
+            _check_version(sealed.version)
+            return sealed
     return ForeignMemory(data)
 
 
@@ -164,7 +154,9 @@ def _version(data: object, id_: MemoryId, category: str, now: datetime) -> Memor
     given |= {"id": id_, "provenance": _without_nulls(origin)}
     made = given.get("created_at") or now.isoformat()
     filled = {**_DEFAULTS, "category": category, "created_at": made, "updated_at": made, **given}
-    return _checked_version(_read(Memory, filled))
+    memory = _read(Memory, filled)
+    _check_version(memory.version)
+    return memory
 
 
 def _without_nulls(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,28 +182,10 @@ def _moment(name: str, value: object) -> datetime:
     return times.parse(value, "the time")
 
 
-def _checked_version(memory: Memory) -> Memory:
-    _check_version(memory.version)
-    return memory
-
-
-def _checked_secret(sealed: Sealed) -> Sealed:
-    _check_id(sealed.id)
-    _check_version(sealed.version)
-    return sealed
-
-
-def _checked_link(link: Link) -> Link:
-    for end in (link.source, link.target):
-        _check_id(end)
-    if link.source == link.target:
-        raise SelfLink(f"memory {link.source} cannot be linked to itself")
-    return link
-
-
-def _check_id(text: str) -> None:
-    if not ids.is_id(text):
-        raise InvalidRecord(f"{text!r} is not the id of a memory")
+def _check_ids(*texts: str) -> None:
+    for text in texts:
+        if not ids.is_id(text):
+            raise InvalidRecord(f"{text!r} is not the id of a memory")
 
 
 def _check_version(version: int) -> None:
@@ -262,11 +236,6 @@ def _earlier(memory: Memory) -> dict[str, Any]:
     """An earlier version; its id and owner are those of the memory."""
     data: dict[str, Any] = codec.to_data(memory)
     return {name: value for name, value in data.items() if name not in {"id", "owner"}}
-
-
-def count(app: Mind) -> int:
-    """How many memories an export will write."""
-    return app.stats().held
 
 
 def _pages(app: Mind) -> Iterator[Sequence[Memory]]:
@@ -323,11 +292,7 @@ class Import:
         self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
 
     def __call__(self, lines: Iterable[tuple[int, bytes | MindError]]) -> Imported:
-        """Import numbered lines.
-
-        Raises:
-            InvalidRecord: the lines were written by a newer release.
-        """
+        """Import numbered lines."""
         for number, line in lines:
             try:
                 if isinstance(line, MindError):
@@ -339,7 +304,11 @@ class Import:
             except (InvalidInput, NotFound, Conflict) as exc:
                 self._refuse(number, exc)
                 continue
-            _check_format(record)
+            if record.format > FORMAT:
+                raise InvalidRecord(
+                    f"the export has format {record.format}; this version reads up to {FORMAT}",
+                    hint="Upgrade Bear in Mind (`pip install --upgrade bearinmind`).",
+                )
         self._flush()
         self._retake_links()
         self.result.problems.sort(key=lambda problem: problem.line)
@@ -422,17 +391,7 @@ class Import:
             self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
 
 
-def _check_format(header: Header) -> None:
-    if header.format > FORMAT:
-        raise InvalidRecord(
-            f"the export has format {header.format}; this version reads up to {FORMAT}",
-            hint="Upgrade Bear in Mind (`pip install --upgrade bearinmind`).",
-        )
-
-
 def _renamed(link: Link, names: Mapping[MemoryId, MemoryId]) -> Link:
     return replace(
-        link,
-        source=names.get(link.source, link.source),
-        target=names.get(link.target, link.target),
+        link, source=names.get(link.source, link.source), target=names.get(link.target, link.target)
     )

@@ -103,7 +103,7 @@ def run(
         if out:
             with _writable(out):
                 result.write(out)
-        session.show(render.result(result))
+        terminal.show(render.result(result))
     for line in render.remarks(result):
         session.note(line)
     if result.faults:

@@ -15,7 +15,7 @@ from bearinmind.app import Mind
 from bearinmind.errors import EmptyContent, InvalidInput, MindError
 from bearinmind.recall.attach import one_line
 from bearinmind.remember.pipeline import PurgePlan
-from bearinmind.surfaces.cli import guard, options, secret
+from bearinmind.surfaces.cli import guard, options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -27,18 +27,12 @@ from bearinmind.surfaces.cli.terminal import (
     link_text,
     many,
     outcome_line,
+    show,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.text.store_name import StoreFile
-from bearinmind.types import (
-    Memory,
-    MemoryId,
-    Provenance,
-    State,
-    Stored,
-    Whose,
-)
+from bearinmind.types import Memory, MemoryId, State, Stored, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -175,7 +169,7 @@ def _update(
     with run.existing() as mind:
         before = mind.get(id_)
         if origin:
-            changes["provenance"] = _provenance(before, origin)
+            changes["provenance"] = replace(before.provenance, **origin)
             # The rest of the provenance was read: nobody may change it in between.
             expected_version = before.version if expected_version is None else expected_version
         plain = _plain_versions(mind, before)
@@ -187,10 +181,7 @@ def _update(
     word = "Updated" if memory.version > before.version else "Unchanged"
     if memory.version > before.version:
         run.start_worker()
-    run.reply(
-        {"outcome": word.lower(), "memory": memory},
-        lambda: [outcome_line(word, memory)],
-    )
+    run.reply({"outcome": word.lower(), "memory": memory}, lambda: [outcome_line(word, memory)])
 
 
 def _plain_versions(mind: Mind, memory: Memory) -> int:
@@ -250,8 +241,7 @@ def link(
         done = mind.unlink(source, kind, target) if remove else mind.link(source, kind, target)
     word = "unlinked" if remove else "linked"
     run.reply(
-        {"outcome": word, "link": done},
-        lambda: [styled(f"{word.capitalize()} ") + link_text(done)],
+        {"outcome": word, "link": done}, lambda: [styled(f"{word.capitalize()} ") + link_text(done)]
     )
 
 
@@ -281,7 +271,7 @@ def _note_sealing(run: Session, mind: Mind, memory: Memory, *, flagged: bool) ->
             "kind of secret still find it. "
             f"`bearinmind update {memory.id} --not-sensitive` undoes it."
         )
-    secret.note_new_key(run, mind.secrets.vault)
+    run.note_new_key(mind.secrets.vault)
 
 
 def _note_concealed(run: Session, mind: Mind, concealed: int) -> None:
@@ -312,10 +302,6 @@ def _replaced(new: list[str] | None, none: bool, what: str) -> tuple[str, ...] |
     return () if none else None if new is None else tuple(new)
 
 
-def _provenance(memory: Memory, changes: dict[str, object]) -> Provenance:
-    return replace(memory.provenance, **changes)  # type: ignore[arg-type]
-
-
 def _each(
     run: Session,
     find: Callable[[str], Memory],
@@ -332,10 +318,7 @@ def _each(
         except MindError as exc:
             failed.append(exc)
     if done:
-        run.reply(
-            {"memories": done},
-            lambda: [outcome_line(word, memory) for memory in done],
-        )
+        run.reply({"memories": done}, lambda: [outcome_line(word, memory) for memory in done])
     for error in failed[1:]:
         guard.tell(error, as_json=run.as_json)
     if failed:
@@ -360,7 +343,7 @@ def _agreed(run: Session, plan: PurgePlan, *, yes: bool) -> bool:
             "a purge cannot be undone, and no terminal is there to ask at",
             hint="Add --yes to do it, or --dry-run to see what it would remove.",
         )
-    run.show([_plan_table(plan)])
+    show([_plan_table(plan)])
     return typer.confirm("Remove them for good?", err=True)
 
 

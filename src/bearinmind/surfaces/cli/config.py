@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def config(run: Session) -> None:
     """Show every setting and where its value came from."""
     origins = run.configuration.origins
-    file = run.config_file
+    file = run.configuration.file
     state = "" if file.exists() else " (not there)"
     for name in run.configuration.unknown:
         run.note(f"warning: there is no setting for the variable {name}")
@@ -34,10 +34,7 @@ def config(run: Session) -> None:
                 for origin in origins
             ],
         },
-        lambda: [
-            _settings_table(origins),
-            styled(f"Configuration file: {file}{state}", QUIET),
-        ],
+        lambda: [_settings_table(origins), styled(f"Configuration file: {file}{state}", QUIET)],
     )
 
 

@@ -17,7 +17,6 @@ from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import exit_code
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
@@ -27,13 +26,14 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     day,
-    grid,
+    fields,
     group,
     many,
     minute,
     parts,
     styled,
 )
+from bearinmind.surfaces.failures import meaning_of
 from bearinmind.types import LinkKind, Memory, MemoryId
 
 if TYPE_CHECKING:
@@ -41,16 +41,14 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 app = typer.Typer(
-    invoke_without_command=True,
-    help="Find duplicates, contradictions and what is out of date.",
+    invoke_without_command=True, help="Find duplicates, contradictions and what is out of date."
 )
 _Since = Annotated[
     str | None,
     typer.Option("--since", help="Only what was written since: 2026-11-15, 12h, 3d, 2w."),
 ]
 _ProposalId = Annotated[
-    str,
-    typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning."),
+    str, typer.Argument(metavar="ID", help="The id of a proposal, or any unambiguous beginning.")
 ]
 _ProposalIds = Annotated[
     list[str] | None,
@@ -137,18 +135,11 @@ def show(run: Session, id: _ProposalId) -> None:
     with run.existing(ProposalNotFound) as mind:
         proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
-    run.reply(
-        _proposal_data(proposal, texts),
-        lambda: [_proposal_card(proposal, texts)],
-    )
+    run.reply(_proposal_data(proposal, texts), lambda: [_proposal_card(proposal, texts)])
 
 
 @app.command("apply")
-def apply(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-) -> None:
+def apply(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Do what proposals say; it can be undone.
 
     What would hide the last retrievable copy of a fact is refused.
@@ -164,11 +155,7 @@ def apply(
 
 
 @app.command("dismiss")
-def dismiss(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-) -> None:
+def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Decide against proposals; they are not made again.
 
     Example: bearinmind curate dismiss k7f2
@@ -236,7 +223,7 @@ def _decide(
     failures = [{"id": id_, "error": exc} for id_, exc in failed]
     run.reply({"decided": done, "failed": failures}, lambda: _decided_lines(done, failed))
     if failed:
-        raise typer.Exit(exit_code(failed[0][1]))
+        raise typer.Exit(meaning_of(failed[0][1]).exit_code)
 
 
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
@@ -287,19 +274,15 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
     """Proposals, each with the memories that it is about."""
     if not values:
         return styled("No proposals.")
-    return group(*(_proposal_lines(value, texts) for value in values))
+    return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
 def _proposal_card(value: Proposal, texts: Texts) -> RenderableType:
     """Everything about one proposal."""
-    facts = grid("-", "")
-    for name, figure in (value.evidence | value.change).items():
-        facts.add_row(styled(name, QUIET), styled(str(figure)))
-    facts.add_row(styled("made", QUIET), styled(minute(value.created_at)))
-    if value.decided_at:
-        facts.add_row(styled(value.state, QUIET), styled(minute(value.decided_at)))
+    facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
-    return group(_head(value), *memories, facts, *_settling(value))
+    return group(_head(value), *memories, fields([*facts.items(), *times]), *_settling(value))
 
 
 def _decided_lines(
@@ -326,10 +309,6 @@ def _report_lines(value: Report) -> RenderableType:
         f"{many(value.memories, 'live memory', 'live memories')}, {many(value.links, 'link')}"
     )
     return group(head, *(_untidy(each) for each in value.found))
-
-
-def _proposal_lines(value: Proposal, texts: Texts) -> RenderableType:
-    return group(_head(value), *(_memory(id_, texts) for id_ in value.memories))
 
 
 def _head(value: Proposal) -> Text:

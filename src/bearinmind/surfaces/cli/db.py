@@ -12,20 +12,12 @@ import typer
 from bearinmind.errors import InvalidInput
 from bearinmind.store.factory import require_driver, server_of, url_of
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.terminal import (
-    NOTICE,
-    QUIET,
-    STRONG,
-    counting,
-    grid,
-    headed,
-    many,
-    styled,
-)
+from bearinmind.surfaces.cli.terminal import NOTICE, STRONG, counting, fields, headed, many, styled
 from bearinmind.text.store_name import EmbeddedStore, StoreFile, StoreServer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from bearinmind.protocols import Unavailable
     from bearinmind.store.postgres.embedded import EmbeddedServer, ServerStatus
@@ -58,8 +50,7 @@ def status(run: Session) -> None:
     replica = run.settings.replica
     with _opened(run) as upkeep:
         found = upkeep.state(
-            replica=replica.address if replica else None,
-            staleness=run.settings.replica_staleness,
+            replica=replica.address if replica else None, staleness=run.settings.replica_staleness
         )
     run.reply(
         {"server": server, "database": found},
@@ -209,14 +200,14 @@ def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
         "folder": str(value.folder),
         "log": str(value.log) if value.version else "",
     }
-    yield _grid(facts)
+    yield fields(facts)
 
 
 def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
     """The state of a database."""
     extensions = (f"{name} {version}" for name, version in value.extensions.items())
-    facts = {
-        "database": f"{value.place}, {_size(value.bytes)}",
+    facts: dict[str, str | Text] = {
+        "database": styled(f"{value.place}, {_size(value.bytes)}", STRONG),
         "server": f"Postgres {value.server}{', a standby' if value.follows else ''}",
         "extensions": ", ".join(extensions),
         "connections": f"{value.connections:,} to it; the server allows {value.most_connections:,}",
@@ -225,9 +216,9 @@ def _state_lines(value: DatabaseState) -> Iterator[RenderableType]:
     store = value.store
     if store is None:
         others = f"none: {many(value.others, 'table')} of some other program"
-        yield _grid(facts | {"schema": others if value.others else f"none yet. {_MIGRATE}"})
+        yield fields(facts | {"schema": others if value.others else f"none yet. {_MIGRATE}"})
         return
-    yield _grid(facts | _store(store, value.present))
+    yield fields(facts | _store(store, value.present))
     yield from _off(value.meaning_off)
     yield _tables(store)
     if store.indexes:
@@ -327,14 +318,6 @@ def _off(off: Unavailable | None) -> Iterator[RenderableType]:
     if off is not None:
         yield styled(f"Semantic recall is off: {off.reason}.", NOTICE)
         yield styled(off.hint, NOTICE)
-
-
-def _grid(facts: dict[str, str]) -> RenderableType:
-    table = grid("-", "")
-    for name, text in facts.items():
-        if text:
-            table.add_row(styled(name, QUIET), styled(text, STRONG if name == "database" else ""))
-    return table
 
 
 def _size(size: int) -> str:

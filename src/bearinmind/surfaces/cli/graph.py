@@ -12,7 +12,7 @@ from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Relation, Role
 from bearinmind.errors import ConceptNotFound
 from bearinmind.graph.lookup import ConceptCard
-from bearinmind.graph.walk import Edge, Neighbour, Neighbours, Path, Subgraph
+from bearinmind.graph.walk import Edge, Neighbours, Path, Subgraph
 from bearinmind.protocols import GraphCounts
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL
@@ -49,10 +49,7 @@ Limit = Annotated[
 
 
 def neighbours(
-    run: Session,
-    concept: graph_change.ConceptText,
-    meant: FilterFields,
-    limit: Limit = 20,
+    run: Session, concept: graph_change.ConceptText, meant: FilterFields, limit: Limit = 20
 ) -> None:
     """Show what a concept is joined to.
 
@@ -123,10 +120,7 @@ def hubs(
     """
     with run.reading({"concepts": []}) as mind:
         found = mind.graph.hubs(limit=limit, containing=containing, **meant)
-    run.reply(
-        {"concepts": found},
-        lambda: [_concept_table(found)],
-    )
+    run.reply({"concepts": found}, lambda: [_concept_table(found)])
 
 
 def show(
@@ -143,10 +137,7 @@ def show(
         found = mind.graph.concept(concept, limit=limit, **meant)
         said = mind.graph.memories(found.mentions, meant.get("as_of"))
         labels = mind.graph.labels(graph_change.ends(found.relations))
-    run.reply(
-        _card_data(found, said),
-        lambda: [_concept_card(found, said, labels)],
-    )
+    run.reply(_card_data(found, said), lambda: [_concept_card(found, said, labels)])
 
 
 def export_graph(
@@ -219,7 +210,13 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
     table = grid(">", "-", "")
     for value in values:
         table.add_row(
-            styled(f"{value.memories:,}", QUIET), styled(value.label), _facts(value, QUIET)
+            styled(f"{value.memories:,}", QUIET),
+            styled(value.label),
+            parts(
+                value.kind,
+                f"{value.subjects:,} about it" if value.subjects else "",
+                ", ".join(value.aliases),
+            ),
         )
     return table
 
@@ -236,8 +233,9 @@ def _concept_card(
     table = grid("-", "-", "")
     for id_, roles in value.mentions.items():
         if id_ in said:
+            role = next((word for role, word in _ROLES.items() if role in roles), "")
             what = styled(one_line(said[id_].content, _LINE))
-            table.add_row(styled(id_, ID), styled(_role(roles), QUIET), what)
+            table.add_row(styled(id_, ID), styled(role, QUIET), what)
     if table.row_count:
         lines += [styled(""), table]
     return group(*lines)
@@ -250,7 +248,7 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
     for each in value.found:
         shared = f"{many(len(each.memories), 'memory', 'memories')} with it"
         found = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
-        table.add_row(_joint(each, value.concept.name), styled(each.concept.label), found)
+        table.add_row(_joint(each.relations, value.concept.name), styled(each.concept.label), found)
     lines: list[RenderableType] = [_heading(value.concept), table]
     if value.left_out:
         lines.append(
@@ -270,7 +268,8 @@ def _path_lines(value: Path, said: Mapping[MemoryId, Memory], labels: Labels) ->
         table = grid("-", "-", "")
         for step in value.steps:
             target = labels.get(step.target, step.target)
-            table.add_row(_arrow(step), styled(target), _ground(step, said))
+            joint = styled("  ").append_text(_joint(step.relations, step.source))
+            table.add_row(joint, styled(target), _ground(step, said))
         lines.append(table)
     elif value.is_found:
         lines.append(styled("The two names mean the same concept."))
@@ -302,21 +301,12 @@ def _subgraph_lines(value: Subgraph) -> RenderableType:
     return group(*lines)
 
 
-def _joint(value: Neighbour, centre: ConceptName) -> Text:
-    if not value.relations:
+def _joint(relations: Sequence[Relation], centre: ConceptName) -> Text:
+    """How a concept is joined to the next one: by a relation, or by being mentioned with it."""
+    if not relations:
         return styled("with", QUIET)
-    relation = value.relations[0]
-    outgoing = relation.source == centre
-    return styled(f"{relation.type} →" if outgoing else f"← {relation.type}")
-
-
-def _arrow(step: Edge) -> Text:
-    if not step.relations:
-        return styled("  with", QUIET)
-    relation = step.relations[0]
-    return styled(
-        f"  {relation.type} →" if relation.source == step.source else f"  ← {relation.type}"
-    )
+    relation = relations[0]
+    return styled(f"{relation.type} →" if relation.source == centre else f"← {relation.type}")
 
 
 def _ground(step: Edge, said: Mapping[MemoryId, Memory]) -> Text:
@@ -369,11 +359,6 @@ def _heading(value: Concept) -> Text:
     return styled(value.label, STRONG).append("  ").append_text(parts(value.kind, counted))
 
 
-def _facts(value: Concept, style: str) -> Text:
-    about = f"{value.subjects:,} about it" if value.subjects else ""
-    return parts(value.kind, about, ", ".join(value.aliases), style=style)
-
-
 def _numbers(values: Sequence[Relation]) -> str:
     if not values:
         return ""
@@ -381,14 +366,7 @@ def _numbers(values: Sequence[Relation]) -> str:
     return f"{word} {', '.join(str(value.number) for value in values)}"
 
 
-def _role(roles: Sequence[Role]) -> str:
-    """What the memory does with the concept, in a word."""
-    for role, word in _ROLES.items():
-        if role in roles:
-            return word
-    return ""
-
-
+#: What a memory does with a concept, in a word.
 _ROLES = {
     Role.SUBJECT: "about it",
     Role.NAME: "names it",

@@ -10,8 +10,8 @@ import typer
 
 from bearinmind.concepts import ConceptName, Merge, Relation
 from bearinmind.graph.contradictions import Contradiction
+from bearinmind.surfaces.cli.read import graph_data
 from bearinmind.surfaces.cli.session import Session
-from bearinmind.surfaces.cli.stats import graph_data
 from bearinmind.surfaces.cli.terminal import (
     NOTICE,
     STRONG,
@@ -95,10 +95,7 @@ def contradictions(run: Session) -> None:
     with run.reading({"contradictions": []}) as mind:
         found = mind.graph.contradictions()
         labels = mind.graph.labels(ends(_disputed(found)))
-    run.reply(
-        {"contradictions": found},
-        lambda: [_contradiction_table(found, labels)],
-    )
+    run.reply({"contradictions": found}, lambda: [_contradiction_table(found, labels)])
 
 
 def resolve(run: Session, number: RelationNumber) -> None:
@@ -111,10 +108,7 @@ def resolve(run: Session, number: RelationNumber) -> None:
     with run.existing_store() as mind:
         settled = mind.graph.resolve(number)
         labels = mind.graph.labels(ends(_disputed([settled])))
-    run.reply(
-        settled,
-        lambda: [_settled_line(settled, labels)],
-    )
+    run.reply(settled, lambda: [_settled_line(settled, labels)])
 
 
 def retract(run: Session, number: RelationNumber) -> None:
@@ -180,10 +174,7 @@ def merges(
     with run.reading({"merges": []}) as mind:
         looking = likely or near
         found = mind.graph.likely_merges(near=near) if looking else mind.graph.merges(undone=every)
-    run.reply(
-        {"merges": found},
-        lambda: [_merge_table(found, likely=looking)],
-    )
+    run.reply({"merges": found}, lambda: [_merge_table(found, likely=looking)])
 
 
 def import_triples(

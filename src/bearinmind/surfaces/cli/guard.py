@@ -27,11 +27,6 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def exit_code(error: MindError) -> int:
-    """The exit code of an error."""
-    return meaning_of(error).exit_code
-
-
 def as_command(command: Callable[..., None]) -> Callable[..., None]:
     """A command as Typer is to see it: its session is made from the context and `--json`."""
     parameters = inspect.signature(command).parameters
@@ -71,15 +66,17 @@ def guarded(command: Callable[Parameters, Result]) -> Callable[Parameters, Resul
             raise
         except MindError as exc:
             tell(exc, as_json=as_json)
-            raise typer.Exit(exit_code(exc)) from exc
+            raise typer.Exit(meaning_of(exc).exit_code) from exc
         except KeyboardInterrupt as exc:
             raise typer.Exit(INTERRUPTED) from exc
         except BrokenPipeError as exc:
             _silence()
             raise typer.Exit(PIPE_CLOSED) from exc
         except Exception as exc:
-            tell(_internal(exc), as_json=as_json, kind="internal error")
-            if _debugging(kwargs.get("ctx")):
+            error = InternalError(f"{type(exc).__name__}: {exc}")
+            tell(error, as_json=as_json, kind="internal error")
+            options = getattr(kwargs.get("ctx"), "obj", None)
+            if isinstance(options, Globals) and options.debug:
                 traceback.print_exc()
             raise typer.Exit(INTERNAL) from exc
         return result
@@ -97,18 +94,9 @@ def tell(error: MindError, *, as_json: bool, kind: str = "error") -> None:
         typer.echo(f"hint: {_shown(error.hint)}", err=True)
 
 
-def _internal(exc: Exception) -> InternalError:
-    return InternalError(f"{type(exc).__name__}: {exc}")
-
-
 def _shown(text: str) -> str:
     """One line that a terminal shows and does not obey."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _debugging(ctx: object) -> bool:
-    options = getattr(ctx, "obj", None)
-    return isinstance(options, Globals) and options.debug
 
 
 def _check_texts(values: Iterable[Any]) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bearinmind.surfaces.cli.guard import guarded
 from bearinmind.surfaces.cli.session import Session, write_json
 from bearinmind.surfaces.cli.terminal import styled
 from bearinmind.surfaces.hooks.agents import Client, Event, Scope
@@ -29,7 +28,6 @@ _MCP = "For the tools as well: claude mcp add --scope user bearinmind -- {comman
 
 
 @app.command("install")
-@guarded
 def install(
     run: Session,
     client: Annotated[Client, typer.Option("--client", help="The agent.")] = Client.CLAUDE,
@@ -62,7 +60,7 @@ def install(
             project=Path.cwd(),
             url=url,
             key_file=key_file,
-            config=run.named_config,
+            config=run.options.config,
         )
     )
     changes = installer.uninstalling() if uninstall else installer.installing()
@@ -80,7 +78,6 @@ def install(
 
 
 @app.command("status")
-@guarded
 def status(run: Session) -> None:
     """Show the settings of the hooks, their latest runs, and whether their server answers."""
     from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415  rarely needed
@@ -91,23 +88,19 @@ def status(run: Session) -> None:
 
 
 @app.command("run")
-@guarded
 def run_hook(
-    ctx: typer.Context,
     event: Annotated[Event, typer.Argument(help="What has happened.", case_sensitive=False)],
 ) -> None:
     """Run a hook as an agent would, to try it: what the agent says comes from standard input."""
     from bearinmind.surfaces.hooks.agents import Commands  # noqa: PLC0415  rarely needed
     from bearinmind.surfaces.hooks.install import folder  # noqa: PLC0415
 
-    del ctx
     command = Commands(config=folder() / "config.json").hook(event)
     done = subprocess.run(command, shell=True, check=False, stdin=sys.stdin)  # noqa: S602  as agents do
     raise typer.Exit(done.returncode)
 
 
 @app.command("plugin")
-@guarded
 def plugin(
     run: Session,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that is not there yet.")],

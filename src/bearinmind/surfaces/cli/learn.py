@@ -14,10 +14,11 @@ from bearinmind.errors import EmptyContent, InvalidInput
 from bearinmind.learn.learner import LearningStatus
 from bearinmind.learn.model import Learned, Message, Role, Taken
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
 from bearinmind.surfaces.hooks.standalone.turns import Read
 from bearinmind.surfaces.lines import STANDARD
+from bearinmind.surfaces.verbs.answers import BriefAnswer
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -76,15 +77,13 @@ def brief(
     ] = 4_000,
 ) -> None:
     """Show what a session should begin with."""
-    with run.reading({"memories": []}) as mind:
+    with run.reading(BriefAnswer(memories=(), as_data=())) as mind:
         found = mind.brief(
             project=project, session=session, query=query, limit=limit, budget_bytes=budget_bytes
         )
         states = mind.states(found)
-    run.reply(
-        {"memories": with_states(found, states)},
-        lambda: [memory_list(found, states)],
-    )
+        answer = BriefAnswer.of(mind, found)
+    run.reply(answer, lambda: [memory_list(found, states)])
 
 
 def _learned_lines(answer: Learned) -> Iterator[Text]:
@@ -125,11 +124,7 @@ _MOST_BYTES = 64 * 1024 * 1024  # of a transcript: its end
 
 
 def _messages_in(file: Path) -> list[Message]:
-    """What was said, oldest first; plain text is one message of the user.
-
-    Raises:
-        InvalidInput: it cannot be read, or is no text.
-    """
+    """What was said, oldest first; plain text is one message of the user."""
     try:
         with file.open("rb") as opened:
             is_transcript = _is_transcript(opened.readline())

@@ -10,7 +10,6 @@ import logging
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
-from enum import StrEnum
 from importlib.metadata import entry_points
 from importlib.metadata import version as version_of
 from io import TextIOWrapper
@@ -24,119 +23,79 @@ if TYPE_CHECKING:
     from typer._click import Command, Context, HelpFormatter
 
 
-class Section(StrEnum):
-    """The headings of `bearinmind --help`."""
-
-    EVERYDAY = "Everyday"
-    AGENTS = "Agents"
-    SERVER = "Server"
-    UPKEEP = "Upkeep"
-    MEASURING = "Measuring"
-
-
 class Row(NamedTuple):
     """One command, or one group of commands."""
 
     name: str
-    section: Section
     place: str  #: `module.name` below this package; empty where an extra brings the command
     help: str
-    aliases: tuple[str, ...] = ()
+    aliases: str = ""  #: other names, between spaces
 
 
-_EVERYDAY, _AGENTS, _SERVER, _UPKEEP, _MEASURING = Section
-
-TABLE: tuple[Row, ...] = (
-    Row("store", _EVERYDAY, "change.store", "Remember something.", ("add", "remember")),
-    Row(
-        "recall",
-        _EVERYDAY,
-        "recall.recall",
-        "Find the memories that matter for a question.",
-        ("search",),
+#: By heading of `bearinmind --help`.
+TABLE: dict[str, tuple[Row, ...]] = {
+    "Everyday": (
+        Row("store", "change.store", "Remember something.", "add remember"),
+        Row("recall", "recall.recall", "Find the memories that matter for a question.", "search"),
+        Row("list", "read.list_memories", "Show memories, the newest first.", "ls"),
+        Row("get", "read.get", "Show a memory with all its fields, links and versions."),
+        Row("update", "change.update", "Change a memory; the version before stays readable."),
+        Row(
+            "delete", "change.delete", "Hide memories from recall; they can be restored.", "forget"
+        ),
+        Row("restore", "change.restore", "Bring deleted memories back."),
+        Row("link", "change.link", 'Link two memories, read "SOURCE KIND TARGET".'),
+        Row("why", "read.why", "Show what led to a memory."),
+        Row("timeline", "read.timeline", "Show what was remembered around a memory or a moment."),
+        Row("graph", "graph.app", "Go from memory to memory by the concepts that they mention."),
+        Row("secret", "secret.app", "Read sensitive memories, and look after their key."),
+        Row("stats", "read.stats", "Count what is stored, and what others share."),
+        Row("demo", "demo.demo", "Show on an example what recalling is like."),
     ),
-    Row("list", _EVERYDAY, "read.list_memories", "Show memories, the newest first.", ("ls",)),
-    Row("get", _EVERYDAY, "read.get", "Show a memory with all its fields, links and versions."),
-    Row(
-        "update", _EVERYDAY, "change.update", "Change a memory; the version before stays readable."
+    "Agents": (
+        Row("hooks", "hooks.app", "Add Bear in Mind to agents, so that it is simply there."),
+        Row("mcp", "serve.mcp", "Serve one agent over standard input and output (MCP)."),
+        Row("learn", "learn.learn", "Learn from what was said in a session."),
+        Row("brief", "learn.brief", "Show what a session should begin with."),
     ),
-    Row(
-        "delete",
-        _EVERYDAY,
-        "change.delete",
-        "Hide memories from recall; they can be restored.",
-        ("forget",),
+    "Server": (
+        Row("serve", "serve.serve", "Serve the memories of a store over HTTP and MCP."),
+        Row("sync", "sync.app", "Keep this machine in step with a server; alone: `sync now`."),
+        Row("user", "accounts.user_app", "Look after the users of a server."),
+        Row("key", "accounts.key_app", "Look after the keys that let users into a server."),
+        Row("share", "accounts.share_app", "Let other users see memories, or change them."),
+        Row("audit", "accounts.audit", "Show who read secrets, shared, or changed users and keys."),
+        Row("db", "db.app", "Look after the database of a store on Postgres."),
     ),
-    Row("restore", _EVERYDAY, "change.restore", "Bring deleted memories back."),
-    Row("link", _EVERYDAY, "change.link", 'Link two memories, read "SOURCE KIND TARGET".'),
-    Row("why", _EVERYDAY, "read.why", "Show what led to a memory."),
-    Row(
-        "timeline",
-        _EVERYDAY,
-        "read.timeline",
-        "Show what was remembered around a memory or a moment.",
+    "Upkeep": (
+        Row("doctor", "doctor.doctor", "Look for problems, and say what to do about them."),
+        Row("config", "config.config", "Show every setting and where its value came from."),
+        Row("curate", "curate.app", "Find duplicates, contradictions and what is out of date."),
+        Row(
+            "export", "move.export_memories", "Write every memory, version and link as JSON Lines."
+        ),
+        Row("import", "move.import_memories", "Add memories and links from JSON Lines."),
+        Row(
+            "migrate-store",
+            "move.migrate_store",
+            "Move a whole store, of every user, into an empty one.",
+        ),
+        Row("purge", "change.purge", "Remove deleted memories for good."),
+        Row("work", "work.work", "Embed, and read for the graph, what waits for it."),
+        Row("reembed", "work.reembed", "Embed every memory again, with the configured embedder."),
     ),
-    Row(
-        "graph",
-        _EVERYDAY,
-        "graph.app",
-        "Go from memory to memory by the concepts that they mention.",
-    ),
-    Row("secret", _EVERYDAY, "secret.app", "Read sensitive memories, and look after their key."),
-    Row("stats", _EVERYDAY, "stats.stats", "Count what is stored, and what others share."),
-    Row("demo", _EVERYDAY, "demo.demo", "Show on an example what recalling is like."),
-    Row("hooks", _AGENTS, "hooks.app", "Add Bear in Mind to agents, so that it is simply there."),
-    Row("mcp", _AGENTS, "serve.mcp", "Serve one agent over standard input and output (MCP)."),
-    Row("learn", _AGENTS, "learn.learn", "Learn from what was said in a session."),
-    Row("brief", _AGENTS, "learn.brief", "Show what a session should begin with."),
-    Row("serve", _SERVER, "serve.serve", "Serve the memories of a store over HTTP and MCP."),
-    Row("sync", _SERVER, "sync.app", "Keep this machine in step with a server; alone: `sync now`."),
-    Row("user", _SERVER, "accounts.user_app", "Look after the users of a server."),
-    Row("key", _SERVER, "accounts.key_app", "Look after the keys that let users into a server."),
-    Row("share", _SERVER, "share.app", "Let other users see memories, or change them."),
-    Row(
-        "audit",
-        _SERVER,
-        "accounts.audit",
-        "Show who read secrets, shared, or changed users and keys.",
-    ),
-    Row("db", _SERVER, "db.app", "Look after the database of a store on Postgres."),
-    Row("doctor", _UPKEEP, "doctor.doctor", "Look for problems, and say what to do about them."),
-    Row("config", _UPKEEP, "config.config", "Show every setting and where its value came from."),
-    Row(
-        "curate",
-        _UPKEEP,
-        "curate.app",
-        "Find duplicates, contradictions and what is out of date.",
-    ),
-    Row(
-        "export",
-        _UPKEEP,
-        "move.export_memories",
-        "Write every memory, version and link as JSON Lines.",
-    ),
-    Row("import", _UPKEEP, "move.import_memories", "Add memories and links from JSON Lines."),
-    Row(
-        "migrate-store",
-        _UPKEEP,
-        "move.migrate_store",
-        "Move a whole store, of every user, into an empty one.",
-    ),
-    Row("purge", _UPKEEP, "change.purge", "Remove deleted memories for good."),
-    Row("work", _UPKEEP, "work.work", "Embed, and read for the graph, what waits for it."),
-    Row(
-        "reembed",
-        _UPKEEP,
-        "work.reembed",
-        "Embed every memory again, with the configured embedder.",
-    ),
-    Row("bench", _MEASURING, "", "Measure recall, and tell what is better from chance."),
-)
+    "Measuring": (Row("bench", "", "Measure recall, and tell what is better from chance."),),
+}
 #: Installed packages add commands by this group of entry points: its name is the command's, its
 #: value a Typer app.
 ENTRY_POINTS = "bearinmind.commands"
 
-_ROWS = {name: row for row in TABLE for name in (row.name, *row.aliases)}
+_ROWS = {
+    name: row
+    for rows in TABLE.values()
+    for row in rows
+    for name in (row.name, *row.aliases.split())
+}
 
 
 class Root(typer.core.TyperGroup):
@@ -148,7 +107,7 @@ class Root(typer.core.TyperGroup):
 
     def list_commands(self, ctx: object) -> list[str]:  # noqa: ARG002  names need no context
         """The names in their order, without aliases."""
-        return [row.name for row in TABLE]
+        return [row.name for rows in TABLE.values() for row in rows]
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002  as above
         """The command of a name or an alias; its module is loaded now."""
@@ -168,18 +127,12 @@ class Root(typer.core.TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return _ROWS[name].name if name in _ROWS else name, command, rest
 
-    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
         """The commands by what they are for, each with the other names that it has."""
-        width = max(len(row.name) for row in TABLE)
-        for section in Section:
+        width = max(map(len, self.list_commands(ctx)))
+        for section, rows in TABLE.items():
             with formatter.section(section):
-                formatter.write_dl(
-                    [
-                        (row.name.ljust(width), f"{row.help}{_aliases(row)}")
-                        for row in TABLE
-                        if row.section is section
-                    ]
-                )
+                formatter.write_dl([(row.name.ljust(width), _described(row)) for row in rows])
 
 
 class _Commands(dict[str, "Command"]):
@@ -197,8 +150,8 @@ class _Commands(dict[str, "Command"]):
         return self[name]
 
 
-def _aliases(row: Row) -> str:
-    return f" Also: {', '.join(row.aliases)}." if row.aliases else ""
+def _described(row: Row) -> str:
+    return f"{row.help} Also: {', '.join(row.aliases.split())}." if row.aliases else row.help
 
 
 def _part(row: Row) -> object:

@@ -12,7 +12,7 @@ from bearinmind.store.factory import Access, open_existing_target, open_source, 
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
 from bearinmind.surfaces import transfer
-from bearinmind.surfaces.cli import options, secret
+from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
 from bearinmind.surfaces.lines import STANDARD, created, numbered, opened
@@ -36,7 +36,7 @@ def export_memories(
     """
     with (
         run.existing_store("nothing was exported.") as mind,
-        counting("exporting", transfer.count(mind)) as advance,
+        counting("exporting", mind.stats().held) as advance,
         created(file) as write,
     ):
         done = transfer.export(mind, write, version(), advance)
@@ -57,7 +57,7 @@ def import_memories(
                 mind, most_problems=None if run.as_json else SHOWN_PROBLEMS, advance=advance
             )
             done = importing(numbered(stream))
-        secret.note_new_key(run, mind.secrets.vault)
+        run.note_new_key(mind.secrets.vault)
         if wait:
             run.wait_for_work(mind)
     if done.stored and not wait:
@@ -95,8 +95,7 @@ def migrate_store(
     from_: Annotated[
         str,
         typer.Argument(
-            metavar="FROM",
-            help="The store to move, named as for --store. It is only read.",
+            metavar="FROM", help="The store to move, named as for --store. It is only read."
         ),
     ],
     to: Annotated[
@@ -114,13 +113,13 @@ def migrate_store(
     places = {"from": str(source), "to": str(target)}
     access = Access(busy_timeout=run.settings.busy_timeout)
     if dry_run:
-        seen = _look(source, target, access)
+        with open_source(source, access) as one, open_existing_target(target, access) as other:
+            seen = look_at(one, other)
         run.reply({**places, **codec.to_data(seen)}, lambda: _look_lines(seen, str(target)))
         return
     done = _move(source, target, access, restart=restart, note=run.note)
     run.reply(
-        {**places, **codec.to_data(done)},
-        lambda: _moved_lines(done, str(source), str(target)),
+        {**places, **codec.to_data(done)}, lambda: _moved_lines(done, str(source), str(target))
     )
 
 
@@ -130,12 +129,6 @@ class Moved(NamedTuple):
     tables: Sequence[Compared]
     resumed: bool  #: it had been interrupted
     renumbered: bool  #: relations have other numbers now
-
-
-def _look(source: StoreName, target: StoreName, access: Access) -> Preview:
-    """What would be moved."""
-    with open_source(source, access) as one, open_existing_target(target, access) as other:
-        return look_at(one, other)
 
 
 def _move(

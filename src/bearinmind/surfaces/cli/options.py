@@ -40,8 +40,7 @@ Ids = Annotated[list[str], typer.Argument(metavar="ID", help="Ids, or any unambi
 # ---- what is known about a memory --------------------------------------------------------------
 
 Content = Annotated[
-    str | None,
-    typer.Argument(metavar="CONTENT", help="The text; `-` reads standard input."),
+    str | None, typer.Argument(metavar="CONTENT", help="The text; `-` reads standard input.")
 ]
 File = Annotated[Path | None, typer.Option("--file", help="Read the text from a file.")]
 Category = Annotated[

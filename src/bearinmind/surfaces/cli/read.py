@@ -1,4 +1,4 @@
-"""The commands that read what is stored. None of them writes, or makes a store."""
+"""The commands that show what is stored. None of them writes, or makes a store."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
+from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.recall.attach import one_line
-from bearinmind.recall.history import Step, Timeline, Why
+from bearinmind.recall.history import Step
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
     NOTICE,
@@ -29,6 +30,7 @@ from bearinmind.surfaces.cli.terminal import (
     grid,
     group,
     listed_line,
+    many,
     memory_list,
     minute,
     parts,
@@ -39,12 +41,22 @@ from bearinmind.surfaces.cli.terminal import (
     towards,
     tree,
 )
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, State
+from bearinmind.surfaces.verbs.answers import (
+    GetAnswer,
+    ListAnswer,
+    TimelineAnswer,
+    WhyAnswer,
+    read_cursor,
+)
+from bearinmind.types import Link, LinkKind, Memory, MemoryId
+from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
+
+_LONGEST_ID = 40  # characters, dashes among them; the `next` of a page is longer
 
 
 @options.with_filters
@@ -53,7 +65,10 @@ def list_memories(
     meant: FilterFields,
     limit: options.ListLimit = 20,
     after: Annotated[
-        str | None, typer.Option("--after", metavar="ID", help="Go on behind this memory.")
+        str | None,
+        typer.Option(
+            "--after", metavar="ID|NEXT", help="Go on behind this memory; or the `next` of a page."
+        ),
     ] = None,
     oldest_first: Annotated[
         bool, typer.Option("--oldest-first", help="Begin with the oldest.")
@@ -66,13 +81,19 @@ def list_memories(
     The own ones, and with their owner those that others share.
     """
     chosen = cast("ListFields", meant | options.list_fields(states=state, owner=owner))
-    with run.reading({"memories": []}) as mind:
-        found = mind.list(limit=limit, after=after, newest_first=not oldest_first, **chosen)
-        states = mind.states(found)
+    with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
+        # One more than is shown tells whether there is another page.
+        page = mind.list(
+            limit=limit + 1,
+            after=_place(after) if after else None,
+            newest_first=not oldest_first,
+            **chosen,
+        )
+        answer = ListAnswer.of(mind, page, limit)
     run.reply_rows(
-        {"memories": with_states(found, states)},
-        found,
-        lambda: memory_list(found, states, mind.scope.user),
+        answer,
+        answer.memories,
+        lambda: memory_list(answer.memories, answer.states, mind.scope.user),
         "No memory matches.",
     )
 
@@ -84,47 +105,33 @@ def get(
 ) -> None:
     """Show a memory with all its fields, links and versions."""
     with run.existing() as mind:
-        memory = mind.get(id)
-        state = mind.states([memory])[memory.id]
-        if memory.owner != mind.scope.user:
-            _reply_shared(run, memory, state)
-            return
-        links = mind.links(memory.id)
-        past = mind.versions(memory.id)
-        lines = {} if run.as_json else _lines(mind, memory.id, links)
-        card = mind.graph.of_memory(memory.id)
+        answer = GetAnswer.of(mind, mind.get(id))
+        memory = answer.memory
+        own = memory.owner == mind.scope.user
+        lines = {} if run.as_json else _lines(mind, memory.id, answer.links)
+        card = (
+            mind.graph.of_memory(memory.id)
+            if own
+            else MemoryCard(id=memory.id, concepts={}, relations=())
+        )
+    more = _graph_rows(card) if own else [("owner", styled(memory.owner, NOTICE))]
 
     def human() -> Iterable[RenderableType]:
-        yield _memory_card(memory, state, links, lines, _graph_rows(card))
-        if versions:
+        yield _memory_card(answer, lines, more)
+        if versions and own:
             yield styled("")
-            yield _version_table(past)
+            yield _version_table([*answer.earlier, memory])
 
-    run.reply(_whole(memory, state, past[:-1], links) | _graph_data(card), human)
-
-
-def _reply_shared(run: Session, memory: Memory, state: State) -> None:
-    """Print another user's memory, of which neither the past nor the links are seen."""
-    more = [("owner", styled(memory.owner, NOTICE))]
-    run.reply(_whole(memory, state, (), ()), lambda: [_memory_card(memory, state, (), {}, more)])
-
-
-def _whole(
-    memory: Memory, state: State, earlier: Sequence[Memory], links: Sequence[Link]
-) -> dict[str, Any]:
-    """A memory with its past and its links, as data."""
-    [data] = with_states([memory], {memory.id: state})
-    return {**data, "earlier": earlier, "links": links}
+    run.reply(codec.to_data(answer) | _graph_data(card), human)
 
 
 def why(run: Session, id: options.Id) -> None:
     """Show what led to a memory."""
     with run.existing() as mind:
-        answer = mind.why(id)
+        answer = WhyAnswer.of(mind, mind.why(id))
         card = mind.graph.of_memory(answer.memory.id)
     run.reply(
-        codec.to_data(answer) | _graph_data(card),
-        lambda: [_why_tree(answer, _graph_rows(card))],
+        codec.to_data(answer) | _graph_data(card), lambda: [_why_tree(answer, _graph_rows(card))]
     )
 
 
@@ -152,17 +159,25 @@ def timeline(
     moment = None
     if around is None or times.is_time(around):
         moment = now if around is None else times.parse_past(around, "the moment", now)
-    nothing: dict[str, Any] = {"moment": moment, "anchor": None, "before": [], "after": []}
+    nothing = TimelineAnswer(
+        moment=moment or now, anchor=None, before=(), after=(), states={}, as_data=()
+    )
     with run.existing() if moment is None else run.reading(nothing) as mind:
         chosen = options.list_fields(session=session, owner=owner)
         if same_session:
             chosen = _same_session(mind, None if moment else around, chosen)
-        answer = mind.timeline(moment or str(around), before=before, after=after, **chosen)
+        found = mind.timeline(moment or str(around), before=before, after=after, **chosen)
+        answer = TimelineAnswer.of(mind, found)
     user = mind.scope.user
     run.reply(answer, lambda: [_timeline_table(answer, user)])
 
 
 # ---- what they share ---------------------------------------------------------------------------
+
+
+def _place(after: str) -> str | tuple[datetime, MemoryId]:
+    """Where a page begins: behind the memory of an id, or at the `next` of the page before."""
+    return after if len(after) <= _LONGEST_ID else read_cursor(after)
 
 
 def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, str]:
@@ -204,16 +219,13 @@ def _same_session(mind: Mind, id_: str | None, chosen: ListFields) -> ListFields
 
 
 def _memory_card(
-    value: Memory,
-    state: State,
-    links: Sequence[Link],
-    lines: Mapping[MemoryId, str],
-    more: Iterable[tuple[str, Text]] = (),
+    answer: GetAnswer, lines: Mapping[MemoryId, str], more: Iterable[tuple[str, Text]]
 ) -> RenderableType:
     """A memory with all its fields and links; `lines` has one line of each linked memory."""
+    value = answer.memory
     origin = value.provenance
     rows: dict[str, str] = {
-        "state": state,
+        "state": answer.state,
         "category": value.category,
         "tags": ", ".join(value.tags),
         "keywords": ", ".join(value.keywords),
@@ -231,8 +243,11 @@ def _memory_card(
         "version": str(value.version),
     }
     table = fields(rows)
-    for link in links:
-        table.add_row(styled("link", QUIET), _link_line(value.id, link, lines))
+    for link in answer.links:
+        outgoing = link.source == value.id
+        other = link.target if outgoing else link.source
+        line = towards(link.kind, other, lines.get(other, ""), outgoing=outgoing)
+        table.add_row(styled("link", QUIET), line)
     for name, shown_as in more:
         table.add_row(styled(name, QUIET), shown_as)
     return group(styled(value.id, ID), styled(value.content), styled(""), table)
@@ -249,16 +264,10 @@ def _version_table(values: Sequence[Memory]) -> RenderableType:
     return table
 
 
-def _link_line(id_: MemoryId, value: Link, lines: Mapping[MemoryId, str]) -> Text:
-    outgoing = value.source == id_
-    other = value.target if outgoing else value.source
-    return towards(value.kind, other, lines.get(other, ""), outgoing=outgoing)
-
-
 # ---- history -----------------------------------------------------------------------------------
 
 
-def _why_tree(value: Why, more: Iterable[tuple[str, Text]] = ()) -> RenderableType:
+def _why_tree(value: WhyAnswer, more: Iterable[tuple[str, Text]]) -> RenderableType:
     """What led to a memory, as a tree; `more` is what else is known of the memory itself."""
     root = tree(_leaf(value.memory))
     nodes = {value.memory.id: root}
@@ -291,7 +300,7 @@ def _leaf(memory: Memory, word: str = "") -> Text:
     return styled("\n").join([line, parts(*facts(memory), *given)])
 
 
-def _timeline_table(value: Timeline, user: str | None = None) -> RenderableType:
+def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:
     """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
     for memory in value.before:
@@ -310,3 +319,116 @@ def _moment_row(table: Table, memory: Memory, user: str | None, style: str = "")
     table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
     if owner := shared_by(memory, user):
         table.add_row("", "", owner)
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+_NO_STORE = StoreFacts(bytes=0, versions={})
+_NO_WORK = WorkStatus(spaces=(), queue=(), next_due=None)
+_NO_MEMORIES = Statistics(
+    live=0,
+    superseded=0,
+    expired=0,
+    deleted=0,
+    earlier_versions=0,
+    links=0,
+    categories={},
+    tags={},
+    oldest=None,
+    newest=None,
+)
+
+
+def stats(run: Session) -> None:
+    """Count what is stored, and what others share."""
+    place = str(run.place)
+    nothing = _data(_NO_MEMORIES, _NO_STORE, _NO_WORK, GraphCounts(0, 0, 0, 0, 0))
+    with run.reading({"store": place} | nothing) as mind:
+        counts = mind.stats()
+        work = mind.work.status()
+        graph = mind.graph.counts()
+        facts = mind.store_facts()
+    run.reply(
+        {"store": place} | _data(counts, facts, work, graph),
+        lambda: [_table(counts, place, facts, work, graph)],
+    )
+
+
+def _data(
+    counts: Statistics, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
+) -> dict[str, Any]:
+    """Counts as data; versions of memories are embedded and read one by one."""
+    embed, active = work.of_kind(EMBED), work.active
+    return {
+        "bytes": facts.bytes,
+        "versions": facts.versions,
+        **codec.to_data(counts),
+        "embedded": active.embedded if active else 0,
+        "embedded_by": active.space.model if active else None,
+        "waiting": embed.waiting,
+        "given_up": embed.dead,
+        "meaning_off": work.meaning_off.reason if work.meaning_off else None,
+        "graph": graph_data(work, graph),
+    }
+
+
+def graph_data(work: WorkStatus, counts: GraphCounts) -> dict[str, Any]:
+    """How much of the graph there is, and how many memories are to be read for it."""
+    read = work.of_kind(EXTRACT)
+    return {
+        "extractor": work.extractor or None,
+        "concepts": counts.concepts,
+        "relations": counts.relations,
+        "waiting": read.waiting,
+        "given_up": read.dead,
+    }
+
+
+def _table(
+    value: Statistics, place: str, facts: StoreFacts, work: WorkStatus, graph: GraphCounts
+) -> RenderableType:
+    """Counts of what is stored."""
+    rows = {
+        "store": f"{place} ({facts})",
+        "live": f"{value.live:,}",
+        "superseded": f"{value.superseded:,}",
+        "expired": f"{value.expired:,}",
+        "deleted": f"{value.deleted:,}",
+        "earlier versions": f"{value.earlier_versions:,}",
+        "links": f"{value.links:,}",
+        "embedded": _embedded(work),
+        "graph": _graph(work, graph),
+        "categories": _counted(value.categories),
+        "tags": _counted(value.tags),
+        "oldest": minute(value.oldest),
+        "newest": minute(value.newest),
+        "shared with you": f"{value.shared:,} by {many(value.sharers, 'user')}"
+        if value.shared
+        else "",
+    }
+    return fields(rows)
+
+
+def _embedded(work: WorkStatus) -> str:
+    waiting = _unfinished(work.of_kind(EMBED), "waiting")
+    if work.meaning_off is not None:
+        return f"none: {work.meaning_off.reason}{waiting}"
+    if work.active is None:
+        return ""
+    return f"{work.active.embedded:,} by {work.active.space.model}{waiting}"
+
+
+def _graph(work: WorkStatus, counts: GraphCounts) -> str:
+    if not work.extractor and not counts.concepts:
+        return ""
+    shown = _unfinished(work.of_kind(EXTRACT), "to read")
+    return f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}{shown}"
+
+
+def _unfinished(work: WorkStatus, waiting: str) -> str:
+    also = {waiting: work.waiting, "given up": work.dead}
+    return "".join(f", {count:,} {what}" for what, count in also.items() if count)
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())

@@ -1,13 +1,13 @@
-"""The command that recalls, and its answer as people read it."""
+"""The command that recalls; its answer and its trace as people read them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
@@ -16,11 +16,17 @@ from bearinmind.recall.graph_paths import Labels
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
+    BAD,
     ID,
+    NOTICE,
     QUIET,
     STRONG,
     facts,
+    fields,
     grid,
+    group,
+    headed,
+    many,
     number,
     parts,
     safe,
@@ -28,13 +34,25 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
     towards,
 )
-from bearinmind.surfaces.cli.trace import trace_tables, why_not_table
 from bearinmind.surfaces.lines import STANDARD, read_text
-from bearinmind.trace import Answer
-from bearinmind.types import Hit
+from bearinmind.surfaces.verbs.answers import RecallAnswer
+from bearinmind.trace import (
+    Answer,
+    BelowLimit,
+    Dropped,
+    Judged,
+    LegReport,
+    LegStanding,
+    RerankReport,
+    Superseded,
+    Trace,
+    WhyNot,
+)
+from bearinmind.types import Hit, MemoryId, Placing, Step
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
     from rich.text import Text
 
 
@@ -42,8 +60,7 @@ if TYPE_CHECKING:
 def recall(
     run: Session,
     query: Annotated[
-        list[str],
-        typer.Argument(metavar="QUERY", help="The question; `-` reads standard input."),
+        list[str], typer.Argument(metavar="QUERY", help="The question; `-` reads standard input.")
     ],
     meant: FilterFields,
     limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
@@ -68,7 +85,7 @@ def recall(
     ] = None,
 ) -> None:
     """Find the memories that matter for a question."""
-    text = _query_text(query)
+    text = read_text(STANDARD) if query == [STANDARD] else " ".join(query)
     asking = {
         "states": state or None,
         "limit": limit,
@@ -81,21 +98,17 @@ def recall(
     fields = cast("QueryFields", {**meant, **options.given(asking)})
     if why_not is not None:
         with run.existing() as mind:
-            _reply_why_not(run, mind, text, why_not, fields)
+            reason = mind.why_not(text, why_not, **fields)
+        run.reply(reason, lambda: [why_not_table(reason)])
         return
-    with run.reading({"query": text, "hits": [], "degraded": []}) as mind:
+    nothing = RecallAnswer(query=text, hits=(), degraded=(), as_data=())
+    with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
         labels = {} if run.as_json else mind.graph.labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
 _NOTHING_RECALLED = "No memory matches the query."
-
-
-def _query_text(query: list[str]) -> str:
-    if query == [STANDARD]:
-        return read_text(STANDARD)
-    return " ".join(query)
 
 
 def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
@@ -122,22 +135,7 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         if with_trace:
             yield trace_tables(answer, labels)
 
-    run.reply(answer_data(answer, with_trace=with_trace), human)
-
-
-def answer_data(answer: Answer, *, with_trace: bool) -> dict[str, Any]:
-    """An answer as data; with the trace where it was asked for."""
-    trace = {"trace": answer.trace} if with_trace else {}
-    hits, degraded = answer.hits, answer.trace.degraded
-    return {"query": answer.query.text, "hits": hits, "degraded": degraded, **trace}
-
-
-def _reply_why_not(run: Session, mind: Mind, text: str, id_: str, fields: QueryFields) -> None:
-    answer = mind.why_not(text, id_, **fields)
-    run.reply(
-        {"query": mind.masked(text), "why_not": answer},
-        lambda: [why_not_table(answer)],
-    )
+    run.reply(RecallAnswer.of(answer, with_trace=with_trace), human)
 
 
 def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -> RenderableType:
@@ -160,7 +158,7 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
-        _match(value),
+        f"match {round(100 * value.confidence)} %" if value.confidence else "",
         f"via {graph_paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
@@ -175,11 +173,6 @@ def _is_owed_to_graph(value: Hit) -> bool:
     return by_graph is not None and by_graph > sum(evidence.values())
 
 
-def _match(value: Hit) -> str:
-    """How sure the surest leg is that this is what was asked for."""
-    return f"match {round(100 * value.confidence)} %" if value.confidence else ""
-
-
 def _extras(value: Hit) -> list[Text]:
     lines = []
     if value.replaces:
@@ -190,3 +183,215 @@ def _extras(value: Hit) -> list[Text]:
     return lines + [
         towards(each.kind, each.id, each.line, outgoing=each.outgoing) for each in value.pointers
     ]
+
+
+# ---- the trace -----------------------------------------------------------------------------------
+
+_CANDIDATES = 20  # rows of the table; `--json` has all of them
+_DROPPED = 20
+_TIMES = "\N{MULTIPLICATION SIGN}"
+_MILLISECONDS = "_ms"  # how the name of a time ends
+_PLACING = "rank score sure evid"  # what is said of a place in a leg
+_PLACING_BY_GRAPH = "rank evid"  # its score is its evidence
+_LEGS_WITH_ROOM = 2  # so many leave room between columns
+_SHOWS = 0.005  # less evidence is shown as none
+_LISTED = 3  # names or ids of a list that a leg says of its own work
+
+
+def trace_tables(value: Answer, labels: Labels) -> RenderableType:
+    """The trace of an answer: the legs, the candidates and what was left out."""
+    ranks = {hit.memory.id: hit.rank for hit in value.hits}
+    trace = value.trace
+    lines: list[RenderableType] = [_legs(trace.legs)]
+    if trace.judged:
+        lines.append(_candidates(trace.judged, ranks, [leg.leg for leg in trace.legs]))
+    ways = {**trace.paths, **{hit.memory.id: hit.path for hit in value.hits}}
+    led = [item.id for item in trace.judged[:_CANDIDATES] if _is_led_to(item) and item.id in ways]
+    if led:
+        lines.append(_paths({id_: ways[id_] for id_ in led}, labels))
+    if trace.rerank:
+        lines.append(_rerank(trace.rerank, trace.judged))
+    if trace.dropped:
+        lines.append(_dropped(trace.dropped))
+    return group(*lines, _recipes(trace))
+
+
+def trace_line(value: Answer) -> Text:
+    """The trace of an answer in one line."""
+    legs = [f"{leg.leg} leg {leg.found} in {leg.milliseconds:.1f} ms" for leg in value.trace.legs]
+    rerank = value.trace.rerank
+    # The dense leg finds nearly everything, so what is ordinary is counted, not named.
+    kinds = Counter(type(item.reason) for item in value.trace.dropped)
+    below, superseded = kinds[BelowLimit], kinds[Superseded]
+    reasons = [
+        f"{item.id} {item.reason}"
+        for item in value.trace.dropped
+        if not isinstance(item.reason, BelowLimit | Superseded)
+    ]
+    return parts(
+        *legs,
+        f"{rerank.sent} reranked in {rerank.milliseconds:.1f} ms" if rerank else "",
+        f"{len(value.hits)} given",
+        f"{below} below the limit" if below else "",
+        f"{superseded} superseded" if superseded else "",
+        *reasons,
+    )
+
+
+def why_not_table(value: WhyNot) -> RenderableType:
+    """Why a memory was not recalled, and what would have let it in."""
+    return fields(
+        [
+            ("memory", styled(value.id, ID)),
+            ("reason", styled(value.reason, STRONG)),
+            *((f"{x.leg} leg", parts(*_standing(x), style="")) for x in value.standings),
+            ("remedy", value.remedy),
+        ]
+    )
+
+
+def _standing(value: LegStanding) -> list[str]:
+    if value.rank is None:
+        return [f"not found among {value.searched:,}" if value.searched else "", value.note]
+    shown = [f"rank {value.rank:,} of {value.searched:,} found"]
+    if value.confidence is not None and value.evidence is not None:
+        shown.append(f"match {round(100 * value.confidence)} %")
+        shown.append(f"evidence {value.evidence:.2f}")
+    return [*shown, value.note]
+
+
+def _legs(legs: Iterable[LegReport]) -> Table:
+    table = headed("Legs", "leg", "found>", "ms>", "detail")
+    for leg in legs:
+        details = styled(", ").join(_details(leg))
+        table.add_row(styled(leg.leg), f"{leg.found:,}", f"{leg.milliseconds:.1f}", details)
+    return table
+
+
+def _details(leg: LegReport) -> Iterator[Text]:
+    """What a leg says of its own work."""
+    if leg.error:
+        yield styled(leg.error, BAD)
+    if leg.partial:
+        yield styled(leg.partial, NOTICE)
+    for name, item in leg.detail.items():
+        if item in ([], ""):
+            continue
+        if name.endswith(_MILLISECONDS):
+            yield styled(f"{name.removesuffix(_MILLISECONDS)} {item:.1f} ms")
+        else:
+            yield styled(f"{name.replace('_', ' ')} {_plain(item)}")
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{name} {_plain(item)}" for name, item in value.items()) + ")"
+    if isinstance(value, list | tuple):
+        return _listed([*map(str, value)])
+    return str(value)
+
+
+def _listed(values: Sequence[str]) -> str:
+    """The first of some names, each of which may have several words."""
+    shown = " ".join(f'"{value}"' if " " in value else value for value in values[:_LISTED])
+    more = len(values) - _LISTED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _candidates(
+    judged: Sequence[Judged], ranks: Mapping[MemoryId, int], legs: Sequence[str]
+) -> RenderableType:
+    """A row for each candidate; a leg that found none of them has no column."""
+    shown = judged[:_CANDIDATES]
+    placed = [leg for leg in legs if any(leg in item.placings for item in shown)]
+    headings = [f"{leg}\n{_PLACING_BY_GRAPH if leg == 'graph' else _PLACING}" for leg in placed]
+    table = headed("Candidates", "hit>", "id", *headings, "fused>", "factors", "final>")
+    # All legs shall fit into a hundred columns.
+    table.padding = (0, 1 if len(placed) <= _LEGS_WITH_ROOM else 0, 0, 0)
+    for item in shown:
+        rank = ranks.get(item.id)
+        factors = [f"{name} {_TIMES}{value:.3g}" for name, value in item.factors.items()]
+        table.add_row(
+            styled(str(rank) if rank else "", STRONG),
+            styled(item.id, ID, no_wrap=True),
+            *(_placing(leg, item.placings.get(leg)) for leg in placed),
+            number(item.fused),
+            styled("\n".join(factors)),
+            number(item.score),
+        )
+    return _with_rest(table, len(judged) - _CANDIDATES)
+
+
+def _placing(leg: str, value: Placing | None) -> Text:
+    """Below the words of `_PLACING`."""
+    if value is None:
+        return styled("")
+    if leg == "graph":
+        return styled(f"{value.rank:>4} {value.evidence:4.2f}", no_wrap=True)
+    score = f"{value.score:.3f}"[:5]
+    line = f"{value.rank:>4} {score:>5} {value.confidence:>4.0%} {value.evidence:4.2f}"
+    return styled(line, no_wrap=True)
+
+
+def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
+    table = headed("Rerank", "place>", "before>", "id", "score>", "blend>")
+    places = [(item.id, item.reranked) for item in judged if item.reranked]
+    for id_, place in places[:_CANDIDATES]:
+        numbers = number(place.score), number(place.blend)
+        table.add_row(str(place.after), str(place.before), styled(id_, ID, no_wrap=True), *numbers)
+    line = parts(
+        report.model,
+        f"{report.sent} sent",
+        f"{report.withheld} withheld as sensitive" if report.withheld else "",
+        f"{report.milliseconds:.1f} ms",
+        styled(report.error, BAD) if report.error else "",
+    )
+    shown = styled("  ").append_text(line)
+    return group(table, shown) if places else group(styled("Rerank", STRONG), shown)
+
+
+def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
+    table = headed("Left out", "id", "reason")
+    for item in dropped[:_DROPPED]:
+        table.add_row(styled(item.id, ID), styled(str(item.reason)))
+    return _with_rest(table, len(dropped) - _DROPPED)
+
+
+def _is_led_to(item: Judged) -> bool:
+    """Whether the graph gave a candidate anything that shows."""
+    placing = item.placings.get("graph")
+    return placing is not None and placing.evidence >= _SHOWS
+
+
+def _paths(ways: Mapping[MemoryId, Iterable[Step]], labels: Labels) -> Table:
+    """How the graph led to each candidate that it found."""
+    table = headed("Paths", "id", "how the graph led there")
+    for id_, path in ways.items():
+        table.add_row(
+            styled(id_, ID, no_wrap=True), styled(graph_paths.in_words(path, id_, labels))
+        )
+    return table
+
+
+def _with_rest(table: Table, rest: int) -> RenderableType:
+    if rest <= 0:
+        return table
+    return group(table, styled(f"  and {many(rest, 'more', 'more')}; --json has all", QUIET))
+
+
+def _recipes(trace: Trace) -> RenderableType:
+    stages = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in trace.milliseconds.items())
+    recipes = {
+        "fusion": trace.fusion,
+        "adjustments": trace.adjustments,
+        "rerank": trace.rerank.recipe if trace.rerank else "",
+        "selection": trace.selection,
+        "time": stages,
+    }
+    return fields({name: styled(recipe, QUIET) for name, recipe in recipes.items()})

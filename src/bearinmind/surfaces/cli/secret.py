@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bearinmind import codec
 from bearinmind.app import open_vault
-from bearinmind.protocols import AuditEntry
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.session import Session, with_states
+from bearinmind.surfaces.cli.accounts import audit_table
+from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     BAD,
-    ID,
     NOTICE,
     QUIET,
     counting,
-    grid,
+    fields,
     many,
     memory_list,
-    minute,
     styled,
 )
+from bearinmind.surfaces.verbs.answers import ListAnswer
 from bearinmind.vault.keys import Key
-from bearinmind.vault.seal import Rotated, SealingVault, VaultStatus, examine
+from bearinmind.vault.seal import Rotated, VaultStatus, examine
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -61,14 +60,11 @@ def get(
 @app.command("list")
 def list_sensitive(run: Session) -> None:
     """Show the sensitive memories, without what they say."""
-    with run.reading({"memories": []}) as mind:
+    with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         sensitive = mind.secrets.list()
-        states = mind.states(sensitive)
+        answer = ListAnswer.of(mind, sensitive, len(sensitive))
     run.reply_rows(
-        {"memories": with_states(sensitive, states)},
-        sensitive,
-        lambda: memory_list(sensitive, states),
-        "No memory is sensitive.",
+        answer, sensitive, lambda: memory_list(sensitive, answer.states), "No memory is sensitive."
     )
 
 
@@ -78,10 +74,7 @@ def audit(run: Session, limit: options.ListLimit = 20) -> None:
     with run.reading({"entries": []}) as mind:
         entries = mind.secrets.audit(limit)
     run.reply_rows(
-        {"entries": entries},
-        entries,
-        lambda: _audit_table(entries),
-        "No secret has been read.",
+        {"entries": entries}, entries, lambda: audit_table(entries), "No secret has been read."
     )
 
 
@@ -125,22 +118,9 @@ def key(
             vault, under = mind.secrets.vault, mind.secrets.count_by_key()
     if create:
         vault.create()
-        note_new_key(run, vault)
+        run.note_new_key(vault)
     status = examine(vault, under)
     run.reply(status, lambda: [_status_table(status)])
-
-
-def note_new_key(run: Session, vault: SealingVault) -> None:
-    """Say that a key was made, and what depends on it."""
-    made = vault.made_key_at
-    if made is not None:
-        run.note(_NEW_KEY.format(path=made.path))
-
-
-_NEW_KEY = (
-    "The key of your sensitive memories was made in {path}. Keep a copy of that file apart "
-    "from the store: without it they cannot be read by anybody."
-)
 
 
 def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
@@ -153,33 +133,19 @@ def _rotated(done: Rotated, where: str) -> Iterable[RenderableType]:
         yield styled(f"Forgotten: {many(done.dropped, 'old key')}.")
 
 
-def _audit_table(entries: Sequence[AuditEntry]) -> RenderableType:
-    """Who asked for secrets."""
-    table = grid("-", "-", "-", "")
-    for entry in entries:
-        version = f" v{entry.version}" if entry.version else ""
-        table.add_row(
-            styled(minute(entry.at), QUIET),
-            styled(entry.action),
-            styled(entry.id or "", ID).append(version, QUIET),
-            styled(entry.agent or ""),
-        )
-    return table
-
-
 def _status_table(value: VaultStatus) -> RenderableType:
     """Where the key is, and what it opens."""
-    table = grid("-", "")
-    table.add_row(styled("key", QUIET), styled(value.where))
-    if value.problem:
-        table.add_row(styled("problem", BAD), styled(value.problem))
-    for place, key_id in enumerate(value.key_ids):
-        table.add_row(styled("" if place else "ids", QUIET), styled(key_id, QUIET if place else ""))
-    if not value.key_ids and not value.problem:
-        table.add_row(styled("ids", QUIET), styled("none yet: it is made when first needed"))
-    table.add_row(styled("secrets", QUIET), styled(f"{value.secrets:,}"))
-    if value.unreadable:
-        table.add_row(
-            styled("unreadable", BAD), styled(f"{value.unreadable:,}: their key is not here")
-        )
-    return table
+    newest, *older = value.key_ids or [""]
+    if not newest and not value.problem:
+        newest = "none yet: it is made when first needed"
+    unreadable = f"{value.unreadable:,}: their key is not here" if value.unreadable else ""
+    return fields(
+        [
+            ("key", value.where),
+            ("problem", styled(value.problem or "", BAD)),
+            ("ids", newest),
+            *(("", styled(key_id, QUIET)) for key_id in older),
+            ("secrets", f"{value.secrets:,}"),
+            ("unreadable", styled(unreadable, BAD)),
+        ]
+    )

@@ -60,7 +60,9 @@ def serve(
         settings = mind.settings
         made = mind.accounts.first_key() if first_key or demo else None
         server = http_server.prepare(mind, settings, idle_exit=idle_exit)
-        places = _places(server.url, made.text if made else None)
+        url = server.url
+        key = made.text if made else None
+        places = {"url": url, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
         if run.as_json:
             write_json(places, sys.stdout)
         else:
@@ -86,10 +88,6 @@ def _memories(settings: Settings, *, demo: bool) -> Iterator[Mind]:
         with Mind.build(shown, background=settings.worker == "auto") as mind:
             fill(mind, datetime.now(UTC))
             yield mind
-
-
-def _places(url: str, key: str | None) -> dict[str, Any]:
-    return {"url": url, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
 
 
 def _lines(places: dict[str, Any]) -> Iterator[str]:
@@ -129,28 +127,19 @@ def mcp(
         _describe(run)
         return
     where = server or run.settings.server
-    if where is None:
-        _serve_store(run)
-    else:
-        _serve_server(run, where, key or (None if key_file is None else _key_in(key_file)))
-
-
-def _serve_store(run: Session) -> None:
-    """Answer from the store of this machine."""
     # Other commands need none of it, and it takes a second to load.
     from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
 
-    settings = run.settings
-    with Mind.build(settings, background=settings.worker == "auto") as mind:
-        stdio.serve(lambda verb, request: verb.run(mind, request), settings.categories)
-
-
-def _serve_server(run: Session, where: str, key: str | None) -> None:
-    """Answer with what a server answers."""
+    if where is None:
+        settings = run.settings
+        with Mind.build(settings, background=settings.worker == "auto") as mind:
+            stdio.serve(lambda verb, request: verb.run(mind, request), settings.categories)
+        return
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
-    from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
     from bearinmind.surfaces.mcp.tools import sent_once  # noqa: PLC0415
 
+    if not key and key_file is not None:
+        key = _key_in(key_file)
     with Client(where, key or run.settings.server_key) as client:
         stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
 

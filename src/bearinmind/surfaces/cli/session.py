@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Self, TextIO
 
 import pydantic_core
 import typer
@@ -20,7 +20,6 @@ from bearinmind.config import Configuration, Settings
 from bearinmind.errors import FileMissing, MemoryNotFound, MindError
 from bearinmind.surfaces.cli import terminal
 from bearinmind.text.store_name import StoreFile, StoreName
-from bearinmind.types import Memory, MemoryId, State
 from bearinmind.work.status import EMBED, EXTRACT
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from bearinmind.graph.importer import BadLine
     from bearinmind.surfaces.transfer import Problem
+    from bearinmind.vault.seal import SealingVault
 
 SHOWN_PROBLEMS = 20  # bad lines that are named to a person
 _INVALID_INPUT = 2  # the exit code
@@ -51,7 +51,7 @@ class Session:
 
     def __init__(self, options: Globals, *, as_json: bool) -> None:
         self.as_json = as_json
-        self._options = options
+        self.options = options
 
     @classmethod
     def of(cls, ctx: typer.Context, *, as_json: bool) -> Self:
@@ -63,8 +63,8 @@ class Session:
     @cached_property
     def configuration(self) -> Configuration:
         """The settings and where each came from."""
-        options = {"store": self._options.store, "user": self._options.user}
-        return Configuration.load(options, file=self._options.config)
+        options = {"store": self.options.store, "user": self.options.user}
+        return Configuration.load(options, file=self.options.config)
 
     @property
     def settings(self) -> Settings:
@@ -76,26 +76,12 @@ class Session:
         """Where the store is, or would be."""
         return self.settings.store
 
-    @property
-    def named_config(self) -> Path | None:
-        """The configuration file that was named before the command, if one was."""
-        return self._options.config
-
-    @property
-    def config_file(self) -> Path:
-        """Where the configuration file is looked for."""
-        return self.configuration.file
-
     def open(self) -> Mind:
         """The store; it is made if there is none."""
         return Mind.build(self.settings)
 
     def find(self) -> Mind | None:
-        """The store, if there is one.
-
-        Raises:
-            FileMissing: not even the folder is there in which the store was said to be.
-        """
+        """The store, if there is one."""
         try:
             return Mind.build(self.settings, create=False, borrow=True)
         except FileMissing:
@@ -119,22 +105,14 @@ class Session:
             yield mind
 
     def existing(self, error: type[MindError] = MemoryNotFound, hint: str = _EMPTY_HINT) -> Mind:
-        """The store, for a command that names something in it.
-
-        Raises:
-            MindError: there is no store; `error` says what was looked for.
-        """
+        """The store, for a command that names something in it."""
         mind = self.find()
         if mind is None:
             raise error(f"nothing is stored yet in {str(self.place)!r}", hint=hint)
         return mind
 
     def existing_store(self, rest: str = "nothing was changed.") -> Mind:
-        """The store, for a command that has nothing to do without one.
-
-        Raises:
-            FileMissing: there is no store; `rest` says what the command did not do.
-        """
+        """The store, for a command that has nothing to do without one."""
         mind = self.find()
         if mind is None:
             raise FileMissing(
@@ -146,7 +124,7 @@ class Session:
         """Have what was stored embedded and read in the background, without waiting for it."""
         from bearinmind.surfaces import background  # noqa: PLC0415  only what stores needs it
 
-        background.ensure(self.settings, self._options.config)
+        background.ensure(self.settings, self.options.config)
 
     def wait_for_work(self, mind: Mind) -> None:
         """Embed and read here and now what waits for it, and say what could not be."""
@@ -171,22 +149,14 @@ class Session:
         if self.as_json:
             write_json(value, sys.stdout)
         else:
-            self.show(human())
-
-    def show(self, renderables: Iterable[RenderableType]) -> None:
-        """Print for a person, on standard output."""
-        terminal.show(renderables)
+            terminal.show(human())
 
     def say(self, value: object, sentence: str) -> None:
         """Print the answer, which is one sentence for a person."""
         self.reply(value, lambda: [terminal.styled(sentence)])
 
     def reply_rows(
-        self,
-        value: object,
-        rows: Sized,
-        table: Callable[[], RenderableType],
-        without: str,
+        self, value: object, rows: Sized, table: Callable[[], RenderableType], without: str
     ) -> None:
         """Print rows; for a person as a table, or a sentence when there are none."""
         self.reply(value, lambda: [table() if rows else terminal.styled(without)])
@@ -202,6 +172,14 @@ class Session:
             if bad > len(shown):
                 self.note(f"and {bad - len(shown):,} more; --json lists all of them")
         raise typer.Exit(_INVALID_INPUT)
+
+    def note_new_key(self, vault: SealingVault) -> None:
+        """Say that a key was made, and what depends on it."""
+        if vault.made_key_at is not None:
+            self.note(
+                f"The key of your sensitive memories was made in {vault.made_key_at.path}. Keep a "
+                "copy of that file apart from the store: without it they cannot be read by anybody."
+            )
 
     def note(self, text: str) -> None:
         """Say something beside the answer, on standard error."""
@@ -232,13 +210,6 @@ def no_folder(folder: Path) -> FileMissing:
 def version() -> str:
     """The installed version."""
     return importlib.metadata.version("bearinmind")
-
-
-def with_states(
-    memories: Iterable[Memory], states: Mapping[MemoryId, State]
-) -> list[dict[str, Any]]:
-    """Memories as data, each with the state that it is in."""
-    return [codec.to_data(each) | {"state": states[each.id]} for each in memories]
 
 
 def write_json(value: object, stream: TextIO) -> None:

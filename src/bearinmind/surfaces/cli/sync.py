@@ -20,7 +20,7 @@ from bearinmind.errors import InvalidInput, PeerNotFound
 from bearinmind.recall.attach import one_line
 from bearinmind.surfaces import lines
 from bearinmind.surfaces.cli import options
-from bearinmind.surfaces.cli.guard import exit_code, tell
+from bearinmind.surfaces.cli.guard import tell
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import (
     ID,
@@ -28,22 +28,23 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     counting,
+    fields,
     grid,
     many,
     minute,
     styled,
 )
+from bearinmind.surfaces.failures import meaning_of
 from bearinmind.sync.model import ConflictDetail, SyncReport, SyncStatus
 from bearinmind.sync.sync_loop import held
-from bearinmind.types import Memory, UserId
+from bearinmind.types import UserId
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.text import Text
 
 app = typer.Typer(
-    invoke_without_command=True,
-    help="Keep this machine in step with a server; alone: `sync now`.",
+    invoke_without_command=True, help="Keep this machine in step with a server; alone: `sync now`."
 )
 _WAITED = 0.1  # seconds between two looks whether another process has finished its round
 _EVERY = 30.0  # seconds between two rounds of `watch`, where the setting says never
@@ -60,18 +61,23 @@ class Keep(StrEnum):
 def sync(run: Session, ctx: typer.Context) -> None:
     """Keep this machine in step with a server; alone: `sync now`."""
     if ctx.invoked_subcommand is None:
-        _now(run)
+        now(run)
     elif run.as_json:
         raise InvalidInput(
-            "--json stands before its command",
-            hint=f"Write it after `{ctx.invoked_subcommand}`.",
+            "--json stands before its command", hint=f"Write it after `{ctx.invoked_subcommand}`."
         )
 
 
 @app.command("now")
 def now(run: Session) -> None:
     """Get what others changed, and send what was changed here."""
-    _now(run)
+    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
+        report = _round(run, mind)
+    run.start_worker()
+    run.reply(report, lambda: _report_lines(report))
+    if error := report.error:
+        tell(error, as_json=run.as_json)
+        raise typer.Exit(meaning_of(error).exit_code)
 
 
 @app.command("connect")
@@ -97,10 +103,7 @@ def connect(
     with run.open() as mind:
         peer = connection(mind).connect(url, key, insecure=insecure)
         status = mind.sync.status()
-    run.reply(
-        {"peer": peer, "pending": status.waits},
-        lambda: _connected_lines(peer, status.waits),
-    )
+    run.reply({"peer": peer, "pending": status.waits}, lambda: _connected_lines(peer, status.waits))
 
 
 @app.command("status")
@@ -121,10 +124,7 @@ def conflicts(run: Session, limit: options.ListLimit = 20) -> None:
     """Show where two machines changed the same thing differently; both versions are kept."""
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         found = mind.sync.conflicts(limit)
-    run.reply(
-        {"conflicts": found},
-        lambda: _conflict_lines(found),
-    )
+    run.reply({"conflicts": found}, lambda: _conflict_lines(found))
 
 
 @app.command("resolve")
@@ -153,10 +153,7 @@ def disconnect(run: Session) -> None:
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         left = mind.sync.status().waits
         peer = connection(mind).disconnect()
-    run.reply(
-        {"peer": peer, "pending": left},
-        lambda: _disconnected_lines(peer, left),
-    )
+    run.reply({"peer": peer, "pending": left}, lambda: _disconnected_lines(peer, left))
 
 
 @app.command("renumber")
@@ -181,7 +178,7 @@ def watch(run: Session) -> None:
         while True:
             report = _round(run, mind, quiet=True)
             if run.as_json or report.pulled or report.pushed or report.refused or report.mirrored:
-                _reply(run, report)
+                run.reply(report, lambda: _report_lines(report))  # noqa: B023  called at once
                 sys.stdout.flush()
             if error := report.error:
                 tell(error, as_json=run.as_json)
@@ -190,10 +187,7 @@ def watch(run: Session) -> None:
 
 # ---- what they share ---------------------------------------------------------------------------
 
-_KEPT = {
-    Keep.SERVED: "what was served stays",
-    Keep.OTHER: "the other version is the present one",
-}
+_KEPT = {Keep.SERVED: "what was served stays", Keep.OTHER: "the other version is the present one"}
 
 
 def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
@@ -220,17 +214,6 @@ def _key(run: Session, url: str, file: str | None) -> SecretStr | None:
     return SecretStr(text) if text else None
 
 
-def _now(run: Session) -> None:
-    """One round; a part that fails does not stop the rest."""
-    with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
-        report = _round(run, mind)
-    run.start_worker()
-    _reply(run, report)
-    if error := report.error:
-        tell(error, as_json=run.as_json)
-        raise typer.Exit(exit_code(error))
-
-
 def _round(run: Session, mind: Mind, *, quiet: bool = False) -> SyncReport:
     with connection(mind).server() as server, _turn(run):
         if quiet:
@@ -253,10 +236,6 @@ def _turn(run: Session) -> Iterator[None]:
                 yield
                 return
         time.sleep(_WAITED)
-
-
-def _reply(run: Session, report: SyncReport) -> None:
-    run.reply(report, lambda: _report_lines(report))
 
 
 _NOUNS = {
@@ -305,27 +284,26 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
 def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator[RenderableType]:
     """The state of a replica, and what waits."""
     peer = value.peer
-    facts = grid("-", "")
-    facts.add_row(styled("server", QUIET), styled(f"{peer.url} as {peer.user}"))
+    rows: list[tuple[str, str | Text]] = [("server", f"{peer.url} as {peer.user}")]
     for name, at, error in (
         ("got", peer.pulled_at, peer.pull_error),
         ("sent", peer.pushed_at, peer.push_error),
         ("shared", peer.shared_at, peer.shared_error),
     ):
-        facts.add_row(styled(name, QUIET), minute(at) or "never")
-        if error:
-            facts.add_row("", styled(f"failed since: {error}", NOTICE))
-    if not has_key:
-        facts.add_row(styled("key", QUIET), styled(_NO_KEY, QUIET))
-    facts.add_row(styled("background", QUIET), f"every {every:g} s" if every else "off")
-    facts.add_row(styled("others'", QUIET), styled(_mirrored(value.mirrored)))
-    facts.add_row(styled("waits", QUIET), styled(_waiting(value.pending)))
-    if value.refused:
-        facts.add_row(styled("refused", QUIET), styled(f"{value.refused:,} of these", NOTICE))
-    if value.conflicts:
-        text = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
-        facts.add_row(styled("conflicts", QUIET), styled(text, NOTICE))
-    yield facts
+        failed = styled(f"failed since: {error}" if error else "", NOTICE)
+        rows += [(name, minute(at) or "never"), ("", failed)]
+    conflicts = f"{value.conflicts:,}: `bearinmind sync conflicts` shows them"
+    yield fields(
+        [
+            *rows,
+            ("key", styled("" if has_key else _NO_KEY, QUIET)),
+            ("background", f"every {every:g} s" if every else "off"),
+            ("others'", _mirrored(value.mirrored)),
+            ("waits", _waiting(value.pending)),
+            ("refused", styled(f"{value.refused:,} of these" if value.refused else "", NOTICE)),
+            ("conflicts", styled(conflicts if value.conflicts else "", NOTICE)),
+        ]
+    )
     if value.listed:
         yield _listed_table(value)
 
@@ -355,7 +333,10 @@ def _conflict_lines(values: Sequence[ConflictDetail]) -> Iterator[RenderableType
         )
         table = grid("-", "-", "")
         for word, memory in (("served", value.served), ("other", value.other)):
-            table.add_row("  ", styled(word, QUIET), _content_of(memory))
+            gone, deleted = memory is None, memory is not None and memory.deleted_at
+            content = "no longer there" if memory is None else one_line(memory.content, _CONTENT)
+            text = styled(content + (" (deleted)" if deleted else ""), QUIET if gone else "")
+            table.add_row("  ", styled(word, QUIET), text)
         yield table
     yield styled(
         "`bearinmind sync resolve NUMBER --keep other` makes the other one present.", QUIET
@@ -374,10 +355,3 @@ def _listed_table(value: SyncStatus) -> RenderableType:
 def _named(subject: Subject) -> Text:
     kind, _, rest = subject.label.partition(" ")
     return styled(f"{kind} ").append_text(styled(rest, ID))
-
-
-def _content_of(memory: Memory | None) -> Text:
-    if memory is None:
-        return styled("no longer there", QUIET)
-    deleted = " (deleted)" if memory.deleted_at else ""
-    return styled(one_line(memory.content, _CONTENT) + deleted)

@@ -155,10 +155,10 @@ def headed(title: str, *columns: str) -> Table:
     return made
 
 
-def fields(rows: Mapping[str, str | Text]) -> Table:
+def fields(rows: Mapping[str, str | Text] | Iterable[tuple[str, str | Text]]) -> Table:
     """Names with their values; a value that is empty is left out."""
     table = grid("-", "")
-    for name, value in rows.items():
+    for name, value in rows.items() if isinstance(rows, Mapping) else rows:
         if value:
             table.add_row(styled(name, QUIET), styled(value) if isinstance(value, str) else value)
     return table

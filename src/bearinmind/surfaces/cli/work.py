@@ -22,7 +22,7 @@ from bearinmind.surfaces.cli.terminal import (
     QUIET,
     STRONG,
     counting,
-    grid,
+    fields,
     headed,
     many,
     minute,
@@ -68,10 +68,7 @@ def work(
             step = worker.once if once else worker.finish
             done = interruptible(mind, worker, "background work", step)
         left = mind.work.status()
-    run.reply(
-        work_data(done, left) | {"revived": revived},
-        lambda: _done_lines(done, left),
-    )
+    run.reply(work_data(done, left) | {"revived": revived}, lambda: _done_lines(done, left))
     end(run, worker, done, "`bearinmind work` goes on from here.")
 
 
@@ -91,7 +88,8 @@ def reembed(
             _reply_status(run, mind)
             return
         if drop_old:
-            _drop_old(run, mind)
+            dropped = mind.work.drop_retired()
+            run.say({"dropped": dropped}, f"Removed {many(dropped, 'embedding')}.")
             return
         worker = mind.work.worker()
         done = interruptible(mind, worker, "re-embedding", worker.finish)
@@ -121,11 +119,6 @@ def _reply_status(run: Session, mind: Mind) -> None:
         _status_data(found) | {"worker_running": at_work},
         lambda: _status_lines(found, at_work=at_work),
     )
-
-
-def _drop_old(run: Session, mind: Mind) -> None:
-    dropped = mind.work.drop_retired()
-    run.say({"dropped": dropped}, f"Removed {many(dropped, 'embedding')}.")
 
 
 def interruptible(
@@ -184,22 +177,19 @@ def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableTyp
         return
     if value.spaces:
         yield _spaces(value.spaces)
-    facts = grid("-", "")
-    facts.add_row(styled("worker", QUIET), "at work" if at_work else "not running")
-    if value.extractor:
-        facts.add_row(styled("graph", QUIET), styled(_graph_line(value)))
-    if value.meaning_off:
-        facts.add_row(
-            styled("embedding", QUIET), styled(f"off: {value.meaning_off.reason}", NOTICE)
-        )
-        facts.add_row("", styled(value.meaning_off.hint, NOTICE))
-    if value.last_error:
-        if value.waiting:
-            facts.add_row(styled("next attempt", QUIET), minute(value.next_due))
-        facts.add_row(styled("last error", QUIET), styled(value.last_error, NOTICE))
-    if value.dead:
-        facts.add_row("", styled(_RETRY, NOTICE))
-    yield facts
+    off = value.meaning_off
+    retry_at = minute(value.next_due) if value.last_error and value.waiting else ""
+    yield fields(
+        [
+            ("worker", "at work" if at_work else "not running"),
+            ("graph", _graph_line(value) if value.extractor else ""),
+            ("embedding", styled(f"off: {off.reason}" if off else "", NOTICE)),
+            ("", styled(off.hint if off else "", NOTICE)),
+            ("next attempt", retry_at),
+            ("last error", styled(value.last_error or "", NOTICE)),
+            ("", styled(_RETRY if value.dead else "", NOTICE)),
+        ]
+    )
 
 
 def _to_do(value: WorkStatus) -> str:

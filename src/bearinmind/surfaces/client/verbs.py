@@ -20,8 +20,8 @@ from bearinmind.protocols import AuditEntry, Statistics, User
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
-from bearinmind.surfaces import cursors
 from bearinmind.surfaces.client.verb_calls import Requests, request_of
+from bearinmind.surfaces.verbs.answers import write_cursor
 from bearinmind.surfaces.verbs.requests import UpdateRequest
 from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.text import ids
@@ -169,7 +169,7 @@ class ServerVerbs(Requests):
             after = (last.created_at, last.id)
         memories: list[Memory] = []
         left = check_number("limit", limit, LARGEST_POOL)
-        cursor = cursors.behind(*after) if after else None
+        cursor = write_cursor(*after) if after else None
         while left:
             page = yield from self.page(
                 limit=min(left, _PAGE), after=cursor, newest_first=newest_first, **fields

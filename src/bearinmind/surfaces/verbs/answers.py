@@ -7,15 +7,50 @@ since only it knows who asks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING, Self
 
+from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import AuditEntry, User
-from bearinmind.recall.history import Step
-from bearinmind.trace import Trace
+from bearinmind.recall.history import Step, Timeline, Why
+from bearinmind.remember.admit import check_moment
+from bearinmind.surfaces import for_agents
+from bearinmind.text import ids
+from bearinmind.trace import Answer, Trace
 from bearinmind.types import Hit, Key, Link, Memory, MemoryId, Query, Share, State
+
+if TYPE_CHECKING:
+    from bearinmind.app import Mind
+
+
+def as_data(user: str, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
+    """The ids of those memories whose text is data, never instructions, to a user."""
+    return tuple(dict.fromkeys(x.id for x in memories if for_agents.is_data(x, user)))
+
+
+def write_cursor(created_at: datetime, id: MemoryId) -> str:
+    """The place behind a memory, as an opaque text; it stays valid when the memory is gone."""
+    return base64.urlsafe_b64encode(f"{created_at.isoformat()} {id}".encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str) -> tuple[datetime, MemoryId]:
+    """The time and the id of the memory behind which a page begins."""
+    try:
+        padded = text + "=" * (-len(text) % 4)
+        place = base64.b64decode(padded, altchars=b"-_", validate=True).decode()
+        moment, _, id_ = place.partition(" ")
+        id_ = ids.normalise(id_)
+        return check_moment(datetime.fromisoformat(moment), "the time"), MemoryId(id_)
+    except (ValueError, binascii.Error, MindError):
+        raise InvalidRequest(
+            "`after` is not the `next` of a page",
+            hint="Give the `next` of the page before as it is, or leave `after` out to begin anew.",
+        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +64,19 @@ class RecallAnswer:
     understood: Query | None = None  #: the question with every default filled in; with a trace
     trace: Trace | None = None  #: how the recall came to its answer, if that was requested
 
+    @classmethod
+    def of(cls, answer: Answer, *, with_trace: bool) -> Self:
+        """What a recall answered."""
+        user = answer.query.filter.scope.user
+        return cls(
+            query=answer.query.text,
+            hits=answer.hits,
+            degraded=answer.trace.degraded,
+            as_data=as_data(user, (x for hit in answer.hits for x in (hit.memory, *hit.attached))),
+            understood=answer.query if with_trace else None,
+            trace=answer.trace if with_trace else None,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListAnswer:
@@ -38,6 +86,17 @@ class ListAnswer:
     states: Mapping[MemoryId, State]
     as_data: tuple[MemoryId, ...]
     next: str | None  #: where the next page begins; null on the last one
+
+    @classmethod
+    def of(cls, mind: Mind, page: Sequence[Memory], limit: int) -> Self:
+        """The first `limit` memories; one more says that there is another page."""
+        shown = tuple(page[:limit])
+        return cls(
+            memories=shown,
+            states=mind.states(shown),
+            as_data=as_data(mind.scope.user, shown),
+            next=write_cursor(shown[-1].created_at, shown[-1].id) if len(page) > limit else None,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +109,18 @@ class GetAnswer:
     links: tuple[Link, ...]
     as_data: tuple[MemoryId, ...]
 
+    @classmethod
+    def of(cls, mind: Mind, memory: Memory) -> Self:
+        """What its reader may see of a memory."""
+        own = memory.owner == mind.scope.user
+        return cls(
+            memory=memory,
+            state=mind.states([memory])[memory.id],
+            earlier=tuple(mind.versions(memory.id)[:-1]) if own else (),
+            links=tuple(mind.links(memory.id)) if own else (),
+            as_data=as_data(mind.scope.user, [memory]),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhyAnswer:
@@ -60,6 +131,18 @@ class WhyAnswer:
     steps: tuple[Step, ...]
     superseded_by: tuple[Memory, ...]
     as_data: tuple[MemoryId, ...]
+
+    @classmethod
+    def of(cls, mind: Mind, why: Why) -> Self:
+        """What led to a memory, and which of it is data."""
+        memories = (why.memory, *why.versions, *(x.memory for x in why.steps), *why.superseded_by)
+        return cls(
+            memory=why.memory,
+            versions=why.versions,
+            steps=why.steps,
+            superseded_by=why.superseded_by,
+            as_data=as_data(mind.scope.user, memories),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +156,20 @@ class TimelineAnswer:
     states: Mapping[MemoryId, State]
     as_data: tuple[MemoryId, ...]
 
+    @classmethod
+    def of(cls, mind: Mind, timeline: Timeline) -> Self:
+        """A timeline with the states of its memories."""
+        anchor = () if timeline.anchor is None else (timeline.anchor,)
+        memories = (*timeline.before, *anchor, *timeline.after)
+        return cls(
+            moment=timeline.moment,
+            anchor=timeline.anchor,
+            before=timeline.before,
+            after=timeline.after,
+            states=mind.states(memories),
+            as_data=as_data(mind.scope.user, memories),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefAnswer:
@@ -80,6 +177,11 @@ class BriefAnswer:
 
     memories: tuple[Memory, ...]
     as_data: tuple[MemoryId, ...]
+
+    @classmethod
+    def of(cls, mind: Mind, memories: Sequence[Memory]) -> Self:
+        """Memories, and which of them are data."""
+        return cls(memories=tuple(memories), as_data=as_data(mind.scope.user, memories))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

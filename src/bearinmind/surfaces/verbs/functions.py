@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 
 from bearinmind.accounts.keys import NewKey
@@ -10,18 +9,11 @@ from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics, User
-from bearinmind.surfaces import cursors, for_agents, times
+from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.trace import WhyNot
-from bearinmind.types import Key, Link, Memory, MemoryId, Outcome, Share
-
-
-def as_data(mind: Mind, memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
-    """The ids of those memories whose text is data and never instructions."""
-    user = mind.scope.user
-    return tuple(dict.fromkeys(x.id for x in memories if for_agents.is_data(x, user)))
-
+from bearinmind.types import Key, Link, Memory, Outcome, Share
 
 # ---- memories ------------------------------------------------------------------------------------
 
@@ -34,14 +26,7 @@ def store(mind: Mind, request: r.StoreRequest) -> Outcome:
 def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
     """The memories that matter for a question."""
     answer = mind.recall(request.query, **request.given("query", "trace"))
-    return a.RecallAnswer(
-        query=answer.query.text,
-        hits=answer.hits,
-        degraded=answer.trace.degraded,
-        as_data=as_data(mind, (x for hit in answer.hits for x in (hit.memory, *hit.attached))),
-        understood=answer.query if request.trace else None,
-        trace=answer.trace if request.trace else None,
-    )
+    return a.RecallAnswer.of(answer, with_trace=request.trace)
 
 
 def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
@@ -51,32 +36,18 @@ def why_not(mind: Mind, request: r.WhyNotRequest) -> WhyNot:
 
 def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
     """A page of memories."""
-    after = cursors.read(request.after) if request.after else None
+    after = a.read_cursor(request.after) if request.after else None
     fields = request.given("after", "limit", "newest_first")
     # One more than is shown tells whether there is another page.
     page = mind.list(
         limit=request.limit + 1, after=after, newest_first=request.newest_first, **fields
     )
-    shown, more = page[: request.limit], page[request.limit :]
-    return a.ListAnswer(
-        memories=tuple(shown),
-        states=mind.states(shown),
-        as_data=as_data(mind, shown),
-        next=cursors.write(shown[-1]) if more else None,
-    )
+    return a.ListAnswer.of(mind, page, request.limit)
 
 
 def get(mind: Mind, request: r.OneRequest) -> a.GetAnswer:
     """One memory."""
-    memory = mind.get(request.id)
-    own = memory.owner == mind.scope.user
-    return a.GetAnswer(
-        memory=memory,
-        state=mind.states([memory])[memory.id],
-        earlier=tuple(mind.versions(memory.id)[:-1]) if own else (),
-        links=tuple(mind.links(memory.id)) if own else (),
-        as_data=as_data(mind, [memory]),
-    )
+    return a.GetAnswer.of(mind, mind.get(request.id))
 
 
 def update(mind: Mind, request: r.UpdateRequest) -> Memory:
@@ -106,30 +77,13 @@ def unlink(mind: Mind, request: r.LinkRequest) -> Link:
 
 def why(mind: Mind, request: r.OneRequest) -> a.WhyAnswer:
     """What led to a memory."""
-    why = mind.why(request.id)
-    memories = (why.memory, *why.versions, *(x.memory for x in why.steps), *why.superseded_by)
-    return a.WhyAnswer(
-        memory=why.memory,
-        versions=why.versions,
-        steps=why.steps,
-        superseded_by=why.superseded_by,
-        as_data=as_data(mind, memories),
-    )
+    return a.WhyAnswer.of(mind, mind.why(request.id))
 
 
 def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     """What was remembered around a moment."""
     timeline = mind.timeline(times.anchor(request.around), **request.given("around"))
-    anchor = () if timeline.anchor is None else (timeline.anchor,)
-    memories = (*timeline.before, *anchor, *timeline.after)
-    return a.TimelineAnswer(
-        moment=timeline.moment,
-        anchor=timeline.anchor,
-        before=timeline.before,
-        after=timeline.after,
-        states=mind.states(memories),
-        as_data=as_data(mind, memories),
-    )
+    return a.TimelineAnswer.of(mind, timeline)
 
 
 def stats(mind: Mind, _: r.Nothing) -> Statistics:
@@ -187,8 +141,7 @@ def learn(mind: Mind, request: r.LearnRequest) -> Learned:
 
 def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
     """What a session begins with."""
-    memories = tuple(mind.brief(**request.given()))
-    return a.BriefAnswer(memories=memories, as_data=as_data(mind, memories))
+    return a.BriefAnswer.of(mind, mind.brief(**request.given()))
 
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:

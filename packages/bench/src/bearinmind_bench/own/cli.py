@@ -236,7 +236,7 @@ def compare(
     adopted = None
     try:
         if adopt and trial.better:
-            adopted = trials.adopt(run.config_file, after.changed)
+            adopted = trials.adopt(run.configuration.file, after.changed)
             trial = trial.model_copy(update={"adopted": True})
     finally:
         folder.add(trial)  # whatever came of it
