@@ -239,11 +239,11 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from bearinmind.graph.configured import ConfiguredExtractor
+from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.graph.rules import Rules
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.work.extract import KIND, Extracting
-from bearinmind.work.loop import Worker
+from bearinmind.work.worker import Worker
 
 class Few(Rules):
     batch = 3
