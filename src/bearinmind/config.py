@@ -51,6 +51,11 @@ def agent_folder(variable: str, name: str) -> Path:
     return Path(named).absolute() if named else Path.home() / name
 
 
+def process_environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this process with these variables, for one that it starts."""
+    return {**os.environ, **variables}
+
+
 class Settings(SettingFields):
     """Everything that can be configured."""
 

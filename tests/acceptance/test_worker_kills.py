@@ -40,13 +40,13 @@ CHILD = """
 import sys
 from datetime import UTC, datetime
 sys.path.insert(0, sys.argv[1])
-from made_up_embedders import WordEmbedder
-from bearinmind.embed.embedders import Embedders
-from bearinmind.embed.local import LocalEmbedder
+from support.embedders import WordEmbedder
+from bearinmind.models.embedders import Embedders
+from bearinmind.models.local import LocalEmbedder
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 from bearinmind.work.embed import KIND, Embedding
-from bearinmind.work.loop import Worker
+from bearinmind.work.worker import Worker
 
 store, batch = open_store(store_name(sys.argv[2])), int(sys.argv[3])
 made = [LocalEmbedder.open(n) if n == "minilm" else WordEmbedder(n) for n in sys.argv[4:]]

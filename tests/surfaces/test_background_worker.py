@@ -107,9 +107,9 @@ def test_the_worker_leaves_when_there_is_nothing_to_do(
     wait_until(lambda: not workers(place))
 
     assert not socket_of(place).exists()
-    assert not WorkerLock.of(place).is_taken
+    assert not WorkerLock.of(place).is_held
     assert stat.S_IMODE(WorkerLock.of(place).path.stat().st_mode) == 0o600
-    assert WorkerLock.of(place).complaints() == ""
+    assert WorkerLock.of(place).errors() == ""
     remember("Something else.")  # the next one starts the next worker
     wait_until(lambda: embedded(run) == 2)
 
@@ -155,7 +155,7 @@ def test_a_worker_that_is_told_to_end_does_so_cleanly(run: Run, remember: Run, p
     wait_until(lambda: not workers(place))
 
     assert not socket_of(place).exists()
-    assert WorkerLock.of(place).complaints() == ""
+    assert WorkerLock.of(place).errors() == ""
 
 
 def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
@@ -165,7 +165,7 @@ def test_why_a_worker_cannot_work_is_kept_for_the_doctor(
     wait_until(lambda: not workers(place))  # that one could have done the next job, too
     monkeypatch.setenv("BEARINMIND_EMBEDDER", "openai:text-embedding-3-small")
     remember("Something else.")
-    wait_until(lambda: "needs a key" in WorkerLock.of(place).complaints())
+    wait_until(lambda: "needs a key" in WorkerLock.of(place).errors())
     wait_until(lambda: not workers(place))
 
     doctor = run("doctor", "--json")

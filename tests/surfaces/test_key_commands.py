@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.accounts.access import Gate
+from bearinmind.accounts.authenticator import Authenticator
 from bearinmind.accounts.keys import Bearer
 from bearinmind.errors import NotAuthenticated
 from bearinmind.store.sqlite import SqliteStore
@@ -28,7 +28,7 @@ def lets_in(place: Path) -> Callable[[str], bool]:
     def is_let_in(text: str) -> bool:
         store = SqliteStore(place, create=False)
         try:
-            Gate(store, clock=lambda: datetime.now(UTC)).identify(f"Bearer {text}")
+            Authenticator(store, clock=lambda: datetime.now(UTC)).identify(f"Bearer {text}")
         except NotAuthenticated:
             return False
         finally:

@@ -18,7 +18,7 @@ def test_the_first_key_is_that_of_an_administrator_and_is_made_once(memory: Mind
     first = memory.accounts.first_key()
     assert first
     assert (first.key.user, first.key.access) == (memory.settings.user, Access.ADMIN)
-    assert memory.accounts.gate().identify(first.text).user == memory.settings.user
+    assert memory.accounts.authenticator().identify(first.text).user == memory.settings.user
     assert memory.accounts.first_key() is None
 
 

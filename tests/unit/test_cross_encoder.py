@@ -188,7 +188,7 @@ def test_a_process_ends_well_in_the_middle_of_a_batch(tmp_path: Path) -> None:
 import threading, time
 from pathlib import Path
 from bearinmind.protocols import Passage
-from bearinmind.rerank import cross_encoder
+from bearinmind.models import cross_encoder
 reranker = cross_encoder.CrossEncoder(Path({str(tmp_path)!r}))
 reranker("walrus", [Passage("a", "walrus")], 60)
 def work():

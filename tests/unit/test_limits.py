@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.accounts.access import RateLimit, SeenLately
+from bearinmind.accounts.authenticator import RateLimit, RecentSet
 
 
 class Ticks:
@@ -111,7 +111,7 @@ def test_threads_at_once_are_let_through_as_often_as_one(ticks: Ticks) -> None:
 
 
 def test_what_was_seen_longest_ago_is_forgotten_first() -> None:
-    seen = SeenLately(most=2)
+    seen = RecentSet(most=2)
     for what in ("a", "b", "a", "c"):
         seen.add(what)
     assert ["a" in seen, "b" in seen, "c" in seen] == [True, False, True]

@@ -1,8 +1,8 @@
-"""Bearer keys: made, written, read and recognised.
+"""Bearer keys: their text, their hash and their terms.
 
 A key is written `rcl_ID_SECRET`. The id is no secret: lists, logs and the audit name a key by it.
-The secret is as random as an encryption key, so one fast hash of it keeps it from whoever reads the
-store: there is no word to guess, and a slow hash would only slow down every request.
+The secret has 256 random bits, so the store keeps one fast hash of it: there is no word to guess,
+and a slow hash would only slow down every request.
 """
 
 from __future__ import annotations
@@ -24,54 +24,7 @@ _ID_LENGTH = 12
 _SECRET = string.ascii_letters + string.digits  # no mark, so that a double click selects it
 _SECRET_LENGTH = 43  # of these: 256 bits
 _WRITTEN = re.compile(rf"rcl_([a-z0-9]{{{_ID_LENGTH}}})_([A-Za-z0-9]{{{_SECRET_LENGTH}}})")
-_NOBODYS = secrets.token_bytes(hashlib.sha256().digest_size)  # the hash of no secret
-
-
-@dataclass(frozen=True, slots=True)
-class Bearer:
-    """What the bearer of a key holds."""
-
-    id: str
-    secret: str = field(repr=False)
-
-    @classmethod
-    def new(cls) -> Self:
-        """One that nobody has seen."""
-        return cls(_drawn(_ID, _ID_LENGTH), _drawn(_SECRET, _SECRET_LENGTH))
-
-    @classmethod
-    def read(cls, text: str) -> Self | None:
-        """What a text says; None when it is no key."""
-        found = _WRITTEN.fullmatch(text)
-        return cls(found[1], found[2]) if found else None
-
-    @property
-    def text(self) -> str:
-        """The key as its bearer sends it."""
-        return f"rcl_{self.id}_{self.secret}"
-
-    @property
-    def hash(self) -> bytes:
-        """What is kept of the secret."""
-        return hashlib.sha256(self.secret.encode()).digest()
-
-    def opens(self, key: Key | None) -> bool:
-        """Whether this is that key; that there is none takes as long to say."""
-        kept = _NOBODYS if key is None else key.hash
-        return hmac.compare_digest(self.hash, kept) and key is not None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewKey:
-    """A key that was just made: only now can its text be seen."""
-
-    key: Key
-    text: str = field(repr=False)
-
-
-def _drawn(letters: str, count: int) -> str:
-    return "".join(secrets.choice(letters) for _ in range(count))
-
+_NO_KEY = secrets.token_bytes(hashlib.sha256().digest_size)  # the hash of no secret
 
 LABEL_LIMIT = 100  # characters: where a key is used, such as "laptop, Claude Code"
 PER_MINUTE_LIMIT = 1_000_000
@@ -80,9 +33,51 @@ OVERLAP_LIMIT = timedelta(days=30)  # for which a key stays good after it was re
 OVERLAP = timedelta(hours=24)
 
 
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """The id and the secret of a key, as its user holds them."""
+
+    id: str
+    secret: str = field(repr=False)
+
+    @classmethod
+    def new(cls) -> Self:
+        """A random id and secret."""
+        return cls(_random_text(_ID, _ID_LENGTH), _random_text(_SECRET, _SECRET_LENGTH))
+
+    @classmethod
+    def read(cls, text: str) -> Self | None:
+        """Parse the text of a key; None when it is not one."""
+        match = _WRITTEN.fullmatch(text)
+        return cls(match[1], match[2]) if match else None
+
+    @property
+    def text(self) -> str:
+        """The key as it is sent."""
+        return f"rcl_{self.id}_{self.secret}"
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of the secret, which the store keeps."""
+        return hashlib.sha256(self.secret.encode()).digest()
+
+    def opens(self, key: Key | None) -> bool:
+        """Whether this is the text of that key; takes as long when there is no such key."""
+        kept = _NO_KEY if key is None else key.hash
+        return hmac.compare_digest(self.hash, kept) and key is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewKey:
+    """A key that was just made, with its text, which is shown once."""
+
+    key: Key
+    text: str = field(repr=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is agreed on for a key."""
+    """The access, the lifetime and the limits of a key."""
 
     access: Access = Access.WRITE
     label: str = ""
@@ -92,11 +87,7 @@ class Terms:
 
 
 def make_key(user: UserId, terms: Terms, now: datetime) -> NewKey:
-    """A new key with these terms.
-
-    Raises:
-        InvalidKeyTerms: it cannot have them.
-    """
+    """A new key with these terms; raises `InvalidKeyTerms` for terms that it cannot have."""
     _check(terms, now)
     bearer = Bearer.new()
     key = Key(
@@ -114,11 +105,7 @@ def make_key(user: UserId, terms: Terms, now: datetime) -> NewKey:
 
 
 def renewed(key: Key, now: datetime) -> NewKey:
-    """A new key with the terms of another one, which is good still.
-
-    Raises:
-        InvalidKeyTerms: that one is good no more.
-    """
+    """A new key with the terms of another one, which must still be valid."""
     ended = ended_at(key)
     if ended is not None and ended <= now:
         raise InvalidKeyTerms(
@@ -131,18 +118,22 @@ def renewed(key: Key, now: datetime) -> NewKey:
 
 
 def check_overlap(overlap: timedelta) -> timedelta:
-    """For how long a renewed key stays good beside the new one."""
+    """Check how long a renewed key stays valid beside the new one."""
     if not timedelta(0) <= overlap <= OVERLAP_LIMIT:
         raise InvalidKeyTerms(
             f"an overlap of {overlap} is not between none and {OVERLAP_LIMIT.days} days",
-            hint="Give the time that it takes to bring the new key to whoever uses the old one.",
+            hint="Give the time that it takes to replace the old key wherever it is used.",
         )
     return overlap
 
 
 def ended_at(key: Key) -> datetime | None:
-    """From when on a key is not good, whatever its user may do; None: it has no end."""
+    """When a key expires or was revoked, whichever is first; None when neither."""
     return min((end for end in (key.expires_at, key.revoked_at) if end is not None), default=None)
+
+
+def _random_text(letters: str, count: int) -> str:
+    return "".join(secrets.choice(letters) for _ in range(count))
 
 
 def _check(terms: Terms, now: datetime) -> None:

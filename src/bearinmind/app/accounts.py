@@ -26,7 +26,7 @@ from bearinmind.remember.secrets import refuse_in_clear
 from bearinmind.types import Access, Key, Scope, UserId, choose
 
 if TYPE_CHECKING:
-    from bearinmind.accounts.access import Gate
+    from bearinmind.accounts.authenticator import Authenticator
 
 _SHOWN = 12  # characters of an unknown key id in a message: the text may be a part of a key
 
@@ -138,11 +138,11 @@ class Accounts:
         count = check_number("limit", limit, LARGEST_POOL)
         return self.store.whole_audit(count) if everybody else self.store.audit(self.scope, count)
 
-    def gate(self) -> Gate:
+    def authenticator(self) -> Authenticator:
         """The check of keys that a server makes for every request."""
-        from bearinmind.accounts.access import Gate  # noqa: PLC0415 (only a server needs it)
+        from bearinmind.accounts.authenticator import Authenticator  # noqa: PLC0415 (only a server needs it)
 
-        return Gate(
+        return Authenticator(
             self.store,
             clock=self.clock,
             per_minute=self.settings.key_per_minute,

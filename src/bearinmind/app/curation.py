@@ -40,7 +40,7 @@ from bearinmind.types import (
     UserId,
     choose,
 )
-from bearinmind.work.background import Background
+from bearinmind.work.worker import Background
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.sync_loop import SyncLoop
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
-from bearinmind.work.background import Background
+from bearinmind.work.worker import Background
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:  # httpx takes long to load

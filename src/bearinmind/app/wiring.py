@@ -41,8 +41,7 @@ from bearinmind.types import MemoryId, Scope, UserId
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work import embed, extract
-from bearinmind.work.background import Background
-from bearinmind.work.worker import Handler
+from bearinmind.work.worker import Background, Handler
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -13,9 +13,8 @@ from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.protocols import Embedder, Extractor, Store
 from bearinmind.types import Scope
-from bearinmind.work.background import Background
 from bearinmind.work.status import KINDS, WorkDone, WorkStatus
-from bearinmind.work.worker import Progress, Worker
+from bearinmind.work.worker import Background, Progress, Worker
 
 if TYPE_CHECKING:
     from bearinmind.graph.extractors import ExtractionPlan

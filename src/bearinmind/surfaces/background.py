@@ -18,7 +18,13 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from bearinmind.config import STORE_VARIABLE, Configuration, Settings, cache_folder
+from bearinmind.config import (
+    STORE_VARIABLE,
+    Configuration,
+    Settings,
+    cache_folder,
+    process_environment,
+)
 from bearinmind.errors import MindError
 from bearinmind.models import encoder_socket
 from bearinmind.protocols import Current, Embedder
@@ -43,10 +49,10 @@ def ensure(settings: Settings, config: Path | None) -> None:
     if config is not None:
         given["config"] = str(config.absolute())
     # Everybody may read what a process was started with, but not its environment.
-    hidden = {STORE_VARIABLE: complete(settings.store)}
+    environment = process_environment({STORE_VARIABLE: complete(settings.store)})
     # A command has done its work by now: that there is no worker is for `doctor` to say.
     with contextlib.suppress(OSError):
-        if not WorkerLock.of(settings.beside).send(given, hidden):
+        if not WorkerLock.of(settings.beside).start_worker(given, environment):
             for place in encoder_socket.places(settings.beside, cache_folder()):
                 encoder_socket.ask(
                     place, {"version": encoder_socket.VERSION, "wake": True}, _WAKING
@@ -54,7 +60,7 @@ def ensure(settings: Settings, config: Path | None) -> None:
 
 
 def main() -> int:
-    """Hold the post of a store, and work until there has been nothing to do for a while."""
+    """Hold the worker lock of a store, and work until there has been nothing to do for a while."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s")
     given: dict[str, Any] = json.loads(sys.argv[1])
     config = Path(given["config"]) if "config" in given else None
@@ -70,18 +76,18 @@ def main() -> int:
 def _hold(settings: Settings, lock: int | None) -> None:
     from bearinmind.app import Mind  # noqa: PLC0415  `ensure` needs none of this
 
-    post = WorkerLock.of(settings.beside)
+    worker_lock = WorkerLock.of(settings.beside)
     if lock is not None:
-        post = WorkerLock(post.path, lock)
-    elif not post.take():
+        worker_lock = WorkerLock(worker_lock.path, lock)
+    elif not worker_lock.acquire():
         return
     with Mind.build(settings, create=False) as app:
         worker = app.work.worker()
         while True:
             stay(app, worker, idle=settings.worker_idle_seconds)
-            post.leave()
-            # Whoever stored something just before saw the post taken and started nobody.
-            if worker.stopping or not worker.has_work or not post.take():
+            worker_lock.release()
+            # A command that stored something just before saw the lock held and started no worker.
+            if worker.stopping or not worker.has_work or not worker_lock.acquire():
                 return
 
 
@@ -93,7 +99,7 @@ def stay(
 ) -> WorkDone:
     """Work until told to stop, or until there was nothing to do for so many seconds.
 
-    Only the holder of the store's post may do this.
+    Only the holder of the worker lock may do this.
     """
     from bearinmind.app.sync import in_step  # noqa: PLC0415  as above
 

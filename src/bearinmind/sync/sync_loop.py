@@ -43,10 +43,10 @@ class Lock(Protocol):
 
     path: Path
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Take it, unless another process has it."""
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Let another process take it."""
 
 
@@ -136,11 +136,11 @@ def held(lock: Lock) -> Iterator[bool]:
         StoreReadOnly: its file cannot be made.
     """
     try:
-        taken = lock.take()
+        taken = lock.acquire()
     except OSError as exc:
         raise StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
     try:
         yield taken
     finally:
         if taken:
-            lock.leave()
+            lock.release()

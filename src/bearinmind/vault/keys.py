@@ -1,4 +1,4 @@
-"""The keys of a vault: 32 random bytes each, one of them the present one."""
+"""The encryption keys of a vault, and the places they are loaded from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 from urllib.parse import urlsplit
 
 from bearinmind.errors import (
@@ -30,11 +30,25 @@ from bearinmind.errors import (
 KEY_BYTES = 32
 _SEPARATOR = re.compile(r"[\s,]+")
 _COMMENT = re.compile(r"#.*")
+_PRIVATE = 0o600
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_COMMAND_SECONDS = 30  # a person may have to touch a hardware key
+_HTTP_SECONDS = 10
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_REMARK = """\
+# The keys of Bear in Mind's sensitive memories, the present one first. Anyone with this file
+# can read them; without it nobody can. Keep a copy of it apart from the store.
+"""
+_STATUSES = {
+    403: "refuses the token",
+    404: "has no secret there",
+    503: "is sealed or down for maintenance",
+}
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key. What encrypts and what makes fingerprints are both derived from it, once."""
+    """One key of 32 bytes; the keys for encryption and for fingerprints are derived from it."""
 
     material: bytes = field(repr=False)
 
@@ -51,17 +65,17 @@ class Key:
 
     @cached_property
     def id(self) -> str:
-        """Its name, which tells nothing about it."""
+        """Its public name."""
         return self._derived(b"name")[:8].hex()
 
     @cached_property
     def for_encryption(self) -> bytes:
-        """What encrypts."""
+        """The key of AES."""
         return self._derived(b"encryption")
 
     @cached_property
     def for_fingerprints(self) -> bytes:
-        """What makes fingerprints."""
+        """The key of the HMAC."""
         return self._derived(b"fingerprints")
 
     @property
@@ -75,16 +89,15 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Keyring:
-    """Keys, the present one first; the others only open what was sealed before."""
+    """Keys, the present one first; the others only decrypt older records."""
 
     keys: tuple[Key, ...]
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """The keys of a text: base64, separated by spaces, commas or line ends; # begins a remark.
+        """Parse base64 keys, separated by spaces, commas or line ends; # begins a comment.
 
-        Raises:
-            InvalidVaultKey: something in it is no key; what it is, is not said.
+        Raises `InvalidVaultKey`, without the text: it may be a mistyped key.
         """
         words = [word for word in _SEPARATOR.split(_COMMENT.sub("", text)) if word]
         if not words:
@@ -93,7 +106,7 @@ class Keyring:
 
     @property
     def present(self) -> Key:
-        """The key that seals."""
+        """The key that encrypts."""
         return self.keys[0]
 
     def find(self, key_id: str) -> Key | None:
@@ -108,46 +121,26 @@ def _decoded(word: str) -> Key:
         raise InvalidVaultKey("the key of the vault is not base64") from None
 
 
-_PRIVATE = 0o600
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_COMMAND_SECONDS = 30  # a person may have to touch a hardware key
-_HTTP_SECONDS = 10
-_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-_REMARK = """\
-# The keys of Bear in Mind's sensitive memories, the present one first. Whoever has this file
-# can read them; without it nobody can. Keep a copy of it apart from the store.
-"""
-
-
 class KeySource(Protocol):
-    """Somewhere keys are kept."""
+    """A place that keys are loaded from."""
 
     @property
     def where(self) -> str:
-        """The place, for people; nothing secret."""
+        """The place, for messages; nothing secret."""
 
     def load(self) -> Keyring | None:
-        """The keys; None when there are none yet.
-
-        Raises:
-            VaultFailure: they cannot be had.
-            InvalidVaultKey: what is there is no key.
-        """
+        """Load the keys; None when there are none yet. Raises `VaultFailure`."""
 
 
 @dataclass(frozen=True, slots=True)
 class GivenKeys:
-    """Keys that a setting holds."""
+    """Keys in a setting."""
 
     text: str = field(repr=False)
-
-    @property
-    def where(self) -> str:
-        """The place, for people."""
-        return "the setting vault_key"
+    where: ClassVar[str] = "the setting vault_key"
 
     def load(self) -> Keyring | None:
-        """The keys."""
+        """Parse the setting."""
         return Keyring.read(self.text)
 
 
@@ -159,11 +152,11 @@ class FileKeys:
 
     @property
     def where(self) -> str:
-        """The place, for people."""
+        """The file, for messages."""
         return f"the file {self.path}"
 
     def load(self) -> Keyring | None:
-        """The keys; None when there is no file."""
+        """Read the file; None when there is none."""
         try:
             with self.path.open(encoding="utf-8") as file:
                 if os.name == "posix" and os.fstat(file.fileno()).st_mode & _OTHERS:
@@ -180,10 +173,7 @@ class FileKeys:
             ) from exc
 
     def create(self) -> Keyring:
-        """The keys of the file, which is made with a new one if it is not there.
-
-        Of several processes that do it at once, one makes the file and all get its key.
-        """
+        """Load the file, or make it with a new key; all of several processes get the same key."""
         with self.alone():
             keys = self.load()
             if keys is None:
@@ -192,7 +182,7 @@ class FileKeys:
             return keys
 
     def replace(self, keys: Keyring) -> None:
-        """Put these keys in the place of the present ones, at one blow and durably."""
+        """Replace the keys of the file, atomically and durably."""
         beside = self.path.with_name(f"{self.path.name}.{os.urandom(4).hex()}.part")
         with self._writing():
             try:
@@ -208,7 +198,7 @@ class FileKeys:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """While this lasts no other process changes the file; it ends with the process, too."""
+        """Hold a lock that keeps other processes from changing the file."""
         with self._writing():
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             beside = self.path.with_name(f"{self.path.name}.lock")
@@ -233,24 +223,22 @@ class FileKeys:
 if sys.platform == "win32":
 
     def _take(lock: int) -> None:
-        """Wait until nobody else holds it."""
         import msvcrt  # noqa: PLC0415
 
         msvcrt.locking(lock, msvcrt.LK_LOCK, 1)
 
     def _settle(folder: Path) -> None:
-        """There is no need to: Windows writes names through."""
+        """Do nothing: Windows writes names through."""
 
 else:
 
     def _take(lock: int) -> None:
-        """Wait until nobody else holds it."""
         import fcntl  # noqa: PLC0415
 
         fcntl.flock(lock, fcntl.LOCK_EX)
 
     def _settle(folder: Path) -> None:
-        """Make a new name durable: a key must outlive a loss of power as what it seals does."""
+        """Make a new name durable: a key must survive a loss of power, as the secrets do."""
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -267,11 +255,11 @@ class CommandKeys:
 
     @property
     def where(self) -> str:
-        """The place, for people: the program, not its arguments."""
+        """The program without its arguments, for messages."""
         return f"the command {self._words()[0]}"
 
     def load(self) -> Keyring | None:
-        """The keys. What the command printed is never shown: it may hold them."""
+        """Run the command. Its output is never shown: it may hold the keys."""
         import subprocess  # noqa: PLC0415  only those with a key command pay for it
 
         try:
@@ -308,7 +296,7 @@ class CommandKeys:
 
 @dataclass(frozen=True, slots=True)
 class HashicorpKeys:
-    """Keys in a secret of HashiCorp Vault's KV engine, version 2, in its field `key`."""
+    """Keys in the field `key` of a secret of HashiCorp Vault's KV engine, version 2."""
 
     url: str  #: such as https://vault.example.net:8200/v1/secret/data/bearinmind
     token: str | None = field(repr=False)
@@ -325,12 +313,12 @@ class HashicorpKeys:
 
     @property
     def where(self) -> str:
-        """The place, for people."""
+        """The server and the path, for messages."""
         parts = urlsplit(self.url)
         return f"HashiCorp Vault at {parts.hostname}{parts.path}"
 
     def load(self) -> Keyring | None:
-        """The keys."""
+        """Ask the server for the secret."""
         import httpx  # noqa: PLC0415  only those with such a vault pay for it
 
         headers = {"X-Vault-Token": self.token} if self.token else {}
@@ -351,13 +339,6 @@ class HashicorpKeys:
             f"{self.where} {why}",
             hint="Check the `vault_url` and `vault_token` settings, and that it is unsealed.",
         )
-
-
-_STATUSES = {
-    403: "refuses the token",
-    404: "has no secret there",
-    503: "is sealed or down for maintenance",
-}
 
 
 def choose(

@@ -1,4 +1,4 @@
-"""Seals what sensitive memories say with AES-256-GCM."""
+"""Encrypts the content of sensitive memories with AES-256-GCM, and rotates the key."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from bearinmind.vault.keys import FileKeys, Key, Keyring, KeySource
 _NONCE_BYTES = 12
 _FINGERPRINT_BYTES = 16  # as long as the hash of any other content
 _FORMAT = 1  # of what is bound to a ciphertext
+_BATCH = 100  # records of one transaction of a rotation
 
 
 class SealingVault:
     """Satisfies `bearinmind.protocols.Vault`. The keys are read when they are first needed."""
 
     def __init__(self, source: KeySource, *, is_first_use: Callable[[], bool]) -> None:
-        """Take a source of keys; where it is a file, one is made on first use."""
+        """Take a source of keys; a key file is made on first use."""
         self.source = source
         self.made_key_at: FileKeys | None = None  #: where a key was made since the vault was opened
         self._is_first_use = is_first_use
@@ -39,36 +40,36 @@ class SealingVault:
         return sealed_with(self._keys_to_seal().present, owner, id, version, content)
 
     def open(self, sealed: Sealed) -> str:
-        """The content."""
-        key = self._find(sealed.key_id)
-        if key is None:  # another process may have rotated meanwhile
-            self.refresh()
-            key = self._find(sealed.key_id)
-        if key is None:
-            raise VaultKeyMissing(
-                f"memory {sealed.id} is sealed under the key {sealed.key_id}, "
-                f"which is not in {self.source.where}"
-            )
-        return opened_with(key, sealed)
+        """Decrypt a content."""
+        for _ in range(2):
+            keys = self.keys()
+            key = keys.find(sealed.key_id) if keys else None
+            if key is not None:
+                return opened_with(key, sealed)
+            self.refresh()  # another process may have rotated meanwhile
+        raise VaultKeyMissing(
+            f"memory {sealed.id} is sealed under the key {sealed.key_id}, "
+            f"which is not in {self.source.where}"
+        )
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:
-        """The same for the same content of an owner."""
+        """A keyed hash, equal for equal contents of one owner."""
         return _fingerprint(self._keys_to_seal().present, owner, content)
 
     def refresh(self) -> None:
-        """Read the keys anew."""
+        """Forget the keys; the next use reads them again."""
         with self._lock:
             self._keys = None
 
     def keys(self) -> Keyring | None:
-        """The keys that there are."""
+        """The keys of the source; None when it has none yet."""
         with self._lock:
             if self._keys is None:
                 self._keys = self.source.load()
             return self._keys
 
     def create(self) -> Keyring:
-        """The keys of the file, which is made if it is not there."""
+        """The keys; a missing key file is made."""
         keys = self.keys()
         if keys is not None:
             return keys
@@ -78,10 +79,6 @@ class SealingVault:
             self._keys = keys = self.source.create()
             self.made_key_at = self.source
         return keys
-
-    def _find(self, key_id: str) -> Key | None:
-        keys = self.keys()
-        return keys.find(key_id) if keys else None
 
     def _keys_to_seal(self) -> Keyring:
         keys = self.keys()
@@ -95,7 +92,7 @@ class SealingVault:
 
 
 def sealed_with(key: Key, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:
-    """A content under a key. The nonce is random: no two records ever share one."""
+    """Encrypt a content with a key. The nonce is random: no two records ever share one."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415  costly to load
 
     nonce = os.urandom(_NONCE_BYTES)
@@ -113,7 +110,7 @@ def sealed_with(key: Key, owner: UserId, id: MemoryId, version: int, content: st
 
 
 def opened_with(key: Key, sealed: Sealed) -> str:
-    """The content of a record, if it is what was sealed for this very place."""
+    """Decrypt a record; raises `SealBroken` when it was changed or moved to another memory."""
     from cryptography.exceptions import InvalidTag  # noqa: PLC0415
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
 
@@ -126,27 +123,24 @@ def opened_with(key: Key, sealed: Sealed) -> str:
 
 
 def _bound(owner: UserId, id: MemoryId, version: int) -> bytes:
-    """What a ciphertext is bound to: moved to another place it no longer opens."""
+    """The associated data of a ciphertext: moved to another memory it no longer opens."""
     return json.dumps([_FORMAT, owner, id, version], ensure_ascii=False).encode()
 
 
 def _fingerprint(key: Key, owner: UserId, content: str) -> bytes:
-    """The same for texts of an owner that differ in nothing but white space; a keyed hash."""
-    said = f"{owner}\0{' '.join(content.split())}".encode()
-    return hmac.digest(key.for_fingerprints, said, hashlib.sha256)[:_FINGERPRINT_BYTES]
-
-
-_BATCH = 100  # records of one transaction
+    """A keyed hash that ignores differences in white space."""
+    text = f"{owner}\0{' '.join(content.split())}".encode()
+    return hmac.digest(key.for_fingerprints, text, hashlib.sha256)[:_FINGERPRINT_BYTES]
 
 
 class Rotated(NamedTuple):
-    """What a rotation did."""
+    """The result of a key rotation."""
 
     key_id: str  #: the present key
-    made: bool  #: whether it was made for this
-    sealed: int  #: records that were sealed anew
-    unreadable: int  #: records whose key is not here; they stay as they are
-    dropped: int  #: old keys that were taken out of the file
+    made: bool  #: whether the rotation made it
+    sealed: int  #: records that were encrypted again
+    unreadable: int  #: records whose key is missing; they stay as they are
+    dropped: int  #: old keys that were removed from the file
 
 
 def rotate(
@@ -157,13 +151,10 @@ def rotate(
     drop_old: bool = False,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Rotated:
-    """Seal every record under the present key, which is made first unless one is under way.
+    """Encrypt every record with a new key, or finish a rotation that was interrupted.
 
-    The old keys stay where they are until the last record is done, so a crash loses nothing: what
-    was sealed is under one of them, and running it again goes on.
-
-    Raises:
-        VaultFailure: there is no key, or no new one.
+    The old keys stay until the last record is done, so a crash loses nothing: every record opens
+    with one of them, and running it again goes on.
     """
     vault.create()
     with vault.source.alone() if isinstance(vault.source, FileKeys) else nullcontext():
@@ -177,8 +168,12 @@ def rotate(
             keys = _with_new_key(vault, keys)
         # From here on no process keeps anything under another key, whatever it had read before.
         store.retire_keys([key.id for key in keys.keys[1:]], now)
-        sealed, unreadable = _seal_anew(vault, keys.present, store, advance)
-        dropped = _drop_old(vault, keys) if drop_old else 0
+        sealed, unreadable = _reseal(vault, keys.present, store, advance)
+        dropped = 0
+        if drop_old and isinstance(vault.source, FileKeys):
+            vault.source.replace(Keyring((keys.present,)))
+            vault.refresh()
+            dropped = len(keys.keys) - 1
     return Rotated(keys.present.id, made, sealed, unreadable, dropped)
 
 
@@ -196,7 +191,7 @@ def _with_new_key(vault: SealingVault, keys: Keyring) -> Keyring:
     return longer
 
 
-def _seal_anew(
+def _reseal(
     vault: SealingVault, key: Key, store: Secrets, advance: Callable[[int], None]
 ) -> tuple[int, int]:
     sealed = unreadable = 0
@@ -217,24 +212,16 @@ def _seal_anew(
     return sealed, unreadable
 
 
-def _drop_old(vault: SealingVault, keys: Keyring) -> int:
-    if not isinstance(vault.source, FileKeys):
-        return 0
-    vault.source.replace(Keyring((keys.present,)))
-    vault.refresh()
-    return len(keys.keys) - 1
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VaultStatus:
-    """What is known without opening anything."""
+    """The state of the keys and of the secrets; nothing is decrypted for it."""
 
-    where: str  #: where the key is looked for
+    where: str  #: the source of the keys
     key_ids: tuple[str, ...]  #: the present one first; none when there is no key
-    problem: str  #: why the keys cannot be had; empty when they can
+    problem: str  #: why the keys cannot be loaded; empty when they can
     hint: str
     secrets: int  #: of the whole store, counting each text once
-    unreadable: int  #: secrets whose key is not here
+    unreadable: int  #: secrets whose key is missing
 
     @property
     def good(self) -> bool:
@@ -243,7 +230,7 @@ class VaultStatus:
 
 
 def examine(vault: SealingVault, under: Mapping[str, int]) -> VaultStatus:
-    """Look at the keys, and at how many secrets are under each; opens nothing."""
+    """The status of a vault, by how many secrets are encrypted with which key."""
     problem = hint = ""
     key_ids: tuple[str, ...] = ()
     try:

@@ -1,4 +1,4 @@
-"""The jobs of kind `embed`: a memory's text becomes a vector of a space."""
+"""The jobs of kind `embed`: they make the vectors of memories."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _log = logging.getLogger(__name__)
 
 
 class EmbeddingStore(Work, Spaces, Protocol):
-    """What the handler asks of a store."""
+    """The parts of a store that embedding needs."""
 
 
 class EmbeddersOfProcess(Protocol):
-    """What the handler asks of the embedders."""
+    """The embedders that this process can make."""
 
     def configured(self) -> Embedder | None:
-        """The embedder of the settings; None when there is to be none."""
+        """The embedder of the settings; None when embedding is off."""
 
     def of(self, space: Space) -> Embedder:
         """The embedder of a space; raises `EmbedderFailure` when there is none here."""
@@ -43,7 +43,7 @@ class EmbeddersOfProcess(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Embedding:
-    """The handler."""
+    """The handler of these jobs."""
 
     store: EmbeddingStore
     embedders: EmbeddersOfProcess
@@ -52,7 +52,7 @@ class Embedding:
     batch: int = BATCH
 
     def begin(self) -> bool:
-        """From now on memories are embedded into the configured space; False when there is none."""
+        """Make the space of the configured embedder the target; False when there is none."""
         embedder = self.embedders.configured()
         if embedder is None:
             return False
@@ -68,11 +68,11 @@ class Embedding:
             by_space.setdefault(job.target, []).append(job)
         for key, group in by_space.items():
             if key in spaces:  # else it was dropped since, and its jobs with it
-                handled = handled.plus(self._of_space(spaces[key], group, stopping))
+                handled = handled.plus(self._embed_space(spaces[key], group, stopping))
         return handled
 
     def settle(self) -> None:
-        """A space that is filled begins to answer; one that has grown large gets an index."""
+        """Activate a space that is filled, and index one that has grown large."""
         filling = [x for x in self.store.spaces() if x.state is SpaceState.FILLING]
         if filling and self.store.activate_filled():
             _log.info(
@@ -80,9 +80,6 @@ class Embedding:
                 filling[0].space.model,
                 extra={"action": "space_activated"},
             )
-        self._index_spaces()
-
-    def _index_spaces(self) -> None:
         try:
             built = self.store.index_spaces()
         except StoreFailure as exc:  # recalls are right without an index, if slower
@@ -93,11 +90,9 @@ class Embedding:
 
     @property
     def _attempts(self) -> Attempts:
-        return Attempts(
-            work=self.store, clock=self.clock, done_to_them="embedded", chance=self.chance
-        )
+        return Attempts(work=self.store, clock=self.clock, outcome="embedded", chance=self.chance)
 
-    def _of_space(self, space: Space, jobs: list[Job], stopping: Callable[[], bool]) -> Handled:
+    def _embed_space(self, space: Space, jobs: list[Job], stopping: Callable[[], bool]) -> Handled:
         try:
             embedder = self.embedders.of(space)
         except EmbedderFailure as exc:
@@ -109,13 +104,13 @@ class Embedding:
         )
 
     def _embed(self, embedder: Embedder, jobs: Sequence[Job]) -> EmbedderFailure | None:
-        """Embed these and keep their vectors, or say why not."""
+        """Embed these memories and store the vectors; return the failure, if any."""
         texts = [embedded_text(job.memory, embedder.space.text) for job in jobs]
         try:
             vectors = embedder.embed_memories(texts)
         except EmbedderFailure as exc:
             return exc
-        except Exception as exc:  # noqa: BLE001  whatever a text does to a model ends as its error
+        except Exception as exc:  # noqa: BLE001  a text may make a model raise anything
             return EmbedderFailure(f"{type(exc).__name__}: {exc}", permanent=True)
         try:
             self.store.finish_embedding(embedder.space, jobs, vectors)
@@ -125,7 +120,7 @@ class Embedding:
 
 
 def _space_of(embedder: Embedder) -> Space:
-    """What its vectors are; a model that is to be downloaded may know only once it has made one."""
+    """The space of an embedder; a model that is not downloaded yet knows it after its first use."""
     try:
         return embedder.space
     except EmbedderFailure:
@@ -136,7 +131,7 @@ def _space_of(embedder: Embedder) -> Space:
 
 
 def _is_well(embedder: Embedder) -> bool:
-    """Whether it embeds a text that nobody can object to."""
+    """Whether it embeds a harmless text."""
     try:
         embedder.embed_memories([_HARMLESS])
     except Exception:  # noqa: BLE001  an answer to the question, not an error
@@ -145,7 +140,7 @@ def _is_well(embedder: Embedder) -> bool:
 
 
 def _slices(jobs: Sequence[Job], space: Space) -> Iterator[list[Job]]:
-    """Jobs of about the same length together, so that a model pads little, a few at a time."""
+    """Small groups of jobs of similar length, so that a model pads little."""
     part: list[Job] = []
     size = 0
     for job in sorted(jobs, key=lambda job: len(embedded_text(job.memory, space.text))):

@@ -1,8 +1,8 @@
-"""What was read in memories is joined to what the graph knows already.
+"""Links what was extracted from memories to what the graph knows already.
 
-A memory leads to another one by naming what that one is about, in whatever case it writes the name.
-Which of the two came first must not matter: a memory that is read is looked through for known
-names, and a name that becomes known is looked for in the older memories.
+A memory links to another one by naming the subject of that one, in any case. The order in which the
+two came must not matter: a new memory is searched for known names, and the older memories are
+searched for a name that becomes known.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ Certain = Callable[[Sequence[Mention], Scope], Sequence[Merge]]
 Mentions = dict[MemoryId, list[Mention]]
 
 
-class ReadingStore(Work, Memories, LexicalSearch, Graph, Protocol):
-    """What reading asks of a store."""
+class GraphStore(Work, Memories, LexicalSearch, Graph, Protocol):
+    """The parts of a store that extraction needs."""
 
 
-class Reading(NamedTuple):
-    """What an extractor found in the memory of a job."""
+class ExtractedMemory(NamedTuple):
+    """The memory of a job with what an extractor found in it."""
 
     job: Job
-    found: Extraction
+    extraction: Extraction
     text: Text
 
     @property
@@ -51,129 +51,128 @@ class Reading(NamedTuple):
         """Whether an earlier attempt may have been cut off in the middle."""
         return self.job.attempts > 0
 
-    def about(self) -> list[Mention]:
+    def subjects(self) -> list[Mention]:
         """The subjects of the memory."""
-        return [mention for mention in self.found.mentions if mention.role is Role.SUBJECT]
+        return [mention for mention in self.extraction.mentions if mention.role is Role.SUBJECT]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityLinking:
-    """Joins the readings of one owner. All of it can be repeated: it changes nothing twice."""
+    """Links the memories of one owner. Every step can be repeated: it changes nothing twice."""
 
-    store: ReadingStore
+    store: GraphStore
     clock: Callable[[], datetime]
     certain: Certain | None = None
 
-    def completed(self, scope: Scope, readings: Sequence[Reading]) -> list[Extraction]:
-        """The same readings with the known names that the extractor passed over.
+    def completed(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> list[Extraction]:
+        """The extractions with the known names that the extractor missed.
 
-        What else depends on new names is done before these are kept: a worker that is killed in
-        between finds the jobs again, and with them what was not done.
+        Everything else that depends on new names is done before these are stored: a worker that is
+        killed in between finds the jobs again, and repeats it.
         """
-        present = self._of_present_versions(scope, readings)
+        present = self._of_present_versions(scope, extracted)
         self._introduce(scope, present)
-        known = self._known_in(scope, readings)
-        return [_with_names(reading, known) for reading in readings]
+        known = self._known_in(scope, extracted)
+        return [
+            x.extraction._replace(mentions=(*x.extraction.mentions, *_missed_names(x, known)))
+            for x in extracted
+        ]
 
-    def meanwhile(self, scope: Scope, readings: Sequence[Reading]) -> None:
-        """Add what was found so far, though the jobs are not done: another extractor failed.
+    def add_partial(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> None:
+        """Add what was found before another extractor failed; the jobs are not done.
 
         A server that is away, or a spent budget, must not keep memories out of the graph.
         """
-        whole = zip(readings, self.completed(scope, readings), strict=True)
-        present = {reading.job.number for reading in self._of_present_versions(scope, readings)}
-        found = {r.job.memory.id: x.mentions for r, x in whole if r.job.number in present}
-        if found:
-            self.store.add_mentions(scope, found)
+        completed = zip(extracted, self.completed(scope, extracted), strict=True)
+        present = {each.job.number for each in self._of_present_versions(scope, extracted)}
+        mentions = {r.job.memory.id: x.mentions for r, x in completed if r.job.number in present}
+        if mentions:
+            self.store.add_mentions(scope, mentions)
 
-    def look_again(self, scope: Scope, readings: Sequence[Reading]) -> None:
-        """Add the names that another worker made known while these were read."""
-        present = self._of_present_versions(scope, readings)
+    def add_missed_names(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> None:
+        """Add the names that another worker made known while these were extracted."""
+        present = self._of_present_versions(scope, extracted)
         known = self._known_in(scope, present)
         added: Mentions = {}
-        for reading in present:
-            missed = _passed_over(reading, known)
+        for each in present:
+            missed = _missed_names(each, known)
             if missed:
-                added[reading.job.memory.id] = missed
+                added[each.job.memory.id] = missed
         if added:
             self.store.add_mentions(scope, added)
 
-    # ---- new names -----------------------------------------------------------------------------
-
-    def _introduce(self, scope: Scope, readings: Sequence[Reading]) -> None:
-        """Have new names merged with what they are the same as, and found in older memories."""
-        subjects = self._new_subjects(scope, readings)
-        merges = self._merges(scope, readings)
+    def _introduce(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> None:
+        """Merge new names with the concepts that they name, and find them in older memories."""
+        subjects = self._new_subjects(scope, extracted)
+        merges = self._merges(scope, extracted)
         needed = {name for merge in merges for name in (merge.alias, merge.into)}
         early: Mentions = {}
-        for reading in readings:
+        for each in extracted:
             first = [
                 mention
-                for mention in reading.found.mentions
+                for mention in each.extraction.mentions
                 if mention.name in needed
                 or (mention.role is Role.SUBJECT and mention.name in subjects)
             ]
             if first:
-                early[reading.job.memory.id] = first
+                early[each.job.memory.id] = first
         if early:
             self.store.add_mentions(scope, early)
         for merge in merges:
             with suppress(Conflict, NotFound):
                 self.store.merge(scope, merge)
-        older = self._older(scope, subjects, readings)
+        older = self._older(scope, subjects, extracted)
         if older:
             self.store.add_mentions(scope, older)
 
     def _new_subjects(
-        self, scope: Scope, readings: Sequence[Reading]
+        self, scope: Scope, extracted: Sequence[ExtractedMemory]
     ) -> dict[ConceptName, Mention]:
-        """The subjects that no memory was about before."""
-        about = {mention.name: mention for r in readings for mention in r.about()}
-        repeated = {mention.name for r in readings if r.is_repeated for mention in r.about()}
+        """The subjects that are new to the graph."""
+        about = {mention.name: mention for r in extracted for mention in r.subjects()}
+        repeated = {mention.name for r in extracted if r.is_repeated for mention in r.subjects()}
         known = self.store.known_names(scope, about.keys()) - repeated if about else set()
         return {name: mention for name, mention in about.items() if name not in known}
 
-    def _merges(self, scope: Scope, readings: Sequence[Reading]) -> list[Merge]:
-        """What these readings say is the same, and what certainly is by its spelling."""
+    def _merges(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> list[Merge]:
+        """The merges that the extractions name, and those that are certain by their spelling."""
         now = self.clock()
-        found = [
+        merges = [
             Merge(alias=name, into=of, reason=reason, score=1.0, merged_at=now)
-            for reading in readings
-            for name, of, reason in reading.found.aliases
+            for each in extracted
+            for name, of, reason in each.extraction.aliases
         ]
         if self.certain is not None:
-            new = self._new_names(scope, readings)
-            found += self.certain(new, scope) if new else ()
-        if not found:
+            new = self._new_names(scope, extracted)
+            merges += self.certain(new, scope) if new else ()
+        if not merges:
             return []
-        undone = {  # by somebody who knew better
+        undone = {  # by a person
             (merge.alias, merge.into)
             for merge in self.store.merges(scope, undone=True)
             if merge.undone_at is not None
         }
-        return [merge for merge in found if (merge.alias, merge.into) not in undone]
+        return [merge for merge in merges if (merge.alias, merge.into) not in undone]
 
-    def _new_names(self, scope: Scope, readings: Sequence[Reading]) -> list[Mention]:
-        """A mention of each name that was no concept before."""
+    def _new_names(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> list[Mention]:
+        """A mention of each name that is new to the graph."""
         first: dict[ConceptName, Mention] = {}
-        for reading in readings:
-            for mention in reading.found.mentions:
+        for each in extracted:
+            for mention in each.extraction.mentions:
                 first.setdefault(mention.name, mention)
-        repeated = {m.name for r in readings if r.is_repeated for m in r.found.mentions}
+        repeated = {m.name for r in extracted if r.is_repeated for m in r.extraction.mentions}
         known = self.store.concepts(scope, first.keys()).keys() - repeated
         return [mention for name, mention in first.items() if name not in known]
-
-    # ---- older memories ------------------------------------------------------------------------
 
     def _older(
         self,
         scope: Scope,
         subjects: dict[ConceptName, Mention],
-        readings: Sequence[Reading],
+        extracted: Sequence[ExtractedMemory],
     ) -> Mentions:
-        """The memories in which a name stands that has just become known."""
-        wanted = self._telling(scope, filter(can_be_told, subjects))
-        about = {(r.job.memory.id, mention.name) for r in readings for mention in r.about()}
+        """The older memories that hold a name which has just become known."""
+        wanted = self._distinctive(scope, filter(can_be_told, subjects))
+        about = {(r.job.memory.id, mention.name) for r in extracted for mention in r.subjects()}
         holding = [
             (id_, text, name)
             for name in sorted(wanted)
@@ -182,16 +181,16 @@ class EntityLinking:
         ]
         around = {longer for _, text, name in holding for longer in text.around(name)}
         known = self.store.known_names(scope, around) if around else set()
-        found: Mentions = {}
+        mentions: Mentions = {}
         for id_, text, name in holding:
             named = text.alone(name, known)
             if named:
                 mention = Mention(name, Role.NAME, subjects[name].kind, named.label)
-                found.setdefault(id_, []).append(mention)
-        return found
+                mentions.setdefault(id_, []).append(mention)
+        return mentions
 
     def _holding(self, scope: Scope, name: ConceptName) -> Iterable[tuple[MemoryId, Text]]:
-        """Memories with all the words of a name, those in which they stand together."""
+        """The memories in which all words of a name stand together."""
         terms = [term.term for term in analysis.ask(name).terms]
         everything = Filter(scope=scope, now=self.clock())
         matches = self.store.lexical_matches(everything, terms, every=True, limit=MOST_OLDER)
@@ -199,53 +198,47 @@ class EntityLinking:
             if may_hold(match.content, name) and not match.load().sensitive:
                 yield match.id, Text(match.content)
 
-    # ---- known names ---------------------------------------------------------------------------
+    def _known_in(self, scope: Scope, extracted: Sequence[ExtractedMemory]) -> set[ConceptName]:
+        """The names in these texts that are the subject of some memory."""
+        names = set().union(*(each.text.names for each in extracted))
+        return self._distinctive(scope, self.store.known_names(scope, names)) if names else set()
 
-    def _known_in(self, scope: Scope, readings: Sequence[Reading]) -> set[ConceptName]:
-        """The names in these texts of which some memory is the subject."""
-        names = set().union(*(reading.text.names for reading in readings))
-        return self._telling(scope, self.store.known_names(scope, names)) if names else set()
-
-    def _telling(self, scope: Scope, names: Iterable[ConceptName]) -> set[ConceptName]:
-        """Those of these names that are not made of very common words."""
+    def _distinctive(self, scope: Scope, names: Iterable[ConceptName]) -> set[ConceptName]:
+        """The names that are not made of very common words."""
         terms = {name: [term.term for term in analysis.ask(name).terms] for name in names}
         if not terms:
             return set()
-        every = sorted({term for asked in terms.values() for term in asked})
+        every = sorted({term for of_name in terms.values() for term in of_name})
         index = self.store.lexical_statistics(scope, every)
         most = max(COMMON, index.total * COMMON_SHARE)
         return {
             name
-            for name, asked in terms.items()
-            if asked and min(index.frequency[term] for term in asked) <= most
+            for name, of_name in terms.items()
+            if of_name and min(index.frequency[term] for term in of_name) <= most
         }
 
-    def _of_present_versions(self, scope: Scope, readings: Sequence[Reading]) -> list[Reading]:
-        """Those of what is said now: an earlier version makes no name known."""
-        ids = [reading.job.memory.id for reading in readings]
+    def _of_present_versions(
+        self, scope: Scope, extracted: Sequence[ExtractedMemory]
+    ) -> list[ExtractedMemory]:
+        """The memories that were not changed since: an earlier version makes no name known."""
+        ids = [each.job.memory.id for each in extracted]
         present = self.store.get_many(scope, ids)
         return [
-            reading
-            for reading in readings
-            if (now := present.get(reading.job.memory.id))
-            and now.version == reading.job.memory.version
+            each
+            for each in extracted
+            if (now := present.get(each.job.memory.id)) and now.version == each.job.memory.version
         ]
 
 
-def _with_names(reading: Reading, known: AbstractSet[ConceptName]) -> Extraction:
-    missed = _passed_over(reading, known)
-    return reading.found._replace(mentions=(*reading.found.mentions, *missed))
-
-
-def _passed_over(reading: Reading, known: AbstractSet[ConceptName]) -> list[Mention]:
-    """The known names in a memory that its extractor did not see."""
+def _missed_names(each: ExtractedMemory, known: AbstractSet[ConceptName]) -> list[Mention]:
+    """The known names in a memory that its extractor missed."""
     seen = {
         mention.name
-        for mention in reading.found.mentions
+        for mention in each.extraction.mentions
         if mention.role in {Role.SUBJECT, Role.NAME}
     }
     return [
         Mention(named.name, Role.NAME, Kind.NAME, named.label)
-        for named in reading.text.named(known)
+        for named in each.text.named(known)
         if named.name not in seen
     ]

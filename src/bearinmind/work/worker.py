@@ -1,11 +1,17 @@
-"""The worker: one loop over the durable queue, with a handler for each kind of job."""
+"""The worker of a store: a loop over its durable queue, on a thread or in a process of its own.
+
+A handler does the jobs of one kind; `Attempts` tries them, and puts failed ones back or gives them
+up.
+"""
 
 from __future__ import annotations
 
 import logging
 import queue
 import random
+import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,28 +22,6 @@ from bearinmind.errors import MindError, ModelFailure, StoreFailure, WorkFailure
 from bearinmind.protocols import Job, Work, WorkState
 from bearinmind.work.status import WorkDone
 
-
-class Wakeup:
-    """Rung from any thread, and from a signal handler: a `threading.Event` could lock up there."""
-
-    def __init__(self) -> None:
-        self._rings: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-    def ring(self) -> None:
-        """Wake whoever waits, or whoever will wait next."""
-        self._rings.put(None)
-
-    def wait(self, seconds: float) -> bool:
-        """Sleep until it rings, or so long; whether it rang."""
-        try:
-            self._rings.get(timeout=max(0.0, seconds))
-        except queue.Empty:
-            return False
-        while not self._rings.empty():  # rung more than once is still one waking
-            self._rings.get_nowait()
-        return True
-
-
 Progress = Callable[[int], None]
 
 #: A killed worker's jobs come back after this; no handler may take longer for what it claimed.
@@ -45,25 +29,37 @@ CLAIM = timedelta(seconds=90)
 #: Seconds between two looks at what other processes did, at most and at first.
 LOOK = 2.0
 FIRST_LOOK = 0.05
-#: Seconds that a worker who is waited for waits for another attempt.
+#: Seconds that `finish` waits for another attempt: somebody waits for it.
 SOON = 60.0
-#: A worker that lingers waits this many seconds for another attempt rather than leaving it.
+#: Seconds that `watch` waits for another attempt rather than leaving it.
 PATIENCE = 600.0
 #: Seconds after which it is another kind's turn: a long row of slow jobs holds up no other kind.
 TURN = 5.0
-_TROUBLED = 10.0  # seconds after which a busy store or an absent model is tried again
+_RETRY_SECONDS = 10.0  # after which a busy store or an absent model is tried again
+_LONGEST_STOP = 5.0  # seconds that closing waits for the jobs in hand; a server may take longer
+
+#: A job that failed so often is given up. The pauses between add up to about ten hours, longer than
+#: a server is usually away.
+MOST_ATTEMPTS = 8
+SUSPECT = 3  #: attempts after which a memory is tried alone, lest it take others down with it
+_FIRST_PAUSE = 15.0  # seconds
+_PAUSE_GROWTH = 3.0
+_LONGEST_PAUSE = 6 * 3_600.0
+_LONGEST_REST = 600.0  # of all jobs of the kind, however long a server asks for
+#: A failed attempt is given back; a claim that ran out has ended its process.
+_FATAL = f"the worker ended {MOST_ATTEMPTS} times while it was at this memory"
 
 _log = logging.getLogger(__name__)
 
 
 class Handled(NamedTuple):
-    """What a handler did with its jobs, and how long trying more of its kind is of no use."""
+    """The result of some jobs, and how long their kind is to rest."""
 
     done: WorkDone
     rest: float = 0.0  #: seconds
 
     def plus(self, other: Handled) -> Handled:
-        """Both together."""
+        """The sum of both."""
         return Handled(self.done.plus(other.done), max(self.rest, other.rest))
 
 
@@ -75,17 +71,17 @@ class Handler(Protocol):
         """How many jobs it takes at a time."""
 
     def begin(self) -> bool:
-        """Get ready, before the first job is taken; False when it has nothing to do here."""
+        """Get ready before the first job; False when there is nothing to do here."""
 
     def __call__(self, jobs: Sequence[Job], stopping: Callable[[], bool]) -> Handled:
-        """Do these jobs, each of which is finished or given back when it returns."""
+        """Finish these jobs or give them back."""
 
     def settle(self) -> None:
-        """What there is to do once no job of its kind is due."""
+        """Clean up once no job of its kind is due."""
 
 
 class Worker:
-    """Does what is in the queue. Any number of them may work on one store.
+    """Does the jobs of the queue. Any number of workers may serve one store.
 
     `stop` and `wake` may be called from any thread and from a signal handler.
     """
@@ -104,22 +100,22 @@ class Worker:
         self._turns: deque[str] = deque(handlers)  # the kind whose turn it is first
         self._clock = clock
         self._claim = claim
-        self._bell = Wakeup()
+        self._wakeup = Wakeup()
         self._stopping = False
         self._rested: dict[str, datetime] = {}  # kind -> when it may be tried again
 
     def stop(self) -> None:
-        """End after the jobs in hand, or before; what is left stays in the queue."""
+        """Stop after the jobs in hand at the latest; the other jobs stay in the queue."""
         self._stopping = True
-        self._bell.ring()
+        self._wakeup.set()
 
     def wake(self) -> None:
         """Look at the queue now."""
-        self._bell.ring()
+        self._wakeup.set()
 
     @property
     def has_work(self) -> bool:
-        """Whether there is something to do now or before long."""
+        """Whether a job is due now or within `PATIENCE`."""
         pause = self._pause()
         return pause is not None and pause < PATIENCE
 
@@ -129,25 +125,15 @@ class Worker:
         return self._stopping
 
     def begin(self) -> None:
-        """Get ready; the first job does so too.
-
-        Raises:
-            MindError: a handler cannot begin.
-        """
-        trouble = self._ready()
-        if trouble:
-            raise trouble
-
-    # ---- how long it goes on -------------------------------------------------------------------
+        """Let every handler begin now, and raise the first error; `once` does it too."""
+        error = self._begin()
+        if error:
+            raise error
 
     def once(self, progress: Progress | None = None) -> WorkDone:
-        """Do what is due now. A kind that cannot begin keeps no other from its work.
-
-        Raises:
-            MindError: a handler cannot begin, or the store cannot do its work.
-        """
+        """Do the jobs that are due now. A kind that cannot begin does not stop the others."""
         total = WorkDone()
-        trouble = self._ready()
+        error = self._begin()
         turn_ends = time.monotonic() + TURN
         while not self._stopping and (claimed := self._claimed()):
             kind, jobs = claimed
@@ -161,10 +147,10 @@ class Worker:
                 self._turns.rotate(-1)
                 turn_ends = time.monotonic() + TURN
         if not self._stopping:
-            for kind in self._at_work:
+            for kind in self._active_kinds:
                 self._handlers[kind].settle()
-        if trouble:
-            raise trouble
+        if error:
+            raise error
         return total
 
     def finish(
@@ -174,29 +160,34 @@ class Worker:
         timeout: float | None = None,
         patience: float = SOON,
     ) -> WorkDone:
-        """Go on until nothing waits, whoever does it, or for so many seconds.
+        """Work until the queue is empty, or for `timeout` seconds.
 
-        What failed is tried again when that is due within `patience` seconds, else left.
+        Failed jobs are tried again when they are due within `patience` seconds, else left.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         total = self.once(progress)
         look = FIRST_LOOK
         while not self._stopping and (pause := self._pause()) is not None:
             left = LOOK if deadline is None else deadline - time.monotonic()
-            if left <= 0 or (pause > patience and not self._others_are_at_work()):
+            if left <= 0 or (pause > patience and not self._others_are_running()):
                 break
-            self._bell.wait(min(pause, look, left))
+            self._wakeup.wait(min(pause, look, left))
             done = self.once(progress)
             look = FIRST_LOOK if done.finished else min(2 * look, LOOK)
             total = total.plus(done)
         return total
 
     def watch(self, progress: Progress | None = None, *, idle: float | None = None) -> WorkDone:
-        """Stay until stopped, or until there was nothing to do for so many seconds."""
+        """Work until stopped, or until the queue was empty for `idle` seconds."""
         total = WorkDone()
         busy = time.monotonic()
         while not self._stopping:
-            done = self._once_or_later(progress)
+            try:
+                done = self.once(progress)
+            except (StoreFailure, ModelFailure) as exc:  # no reason to end: it may pass
+                _log.warning("%s", exc.message, extra={"action": "work_postponed"})
+                self._wakeup.wait(_RETRY_SECONDS)
+                done = WorkDone()
             total = total.plus(done)
             pause = self._pause()
             now = time.monotonic()
@@ -205,40 +196,29 @@ class Worker:
             if idle is not None and now - busy >= idle:
                 break
             left = LOOK if idle is None else busy + idle - now
-            self._bell.wait(min(LOOK, max(left, 0.01), LOOK if pause is None else pause))
+            self._wakeup.wait(min(LOOK, max(left, 0.01), LOOK if pause is None else pause))
         return total
 
-    def _once_or_later(self, progress: Progress | None) -> WorkDone:
-        """What keeps a worker from its work just now is no reason for it to leave."""
-        try:
-            return self.once(progress)
-        except (StoreFailure, ModelFailure) as exc:
-            _log.warning("%s", exc.message, extra={"action": "work_postponed"})
-            self._bell.wait(_TROUBLED)
-            return WorkDone()
-
-    # ---- the queue -----------------------------------------------------------------------------
-
-    def _ready(self) -> MindError | None:
-        """Have every handler begin; why one of them cannot, if so."""
-        trouble = None
+    def _begin(self) -> MindError | None:
+        """Let every handler begin; the first error, if any."""
+        error = None
         for kind, handler in self._handlers.items():
             if kind not in self._begun:
                 try:
                     self._begun[kind] = handler.begin()
                 except MindError as exc:
-                    trouble = trouble or exc
-        return trouble
+                    error = error or exc
+        return error
 
     @property
-    def _at_work(self) -> list[str]:
+    def _active_kinds(self) -> list[str]:
         """The kinds that have something to do here, the one whose turn it is first."""
         return [kind for kind in self._turns if self._begun.get(kind)]
 
     def _claimed(self) -> tuple[str, list[Job]] | None:
-        """Jobs to do now, of the first kind that has any."""
+        """Claim due jobs of the first kind that has any."""
         now = self._clock()
-        for kind in self._at_work:
+        for kind in self._active_kinds:
             if self._rested.get(kind, now) > now:
                 continue
             batch = self._handlers[kind].batch
@@ -248,34 +228,121 @@ class Worker:
         return None
 
     def _pause(self) -> float | None:
-        """Seconds until there may be something to do; None when nothing waits."""
+        """Seconds until a job is due; None when none waits."""
         now = self._clock()
         dues = [
             max(due, self._rested.get(kind, due))
-            for kind in self._at_work
+            for kind in self._active_kinds
             if (due := self._work.next_due(now, [kind])) is not None
         ]
         return max(0.0, (min(dues) - now).total_seconds()) if dues else None
 
-    def _others_are_at_work(self) -> bool:
+    def _others_are_running(self) -> bool:
         counts = self._work.work_counts(self._clock())
         return any(count.state is WorkState.RUNNING for count in counts)
 
 
-#: A job that failed so often is given up. The pauses between add up to about ten hours, longer than
-#: a server is usually away.
-MOST_ATTEMPTS = 8
-SUSPECT = 3  #: attempts after which a memory is tried alone, lest it take others down with it
-_FIRST_PAUSE = 15.0  # seconds
-_PAUSE_GROWTH = 3.0
-_LONGEST_PAUSE = 6 * 3_600.0
-_LONGEST_REST = 600.0  # of all jobs of the kind, whatever a server asks for
+class Background:
+    """Works on a store in this process: on a thread, or at once.
 
-#: An attempt that fails is given back; one that is not has ended its process.
-_FATAL = f"the worker ended {MOST_ATTEMPTS} times while it was at this memory"
+    When `automatic`, the first `nudge` starts a thread that stays until `close`. The jobs that are
+    not done by then stay in the queue.
+    """
+
+    def __init__(
+        self,
+        work: Work,
+        handlers: Mapping[str, Handler],
+        clock: Callable[[], datetime],
+        *,
+        automatic: bool,
+    ) -> None:
+        self._work = work
+        self._handlers = handlers
+        self._clock = clock
+        self._automatic = automatic
+        self._lock = threading.Lock()
+        self._running: tuple[Worker, threading.Thread] | None = None
+
+    def worker(self, *kinds: str) -> Worker:
+        """A worker for this store, for all kinds of jobs or for these."""
+        handlers = {kind: x for kind, x in self._handlers.items() if not kinds or kind in kinds}
+        return Worker(self._work, handlers, clock=self._clock)
+
+    def nudge(self) -> None:
+        """Tell the thread that a job was queued; start it if there is none."""
+        with self._lock:
+            if not self._automatic:
+                return
+            if self._running is None:
+                worker = self.worker()
+                thread = threading.Thread(
+                    target=_watch, args=(worker,), name="bearinmind-worker", daemon=True
+                )
+                thread.start()
+                self._running = worker, thread
+                # A program that ends without closing stops it too: a thread cut off in the middle
+                # of a model's work may take the process down with it.
+                weakref.finalize(self, _stop, worker, thread)
+            self._running[0].wake()
+
+    def once(self, progress: Progress | None = None) -> WorkDone:
+        """Do the jobs that are due, here and now."""
+        return self.worker().once(progress)
+
+    def finish(
+        self,
+        progress: Progress | None = None,
+        *,
+        timeout: float | None = None,
+        patience: float = SOON,
+    ) -> WorkDone:
+        """Work here and now until the queue is empty, as `Worker.finish` does."""
+        return self.worker().finish(progress, timeout=timeout, patience=patience)
+
+    def close(self) -> None:
+        """Stop the thread after the jobs in hand."""
+        with self._lock:
+            running, self._running = self._running, None
+            self._automatic = False
+        if running is not None:
+            _stop(*running)
 
 
-#: Does the work of these jobs, or says why it cannot.
+def _watch(worker: Worker) -> None:
+    try:
+        worker.watch()
+    except MindError as exc:
+        _log.warning("background work ended: %s", exc.message, extra={"action": "work_ended"})
+
+
+def _stop(worker: Worker, thread: threading.Thread) -> None:
+    worker.stop()
+    thread.join(_LONGEST_STOP)
+
+
+class Wakeup:
+    """An event for threads and signal handlers, in which a `threading.Event` could lock up."""
+
+    def __init__(self) -> None:
+        self._events: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def set(self) -> None:
+        """Wake the thread that waits, or the next one that will."""
+        self._events.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for an event, or so long; return whether one came."""
+        try:
+            self._events.get(timeout=max(0.0, seconds))
+        except queue.Empty:
+            return False
+        while not self._events.empty():  # several events wake once
+            self._events.get_nowait()
+        return True
+
+
+#: Does these jobs, or returns why it cannot.
 Try = Callable[[Sequence[Job]], WorkFailure | None]
 
 
@@ -285,18 +352,17 @@ class Attempts:
 
     work: Work
     clock: Callable[[], datetime]
-    done_to_them: str  #: what a memory is after such a job, such as "embedded"
+    outcome: str  #: what a memory is after such a job, such as "embedded"
     chance: Callable[[], float] = field(default=random.random)  #: from 0 to 1, for the jitter
 
     def allowed(self, jobs: Sequence[Job]) -> tuple[list[Job], Handled]:
         """The jobs that may be tried; the others are given up.
 
-        The store queues none of what is sensitive or deleted; were it to, the text must not get
-        out.
+        The store queues no sensitive or deleted memory; if it did, its text must not get out.
         """
         hidden = [job for job in jobs if job.memory.sensitive or job.memory.deleted_at]
         fatal = [job for job in jobs if job.attempts >= MOST_ATTEMPTS and job not in hidden]
-        secret = f"a sensitive or deleted memory is never {self.done_to_them}"
+        secret = f"a sensitive or deleted memory is never {self.outcome}"
         handled = self.give_up(hidden, secret).plus(self.give_up(fatal, _FATAL))
         return [job for job in jobs if job not in hidden and job not in fatal], handled
 
@@ -307,17 +373,17 @@ class Attempts:
         is_well: Callable[[], bool],
         stopping: Callable[[], bool],
     ) -> Handled:
-        """Try jobs part by part; what is not begun is given back when others fared badly."""
+        """Try jobs part by part; after a failure that passes, the other parts are given back."""
         handled = Handled(WorkDone())
         for number, part in enumerate(parts):
-            if stopping() or handled.rest:  # the rest would fare no better just now
+            if stopping() or handled.rest:  # the others would fail too just now
                 untried = [job for rest in parts[number:] for job in rest]
                 self.work.give_back(untried, "", self.clock())
                 break
             failure = work(part)
             if failure and failure.permanent and not is_well():
                 failure = passing(failure)  # a wrong key, say: no text is to blame for that
-            handled = handled.plus(self._came_to(part, failure, work))
+            handled = handled.plus(self._result(part, failure, work))
         return handled
 
     def failed(self, jobs: Sequence[Job], failure: WorkFailure) -> Handled:
@@ -338,25 +404,25 @@ class Attempts:
         _log.warning(
             "%d memories are not %s: %s",
             len(jobs),
-            self.done_to_them,
+            self.outcome,
             error,
             extra={"action": "work_given_up"},
         )
         return Handled(WorkDone(given_up=len(jobs), last_error=error))
 
-    def _came_to(self, jobs: Sequence[Job], failure: WorkFailure | None, work: Try) -> Handled:
-        """What was refused together is tried in two parts, until the one at fault is left."""
+    def _result(self, jobs: Sequence[Job], failure: WorkFailure | None, work: Try) -> Handled:
+        """Split jobs that were refused together, until the one at fault is left."""
         if failure is None:
             return Handled(WorkDone(finished=len(jobs)))
         if not failure.permanent or len(jobs) == 1:
             return self.failed(jobs, failure)
         handled = Handled(WorkDone())
         for part in _parted(jobs, failure.refused):
-            handled = handled.plus(self._came_to(part, work(part), work))
+            handled = handled.plus(self._result(part, work(part), work))
         return handled
 
     def _postponed(self, jobs: Sequence[Job], failure: WorkFailure) -> Handled:
-        """Put jobs back, each for as long as its attempts so far suggest."""
+        """Put jobs back, each for a pause that grows with its attempts."""
         error = "" if failure.untried else failure.message
         for attempts in sorted({job.attempts for job in jobs}):
             pause = pause_before_retry(attempts, failure.retry_after, self.chance())
@@ -365,7 +431,7 @@ class Attempts:
         _log.info(
             "%d memories are %s later: %s",
             len(jobs),
-            self.done_to_them,
+            self.outcome,
             failure.message,
             extra={"action": "work_put_back"},
         )
@@ -374,20 +440,20 @@ class Attempts:
 
 
 def pause_before_retry(attempts: int, asked: float | None, chance: float) -> float:
-    """Seconds until the next attempt: longer each time, as long as asked, never all at once."""
+    """Seconds until the next attempt: longer each time, at least as long as asked, with jitter."""
     own = min(_FIRST_PAUSE * _PAUSE_GROWTH**attempts, _LONGEST_PAUSE)
     return max(own, min(asked or 0.0, _LONGEST_PAUSE)) * (1 + chance / 4)
 
 
 def passing(failure: WorkFailure) -> WorkFailure:
-    """A failure after which the same is worth another attempt."""
+    """The failure as one that may pass: the same jobs are worth another attempt."""
     return type(failure)(failure.message, hint=failure.hint, retry_after=failure.retry_after)
 
 
 def _parted(jobs: Sequence[Job], refused: Sequence[int]) -> tuple[list[Job], list[Job]]:
-    """Jobs in two parts: those whose texts were named as at fault and the others, or two halves."""
-    named = [job for place, job in enumerate(jobs) if place in refused]
-    others = [job for place, job in enumerate(jobs) if place not in refused]
+    """Jobs in two parts: those that were refused and the others, or two halves."""
+    named = [job for position, job in enumerate(jobs) if position in refused]
+    others = [job for position, job in enumerate(jobs) if position not in refused]
     if named and others:
         return named, others
     middle = len(jobs) // 2

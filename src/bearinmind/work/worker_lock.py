@@ -1,8 +1,7 @@
-"""The post of a store's background worker: one process at a time holds it.
+"""The lock of a store's background worker: a lock on a file beside the store.
 
-It is a lock on a file beside the store, so it is free again the moment its holder dies. What the
-holder complains about is written into the same file. Standard library only: every command that
-stores something looks here.
+The system releases it when its holder dies. The holder writes its errors into the same file.
+Standard library only: every command that stores something imports this.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _PROGRAM = "bearinmind.surfaces.background"
 
 
 class WorkerLock:
-    """A store's post, taken or not. `leave` it to let another process take it."""
+    """A lock that one process at a time holds; `file` is its open file, if it is held already."""
 
     def __init__(self, path: Path, file: int | None = None) -> None:
         self.path = path
@@ -29,16 +28,12 @@ class WorkerLock:
 
     @classmethod
     def of(cls, store: Path) -> Self:
-        """The post of the store whose things lie beside a path."""
-        place = store.resolve()
-        return cls(place.with_name(f"{place.name}.worker"))
+        """The worker lock of a store."""
+        path = store.resolve()
+        return cls(path.with_name(f"{path.name}.worker"))
 
-    def take(self) -> bool:
-        """Take it, unless another process has it.
-
-        Raises:
-            OSError: its file cannot be made, as beside a store that is read only.
-        """
+    def acquire(self) -> bool:
+        """Acquire the lock unless another process holds it; raises `OSError` if it cannot write."""
         if self._file is None:
             self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
             self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, _PRIVATE)
@@ -47,8 +42,8 @@ class WorkerLock:
         self._close()
         return False
 
-    def leave(self) -> None:
-        """Let another process take it."""
+    def release(self) -> None:
+        """Release the lock."""
         if self._file is not None:
             _unlock(self._file)  # closing is not enough: standard error is the same file
             self._close()
@@ -59,61 +54,52 @@ class WorkerLock:
             self._file = None
 
     @property
-    def is_taken(self) -> bool:
-        """Whether another process has it."""
+    def is_held(self) -> bool:
+        """Whether another process holds it."""
         if not self.path.exists():
             return False
         probe = WorkerLock(self.path)
         try:
-            return not probe.take()
+            return not probe.acquire()
         except OSError:
             return False
         finally:
-            probe.leave()
+            probe.release()
 
-    def complaints(self) -> str:
-        """What the present or the last holder wrote."""
+    def errors(self) -> str:
+        """The errors of the present or the last holder."""
         try:
             return self.path.read_text("utf-8", errors="replace").strip()
         except OSError:
             return ""
 
-    def send(
-        self, settings: Mapping[str, str | float], environment: Mapping[str, str] | None = None
+    def start_worker(
+        self, settings: Mapping[str, str | float], environment: Mapping[str, str]
     ) -> bool:
-        """Start a process of its own that takes the post; False when somebody has it.
+        """Start a worker process that holds the lock; False when another process holds it.
 
-        The settings are for `interfaces.background`, as are these variables: nobody else may read
-        them. The lock is handed over with the open file:
-        however many commands do this at once, one process is started.
-
-        Raises:
-            OSError: no process can be started, or the post's file cannot be made.
+        The worker inherits the lock with the open file, so of many commands at once one starts a
+        process. Raises `OSError` when none can be started.
         """
-        if not self.take():
+        if not self.acquire() or self._file is None:
             return False
         try:
-            self._start(settings, environment or {})
+            os.ftruncate(self._file, 0)  # the errors of an earlier holder
+            windows = sys.platform == "win32"
+            inherited = {} if windows else {"lock": self._file}
+            process = subprocess.Popen(  # noqa: S603  our own program
+                [sys.executable, "-m", _PROGRAM, json.dumps({**settings, **inherited})],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=self._file,
+                stderr=self._file,
+                pass_fds=() if windows else (self._file,),
+                start_new_session=True,  # it outlives this process and its terminal
+            )
+            process.returncode = 0  # nobody waits for it, so the warning about that is void
         finally:
             self._close()
         return True
-
-    def _start(self, settings: Mapping[str, str | float], environment: Mapping[str, str]) -> None:
-        file = self._file
-        if file is None:
-            raise ValueError("a post must be taken before it is handed over")
-        os.ftruncate(file, 0)  # what an earlier holder wrote
-        kept = {} if sys.platform == "win32" else {"lock": file}
-        process = subprocess.Popen(  # noqa: S603  our own program
-            [sys.executable, "-m", _PROGRAM, json.dumps({**settings, **kept})],
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=file,
-            pass_fds=() if sys.platform == "win32" else (file,),
-            start_new_session=True,  # it outlives this process and its terminal
-        )
-        process.returncode = 0  # nobody waits for it, and nobody need be warned of that
 
 
 if sys.platform == "win32":

@@ -230,13 +230,13 @@ def _named(known: KnownSpace) -> str:
     return f"{known.space.model} (space {known.space.key}, {known.embedded:,} embedded{waiting})"
 
 
-def _background(mind: Mind, status: WorkStatus, post: WorkerLock) -> Check:
-    at_work = post.is_taken
-    complaints = post.complaints()
-    if status.waiting and not at_work and (complaints or status.last_error):
+def _background(mind: Mind, status: WorkStatus, lock: WorkerLock) -> Check:
+    at_work = lock.is_held
+    errors = lock.errors()
+    if status.waiting and not at_work and (errors or status.last_error):
         return _bad(
             "background",
-            f"{_waiting(status)}: {(status.last_error or complaints)[-200:]}",
+            f"{_waiting(status)}: {(status.last_error or errors)[-200:]}",
             "`bearinmind work` tries them now and says what is wrong.",
         )
     worker = "a worker is running" if at_work else f"no worker is running ({mind.settings.worker})"

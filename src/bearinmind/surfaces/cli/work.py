@@ -114,7 +114,7 @@ def _status_data(status: WorkStatus) -> dict[str, Any]:
 
 def _reply_status(run: Session, mind: Mind) -> None:
     found: WorkStatus = mind.work.status()
-    at_work = WorkerLock.of(run.settings.beside).is_taken
+    at_work = WorkerLock.of(run.settings.beside).is_held
     run.reply(
         _status_data(found) | {"worker_running": at_work},
         lambda: _status_lines(found, at_work=at_work),
@@ -140,11 +140,11 @@ def interruptible(
 
 
 def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
-    post = WorkerLock.of(run.settings.beside)
+    lock = WorkerLock.of(run.settings.beside)
     try:
-        taken = post.take()
+        taken = lock.acquire()
     except OSError as exc:
-        raise StoreReadOnly(f"{str(post.path)!r} cannot be written: {exc.strerror}") from exc
+        raise StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
     if not taken:
         raise InvalidInput(
             f"another worker is at work on {str(run.place)!r} already",
@@ -154,7 +154,7 @@ def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
     try:
         return stay(mind, worker, idle=None)
     finally:
-        post.leave()
+        lock.release()
 
 
 def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None:

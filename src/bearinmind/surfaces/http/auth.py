@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from bearinmind.accounts.access import Caller, Gate
+from bearinmind.accounts.authenticator import Authenticator, Caller
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
@@ -39,7 +39,7 @@ class Service:
 
     mind: Mind
     settings: Settings
-    gate: Gate
+    authenticator: Authenticator
     pool: Pool  #: for verbs
     streams: Pool  #: for imports and exports, which take as long as they take
     metrics: Metrics
@@ -58,7 +58,7 @@ class Service:
         return cls(
             mind=mind,
             settings=settings,
-            gate=mind.accounts.gate(),
+            authenticator=mind.accounts.authenticator(),
             pool=pool,
             streams=streams,
             metrics=Metrics(pool, streams, mind.work.status),
@@ -82,7 +82,7 @@ class Service:
         if self.is_open:
             return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
         address = request.client.host if request.client else None
-        return self.gate.identify(request.headers.get("Authorization"), address=address)
+        return self.authenticator.identify(request.headers.get("Authorization"), address=address)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:
         """The memory as the sender of a request sees it. This asks the store as well.
@@ -100,7 +100,7 @@ class Service:
         Raises:
             AccessDenied: they may not do what needs this access.
         """
-        self.gate.require(caller, access)
+        self.authenticator.require(caller, access)
         return self.mind.for_user(caller.user, caller.key_id)
 
     def problem(self, request: HTTPConnection, error: MindError) -> Response:

@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from bearinmind.accounts.access import Caller
+from bearinmind.accounts.authenticator import Caller
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidRecord, MindError
 from bearinmind.surfaces import lines, transfer
@@ -68,7 +68,7 @@ async def _import(service: Service, request: Request) -> Response:
     caller: Caller = request.state.caller
 
     def advance(records: int) -> None:
-        service.gate.count_writes(caller, records)
+        service.authenticator.count_writes(caller, records)
         progress.advance(records)
 
     done = service.streams.begin(partial(_take_in, app, arriving, advance))

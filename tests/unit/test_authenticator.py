@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from bearinmind.accounts.access import Caller, Gate
+from bearinmind.accounts.authenticator import Authenticator, Caller
 from bearinmind.accounts.keys import Bearer
 from bearinmind.app import Mind
 from bearinmind.errors import (
@@ -44,11 +44,11 @@ def ticks() -> Ticks:
 
 
 @pytest.fixture
-def gate(memory: Mind, ticks: Ticks, clock: FixedClock) -> Gate:
-    """The gate of a store in which ada and bea are known."""
+def authenticator(memory: Mind, ticks: Ticks, clock: FixedClock) -> Authenticator:
+    """The authenticator of a store in which ada and bea are known."""
     for name in ("ada", "bea"):
         memory.accounts.add_user(name)
-    return Gate(memory._parts.store, clock=clock, ticks=ticks)
+    return Authenticator(memory._parts.store, clock=clock, ticks=ticks)
 
 
 def bearing(text: str) -> str:
@@ -60,21 +60,23 @@ def bearing(text: str) -> str:
 
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER   {} ", "{}"])
 def test_a_key_says_whose_it_is_and_what_it_is_good_for(
-    gate: Gate, memory: Mind, form: str
+    authenticator: Authenticator, memory: Mind, form: str
 ) -> None:
     made = memory.accounts.create_key("ada", access="read")
-    caller = gate.identify(form.format(made.text))
+    caller = authenticator.identify(form.format(made.text))
     assert caller == Caller(user=made.key.user, access=Access.READ, key_id=made.key.id)
     assert made.text not in repr(caller)
 
 
 @pytest.mark.parametrize("nothing", [None, "", "   "])
-def test_without_a_key_nobody_is_let_in(gate: Gate, nothing: str | None) -> None:
+def test_without_a_key_nobody_is_let_in(authenticator: Authenticator, nothing: str | None) -> None:
     with pytest.raises(NotAuthenticated, match="no key"):
-        gate.identify(nothing)
+        authenticator.identify(nothing)
 
 
-def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Mind) -> None:
+def test_what_is_no_key_of_this_store_opens_nothing(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada")
     other = memory.accounts.create_key("bea")
     own, others = Bearer.read(made.text), Bearer.read(other.text)
@@ -93,70 +95,81 @@ def test_what_is_no_key_of_this_store_opens_nothing(gate: Gate, memory: Mind) ->
         "Bearer \x00\u00e9\ud800",
     ):
         with pytest.raises(NotAuthenticated) as refused:
-            gate.identify(header)
+            authenticator.identify(header)
         assert own.secret not in refused.value.message
 
 
-def test_a_revoked_key_opens_nothing_from_that_moment_on(gate: Gate, memory: Mind) -> None:
+def test_a_revoked_key_opens_nothing_from_that_moment_on(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada")
-    gate.identify(bearing(made.text))
+    authenticator.identify(bearing(made.text))
     memory.accounts.revoke_key(made.key.id)
     with pytest.raises(NotAuthenticated, match=f"{made.key.id} was revoked"):
-        gate.identify(bearing(made.text))
+        authenticator.identify(bearing(made.text))
 
 
-def test_a_key_that_another_process_revoked_opens_nothing(gate: Gate, memory: Mind) -> None:
+def test_a_key_that_another_process_revoked_opens_nothing(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada")
-    gate.identify(bearing(made.text))
+    authenticator.identify(bearing(made.text))
     assert isinstance(memory._parts.store, SqliteStore)
     other = SqliteStore(memory._parts.store.path)
     other.end_key(made.key.id, revoked_at=made.key.created_at)
     other.close()
     with pytest.raises(NotAuthenticated):
-        gate.identify(bearing(made.text))
+        authenticator.identify(bearing(made.text))
 
 
-def test_a_key_is_good_until_it_expires(gate: Gate, memory: Mind, clock: FixedClock) -> None:
+def test_a_key_is_good_until_it_expires(
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
+) -> None:
     made = memory.accounts.create_key("ada", expires_at=clock() + timedelta(hours=1))
     clock.advance(minutes=59.99)
-    gate.identify(bearing(made.text))
+    authenticator.identify(bearing(made.text))
     clock.advance(minutes=0.01)
     with pytest.raises(NotAuthenticated, match=f"{made.key.id} has expired"):
-        gate.identify(bearing(made.text))
+        authenticator.identify(bearing(made.text))
 
 
 def test_old_and_new_key_are_both_good_while_they_overlap(
-    gate: Gate, memory: Mind, clock: FixedClock
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
 ) -> None:
     old = memory.accounts.create_key("ada", access="read", per_day=7)
     new = memory.accounts.renew_key(old.key.id, overlap=timedelta(hours=2))
     clock.advance(hours=1.99)
-    before, after = gate.identify(bearing(old.text)), gate.identify(bearing(new.text))
+    before, after = (
+        authenticator.identify(bearing(old.text)),
+        authenticator.identify(bearing(new.text)),
+    )
     assert (before.user, before.access, before.per_day) == (after.user, after.access, after.per_day)
     clock.advance(hours=0.01)
-    gate.identify(bearing(new.text))
+    authenticator.identify(bearing(new.text))
     with pytest.raises(NotAuthenticated):
-        gate.identify(bearing(old.text))
+        authenticator.identify(bearing(old.text))
 
 
 def test_a_key_that_was_revoked_is_not_revived_by_renewing_it(
-    gate: Gate, memory: Mind, clock: FixedClock
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
 ) -> None:
     old = memory.accounts.create_key("ada")
     memory.accounts.renew_key(old.key.id, overlap=timedelta(hours=2))
     memory.accounts.revoke_key(old.key.id)
     with pytest.raises(NotAuthenticated):
-        gate.identify(bearing(old.text))
+        authenticator.identify(bearing(old.text))
 
 
-def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Mind) -> None:
+def test_a_disabled_user_is_let_in_again_when_enabled(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made, other = memory.accounts.create_key("ada"), memory.accounts.create_key("bea")
     memory.accounts.disable_user("ada")
     with pytest.raises(NotAuthenticated):
-        gate.identify(bearing(made.text))
-    gate.identify(bearing(other.text))
+        authenticator.identify(bearing(made.text))
+    authenticator.identify(bearing(other.text))
     memory.accounts.enable_user("ada")
-    gate.identify(bearing(made.text))
+    authenticator.identify(bearing(made.text))
 
 
 # ---- what for ----------------------------------------------------------------------------------
@@ -165,135 +178,143 @@ def test_a_disabled_user_is_let_in_again_when_enabled(gate: Gate, memory: Mind) 
 @pytest.mark.parametrize("has", Access)
 @pytest.mark.parametrize("needs", Access)
 def test_a_key_is_good_for_what_its_access_includes(
-    gate: Gate, memory: Mind, has: Access, needs: Access
+    authenticator: Authenticator, memory: Mind, has: Access, needs: Access
 ) -> None:
     made = memory.accounts.create_key("ada", access=has)
     order = [Access.READ, Access.WRITE, Access.ADMIN]
     if order.index(has) >= order.index(needs):
-        assert gate.admit(bearing(made.text), needs).user == "ada"
+        assert authenticator.admit(bearing(made.text), needs).user == "ada"
     else:
         with pytest.raises(NotAllowed, match=f"needs a key with {needs} access"):
-            gate.admit(bearing(made.text), needs)
+            authenticator.admit(bearing(made.text), needs)
 
 
 # ---- how often ---------------------------------------------------------------------------------
 
 
 def test_a_key_is_good_for_so_many_requests_a_minute(
-    gate: Gate, memory: Mind, ticks: Ticks
+    authenticator: Authenticator, memory: Mind, ticks: Ticks
 ) -> None:
     made, other = memory.accounts.create_key("ada", per_minute=3), memory.accounts.create_key("ada")
     for _ in range(3):
-        gate.identify(bearing(made.text))
+        authenticator.identify(bearing(made.text))
     with pytest.raises(TooManyRequests, match="3 times a minute") as refused:
-        gate.identify(bearing(made.text))
+        authenticator.identify(bearing(made.text))
     assert refused.value.retry_after == pytest.approx(20)
-    gate.identify(bearing(other.text))
+    authenticator.identify(bearing(other.text))
     ticks.now += 20
-    gate.identify(bearing(made.text))
+    authenticator.identify(bearing(made.text))
 
 
 def test_a_key_without_a_limit_of_its_own_has_that_of_the_server(
     memory: Mind, clock: FixedClock, ticks: Ticks
 ) -> None:
     memory.accounts.add_user("ada")
-    gate = Gate(memory._parts.store, clock=clock, per_minute=2, ticks=ticks)
+    authenticator = Authenticator(memory._parts.store, clock=clock, per_minute=2, ticks=ticks)
     made, freer = (
         memory.accounts.create_key("ada"),
         memory.accounts.create_key("ada", per_minute=50),
     )
     for _ in range(2):
-        gate.identify(made.text)
+        authenticator.identify(made.text)
     with pytest.raises(TooManyRequests):
-        gate.identify(made.text)
+        authenticator.identify(made.text)
     for _ in range(50):
-        gate.identify(freer.text)
+        authenticator.identify(freer.text)
 
 
 def test_a_key_is_good_for_so_many_writes_a_day(
-    gate: Gate, memory: Mind, clock: FixedClock
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=2)
     clock.advance(hours=20)
     for _ in range(2):
-        gate.admit(made.text, Access.WRITE)
+        authenticator.admit(made.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp, match="2 writes a day") as refused:
-        gate.admit(made.text, Access.WRITE)
-    gate.admit(made.text, Access.READ)
+        authenticator.admit(made.text, Access.WRITE)
+    authenticator.admit(made.text, Access.READ)
     clock.advance(seconds=refused.value.retry_after - 1)
     with pytest.raises(QuotaUsedUp):
-        gate.admit(made.text, Access.WRITE)
+        authenticator.admit(made.text, Access.WRITE)
     clock.advance(seconds=1)
-    gate.admit(made.text, Access.WRITE)
+    authenticator.admit(made.text, Access.WRITE)
 
 
-def test_what_is_written_at_once_is_counted_one_by_one(gate: Gate, memory: Mind) -> None:
+def test_what_is_written_at_once_is_counted_one_by_one(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada", per_day=100)
-    caller = gate.admit(made.text, Access.WRITE)
-    gate.count_writes(caller, 99)
+    caller = authenticator.admit(made.text, Access.WRITE)
+    authenticator.count_writes(caller, 99)
     with pytest.raises(QuotaUsedUp):
-        gate.count_writes(caller, 1)
+        authenticator.count_writes(caller, 1)
     with pytest.raises(QuotaUsedUp):
-        gate.admit(made.text, Access.WRITE)
+        authenticator.admit(made.text, Access.WRITE)
 
 
 def test_the_writes_of_a_day_are_counted_beyond_the_end_of_a_process(
-    gate: Gate, memory: Mind, open_memory: Callable[..., Mind]
+    authenticator: Authenticator, memory: Mind, open_memory: Callable[..., Mind]
 ) -> None:
     made = memory.accounts.create_key("ada", per_day=1)
-    gate.admit(made.text, Access.WRITE)
+    authenticator.admit(made.text, Access.WRITE)
     with pytest.raises(QuotaUsedUp):
-        open_memory().accounts.gate().admit(made.text, Access.WRITE)
+        open_memory().accounts.authenticator().admit(made.text, Access.WRITE)
 
 
-def test_a_caller_without_a_key_has_no_limits(gate: Gate, memory: Mind) -> None:
+def test_a_caller_without_a_key_has_no_limits(authenticator: Authenticator, memory: Mind) -> None:
     local = Caller(user=memory.scope.user, access=Access.ADMIN)
     for access in Access:
-        gate.require(local, access)
+        authenticator.require(local, access)
 
 
 # ---- who guesses -------------------------------------------------------------------------------
 
 
-def guess(gate: Gate, address: str | None = ELSEWHERE, times: int = FAILURES_PER_MINUTE) -> None:
+def guess(
+    authenticator: Authenticator, address: str | None = ELSEWHERE, times: int = FAILURES_PER_MINUTE
+) -> None:
     for _ in range(times):
         with pytest.raises(NotAuthenticated):
-            gate.identify(bearing(Bearer.new().text), address=address)
+            authenticator.identify(bearing(Bearer.new().text), address=address)
 
 
 def test_who_guesses_is_told_to_wait_even_when_the_guess_is_right(
-    gate: Gate, memory: Mind, ticks: Ticks
+    authenticator: Authenticator, memory: Mind, ticks: Ticks
 ) -> None:
     made = memory.accounts.create_key("ada")
-    guess(gate)
+    guess(authenticator)
     with pytest.raises(TooManyRequests) as refused:
-        gate.identify(bearing(made.text), address=ELSEWHERE)
+        authenticator.identify(bearing(made.text), address=ELSEWHERE)
     ticks.now += refused.value.retry_after
-    gate.identify(bearing(made.text), address=ELSEWHERE)
+    authenticator.identify(bearing(made.text), address=ELSEWHERE)
 
 
-def test_who_guesses_keeps_nobody_else_out(gate: Gate, memory: Mind) -> None:
+def test_who_guesses_keeps_nobody_else_out(authenticator: Authenticator, memory: Mind) -> None:
     made = memory.accounts.create_key("ada")
-    guess(gate)
-    gate.identify(bearing(made.text), address="192.0.2.8")
+    guess(authenticator)
+    authenticator.identify(bearing(made.text), address="192.0.2.8")
 
 
-def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(gate: Gate, memory: Mind) -> None:
+def test_a_key_that_was_good_before_is_let_in_beside_who_guesses(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada")
-    gate.identify(bearing(made.text), address=ELSEWHERE)
-    guess(gate)
-    gate.identify(bearing(made.text), address=ELSEWHERE)
+    authenticator.identify(bearing(made.text), address=ELSEWHERE)
+    guess(authenticator)
+    authenticator.identify(bearing(made.text), address=ELSEWHERE)
 
 
-def test_a_revoked_key_is_held_off_like_any_other_that_is_none(gate: Gate, memory: Mind) -> None:
+def test_a_revoked_key_is_held_off_like_any_other_that_is_none(
+    authenticator: Authenticator, memory: Mind
+) -> None:
     made = memory.accounts.create_key("ada")
-    gate.identify(bearing(made.text), address=ELSEWHERE)
+    authenticator.identify(bearing(made.text), address=ELSEWHERE)
     memory.accounts.revoke_key(made.key.id)
     with pytest.raises(NotAuthenticated):
-        gate.identify(bearing(made.text), address=ELSEWHERE)
-    guess(gate, times=FAILURES_PER_MINUTE - 1)
+        authenticator.identify(bearing(made.text), address=ELSEWHERE)
+    guess(authenticator, times=FAILURES_PER_MINUTE - 1)
     with pytest.raises(TooManyRequests):
-        gate.identify(bearing(made.text), address=ELSEWHERE)
+        authenticator.identify(bearing(made.text), address=ELSEWHERE)
 
 
 @pytest.mark.parametrize(
@@ -307,19 +328,19 @@ def test_a_revoked_key_is_held_off_like_any_other_that_is_none(gate: Gate, memor
     ],
 )
 def test_the_addresses_of_one_network_count_as_one(
-    gate: Gate, one: str, other: str, same: bool
+    authenticator: Authenticator, one: str, other: str, same: bool
 ) -> None:
-    guess(gate, one)
+    guess(authenticator, one)
     with pytest.raises(TooManyRequests if same else NotAuthenticated):
-        gate.identify(bearing(Bearer.new().text), address=other)
+        authenticator.identify(bearing(Bearer.new().text), address=other)
 
 
-def test_asking_without_a_key_is_no_guess(gate: Gate, memory: Mind) -> None:
+def test_asking_without_a_key_is_no_guess(authenticator: Authenticator, memory: Mind) -> None:
     made = memory.accounts.create_key("ada")
     for _ in range(2 * FAILURES_PER_MINUTE):
         with pytest.raises(NotAuthenticated):
-            gate.identify(None, address=ELSEWHERE)
-    gate.identify(bearing(made.text), address=ELSEWHERE)
+            authenticator.identify(None, address=ELSEWHERE)
+    authenticator.identify(bearing(made.text), address=ELSEWHERE)
 
 
 # ---- what it costs -----------------------------------------------------------------------------
@@ -335,12 +356,14 @@ class CountingStore(SqliteStore):
         return super().key(id)
 
 
-def test_a_request_asks_the_store_once_at_most(gate: Gate, memory: Mind, clock: FixedClock) -> None:
+def test_a_request_asks_the_store_once_at_most(
+    authenticator: Authenticator, memory: Mind, clock: FixedClock
+) -> None:
     made = memory.accounts.create_key("ada", per_minute=5)
     assert isinstance(memory._parts.store, SqliteStore)
     counting = CountingStore(memory._parts.store.path)
     store: Store = counting
-    watched = Gate(store, clock=clock)
+    watched = Authenticator(store, clock=clock)
     for header in (made.text, bearing(Bearer.new().text), "nonsense", None):
         counting.asked = 0
         with suppress(AccessDenied):

@@ -1,4 +1,4 @@
-"""Whatever is done to users and keys in whatever order, just the good keys open the gate."""
+"""Whatever is done to users and keys in whatever order, only the valid keys are accepted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from bearinmind.accounts.access import Gate
+from bearinmind.accounts.authenticator import Authenticator
 from bearinmind.accounts.keys import Bearer, NewKey
 from bearinmind.app import Mind
 from bearinmind.config import Settings
@@ -42,7 +42,7 @@ class Keys(RuleBasedStateMachine):
         super().__init__()
         self.clock = FixedClock()
         self.memory = Mind(TemporaryStore(), Settings(embedder="none"), clock=self.clock)
-        self.gate: Gate = self.memory.accounts.gate()
+        self.authenticator: Authenticator = self.memory.accounts.authenticator()
         self.disabled: set[str] = set()
         self.keys: list[Expected] = []
         for name in NAMES:
@@ -101,7 +101,7 @@ class Keys(RuleBasedStateMachine):
     def just_the_good_keys_are_let_in(self) -> None:
         for expected in self.keys:
             try:
-                caller = self.gate.identify(f"Bearer {expected.made.text}")
+                caller = self.authenticator.identify(f"Bearer {expected.made.text}")
             except NotAuthenticated:
                 assert not expected.is_good(self.clock(), self.disabled)
                 continue
@@ -110,7 +110,7 @@ class Keys(RuleBasedStateMachine):
             assert caller.key_id == expected.made.key.id
             for needed in Access:
                 try:
-                    self.gate.require(caller, needed)
+                    self.authenticator.require(caller, needed)
                 except NotAllowed:
                     assert ORDER.index(needed) > ORDER.index(expected.access)
                 else:
@@ -123,7 +123,7 @@ class Keys(RuleBasedStateMachine):
             assert ours
             assert theirs
             try:
-                self.gate.identify(Bearer(ours.id, theirs.secret).text)
+                self.authenticator.identify(Bearer(ours.id, theirs.secret).text)
             except NotAuthenticated:
                 continue
             raise AssertionError("a key was opened by the secret of another one")

@@ -1,0 +1,231 @@
+"""Authenticates requests by their bearer keys, and holds the limits of keys and addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bearinmind.accounts.keys import Bearer, ended_at
+from bearinmind.errors import NotAllowed, NotAuthenticated, QuotaUsedUp, TooManyRequests
+from bearinmind.protocols import Accounts
+from bearinmind.types import Access, Key, UserId
+
+_MINUTE = 60.0  # seconds
+_MOST = 20_000  # clients that are remembered: some megabytes
+_IPV6_NETWORK = 64  # bits: what one customer of a provider has at least
+_SCHEME = "bearer"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The user who sends a request, and what the key permits."""
+
+    user: UserId
+    access: Access
+    key_id: str | None = None  #: None where the server needs no key
+    per_day: int | None = None  #: writes
+
+
+class Authenticator:
+    """Finds the user of a request by its key.
+
+    A key is looked up at every request, so a revoked key is refused at once.
+    """
+
+    def __init__(
+        self,
+        accounts: Accounts,
+        *,
+        clock: Callable[[], datetime],
+        per_minute: int | None = None,
+        failures_per_minute: int = 30,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`per_minute` holds for keys without a limit of their own.
+
+        The clock gives the day; `ticks` are seconds that never jump.
+        """
+        self._accounts = accounts
+        self._clock = clock
+        self._per_minute = per_minute
+        self._failures_per_minute = failures_per_minute
+        self._requests = RateLimit(ticks=ticks)
+        self._failures = RateLimit(ticks=ticks)
+        self._good = RecentSet()
+
+    def admit(
+        self, authorization: str | None, access: Access, *, address: str | None = None
+    ) -> Caller:
+        """Identify the sender of a request and require this access; raise `AccessDenied` if not."""
+        caller = self.identify(authorization, address=address)
+        self.require(caller, access)
+        return caller
+
+    def identify(self, authorization: str | None, *, address: str | None = None) -> Caller:
+        """Return the caller of an Authorization header or of a bare key, and count the request.
+
+        Raises `NotAuthenticated` for a missing or invalid key, `TooManyRequests` when the key was
+        used too often or the address has sent too many invalid keys.
+        """
+        network = _network(address)
+        bearer = Bearer.read(_key_text(authorization))
+        # A key that was valid before is no guess: its holder is let in, even from an address that
+        # has sent too many invalid keys.
+        if network is not None and (bearer is None or bearer.hash not in self._good):
+            self._check_failures(network)
+        try:
+            key = self._valid_key(bearer)
+        except NotAuthenticated:
+            if bearer is not None:
+                self._good.discard(bearer.hash)
+            if network is not None:
+                self._failures.take(network, self._failures_per_minute)
+            raise
+        self._good.add(key.hash)
+        self._count_request(key)
+        return Caller(user=key.user, access=key.access, key_id=key.id, per_day=key.per_day)
+
+    def require(self, caller: Caller, access: Access) -> None:
+        """Check that a caller has this access, and count a write against the daily quota."""
+        if not caller.access.includes(access):
+            raise NotAllowed(
+                f"this needs a key with {access} access; {caller.key_id} has {caller.access}",
+                hint=f"`bearinmind key create --access {access}` makes one that may.",
+            )
+        if access is Access.WRITE:
+            self.count_writes(caller)
+
+    def count_writes(self, caller: Caller, count: int = 1) -> None:
+        """Count writes beyond the one that `require` counts, such as those of an import.
+
+        Raises `QuotaUsedUp` when the key has reached its daily quota.
+        """
+        if caller.key_id is None or caller.per_day is None:
+            return
+        now = self._clock().astimezone(UTC)
+        if not self._accounts.count_writes(caller.key_id, now.date(), caller.per_day, count):
+            midnight = datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), UTC)
+            raise QuotaUsedUp(
+                f"the key {caller.key_id} may be used for {caller.per_day:,} writes a day, and was",
+                retry_after=(midnight - now).total_seconds(),
+            )
+
+    def _valid_key(self, bearer: Bearer | None) -> Key:
+        key = self._accounts.key(bearer.id) if bearer else None
+        if bearer is None or not bearer.opens(key) or key is None:
+            raise NotAuthenticated("the key is not known")
+        ended = ended_at(key)
+        if ended is not None and ended <= self._clock():
+            how = "was revoked" if ended == key.revoked_at else "has expired"
+            raise NotAuthenticated(f"the key {key.id} {how}")
+        return key
+
+    def _check_failures(self, network: str) -> None:
+        waiting = self._failures.wait(network, self._failures_per_minute)
+        if waiting:
+            raise TooManyRequests(
+                "too many keys that are not good came from this address",
+                hint="Check the key; wait as long as `Retry-After` says.",
+                retry_after=waiting,
+            )
+
+    def _count_request(self, key: Key) -> None:
+        per_minute = key.per_minute or self._per_minute
+        waiting = self._requests.take(key.id, per_minute) if per_minute else 0.0
+        if waiting:
+            raise TooManyRequests(
+                f"the key {key.id} may be used {per_minute:,} times a minute, and was",
+                retry_after=waiting,
+            )
+
+
+class RateLimit:
+    """Limits each client to so many actions a minute, all of which may come at once after a rest.
+
+    Of too many clients the one that was idle longest is forgotten. Each process counts for itself.
+    """
+
+    def __init__(self, *, ticks: Callable[[], float] = time.monotonic, most: int = _MOST) -> None:
+        self._ticks = ticks
+        self._most = most
+        self._lock = threading.Lock()
+        #: By client: the actions left, and at which tick that was so.
+        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def take(self, client: Hashable, per_minute: int) -> float:
+        """Count an action and return 0; past the limit, count nothing and return the wait."""
+        with self._lock:
+            now, left, waiting = self._state(client, per_minute)
+            self._left[client] = (left if waiting else left - 1, now)
+            self._left.move_to_end(client)
+            while len(self._left) > self._most:
+                self._left.popitem(last=False)
+        return waiting
+
+    def wait(self, client: Hashable, per_minute: int) -> float:
+        """Return the seconds until the next action is permitted, without counting one."""
+        with self._lock:
+            return self._state(client, per_minute)[2]
+
+    def _state(self, client: Hashable, per_minute: int) -> tuple[float, float, float]:
+        """The present tick, the actions left, and the seconds until there is one."""
+        now = self._ticks()
+        left, at = self._left.get(client, (float(per_minute), now))
+        left = min(float(per_minute), left + (now - at) * per_minute / _MINUTE)
+        return now, left, max(0.0, (1 - left) * _MINUTE / per_minute)
+
+
+class RecentSet:
+    """A set of bounded size that forgets what was added longest ago."""
+
+    def __init__(self, most: int = _MOST) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._items: OrderedDict[Hashable, None] = OrderedDict()
+
+    def __contains__(self, item: Hashable) -> bool:
+        return item in self._items
+
+    def add(self, item: Hashable) -> None:
+        """Add an item, or make it the latest."""
+        with self._lock:
+            self._items[item] = None
+            self._items.move_to_end(item)
+            while len(self._items) > self._most:
+                self._items.popitem(last=False)
+
+    def discard(self, item: Hashable) -> None:
+        """Remove an item if it is there."""
+        with self._lock:
+            self._items.pop(item, None)
+
+
+def _key_text(authorization: str | None) -> str:
+    """The key that an Authorization header carries."""
+    scheme, _, rest = (authorization or "").strip().partition(" ")
+    if not scheme:
+        raise NotAuthenticated("no key was sent")
+    return rest.strip() if scheme.casefold() == _SCHEME else scheme if not rest else ""
+
+
+def _network(address: str | None) -> str | None:
+    """The address to count by: of IPv6 the network, since a customer has all addresses of one."""
+    if address is None:
+        return None
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(ipaddress.ip_network((int(parsed), _IPV6_NETWORK), strict=False))
