@@ -26,7 +26,7 @@ TAKES = """
 import os, sys
 from pathlib import Path
 from bearinmind.errors import ExtractorFailure
-from bearinmind.chat.budget import DailyTokens
+from bearinmind.models.token_budget import DailyTokens
 tokens = DailyTokens(Path(sys.argv[1]), "m at h", 1_000)
 taken = 0
 print("ready", flush=True)
