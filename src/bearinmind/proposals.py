@@ -42,7 +42,7 @@ class Proposal:
     kind: ProposalKind
     origin: str  #: what found it: consolidation, contradiction, staleness, hygiene, learning
     memories: tuple[MemoryId, ...]
-    reason: str  #: in one sentence, for whoever decides
+    reason: str  #: in one sentence, for the person who decides
     evidence: dict[str, Any] = field(default_factory=dict)  #: figures behind the reason
     change: dict[str, Any] = field(default_factory=dict)  #: a draft, or the fields to change
     digest: str  #: equal for the same proposal: what was dismissed is not proposed again
@@ -52,8 +52,8 @@ class Proposal:
     undo: dict[str, Any] = field(default_factory=dict)  #: what taking it back needs
 
 
-class What(StrEnum):
-    """What is to be done with a new text."""
+class Action(StrEnum):
+    """What to do with a new text."""
 
     ADD = "add"  #: it is new
     UPDATE = "update"  #: a memory says the same and less: give it this text
@@ -62,8 +62,8 @@ class What(StrEnum):
 
 
 class Decision(NamedTuple):
-    """What is to be done, with which memory, and why."""
+    """What to do with a new text, with which memory, and why."""
 
-    kind: What
+    kind: Action
     memory: Memory | None
     reason: str

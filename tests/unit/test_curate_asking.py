@@ -8,10 +8,10 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.curate.review import decision_of
+from bearinmind.curate.review import parse_decision
 from bearinmind.errors import InvalidSetting
 from bearinmind.models.embedders import Embedders
-from bearinmind.proposals import ProposalKind, What
+from bearinmind.proposals import Action, ProposalKind
 from bearinmind.testing import TemporaryStore
 from bearinmind.types import Memory
 from support.chat_server import ChatServer, says, serving
@@ -84,4 +84,4 @@ def test_a_question_without_a_model_is_refused() -> None:
 )
 def test_an_answer_that_cannot_be_read_decides_nothing(said: str, make: object) -> None:
     known: list[Memory] = [make("the walrus eats fish")]  # type: ignore[operator]
-    assert decision_of(said, known, "judge").kind is What.ADD
+    assert parse_decision(said, known, "judge").kind is Action.ADD

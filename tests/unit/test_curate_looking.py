@@ -12,7 +12,7 @@ from bearinmind.curate.contradictions import contradicts
 from bearinmind.curate.differences import Kind, read
 from bearinmind.curate.hygiene import Report, category_twins, said_end, stale
 from bearinmind.curate.review import decide, guarded
-from bearinmind.proposals import Decision, ProposalKind, What
+from bearinmind.proposals import Action, Decision, ProposalKind
 from bearinmind.types import LinkKind, Memory
 
 Make = Callable[..., Memory]
@@ -75,47 +75,47 @@ def test_a_contradiction_is_reviewed_with_the_newer_memory_first(
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("staging DB listens on port 5433", What.NOOP),
-        (f"{PORT} It is small.", What.UPDATE),
-        ("The staging database listens on port 5432.", What.SUPERSEDE),
-        ("The staging cache listens on port 5433.", What.ADD),
-        ("The sky is blue.", What.ADD),
+        ("staging DB listens on port 5433", Action.NOOP),
+        (f"{PORT} It is small.", Action.UPDATE),
+        ("The staging database listens on port 5432.", Action.SUPERSEDE),
+        ("The staging cache listens on port 5433.", Action.ADD),
+        ("The sky is blue.", Action.ADD),
     ],
 )
-def test_rules_decide_what_becomes_of_a_new_text(make: Make, text: str, what: What) -> None:
+def test_rules_decide_what_becomes_of_a_new_text(make: Make, text: str, what: Action) -> None:
     known = make(PORT)
     decision = decide(text, "facts", [make("Something else"), known])
     assert decision.kind is what
-    assert decision.memory == (None if what is What.ADD else known)
+    assert decision.memory == (None if what is Action.ADD else known)
     assert decision.reason
 
 
 def test_what_is_sensitive_or_deleted_is_not_looked_at(make: Make, noon: datetime) -> None:
     hidden = [make(PORT, sensitive=True), make(PORT, deleted_at=noon)]
-    assert decide(PORT, "facts", hidden).kind is What.ADD
+    assert decide(PORT, "facts", hidden).kind is Action.ADD
 
 
 def test_a_judge_is_asked_only_where_no_rule_is_sure_and_never_past_the_guard(make: Make) -> None:
     known = make(PORT)
     asked: list[str] = []
 
-    def says(what: What) -> Callable[..., Decision]:
+    def says(what: Action) -> Callable[..., Decision]:
         def judge(text: str, *_: object) -> Decision:
             asked.append(text)
             return Decision(what, known, "so it thinks")
 
         return judge
 
-    assert decide(PORT, "facts", [known], says(What.ADD)).kind is What.NOOP
+    assert decide(PORT, "facts", [known], says(Action.ADD)).kind is Action.NOOP
     assert asked == []
     other = "Connections to the staging database are accepted by port 5433."
-    assert decide(other, "facts", [known], says(What.NOOP)).kind is What.ADD  # "to", "by"
+    assert decide(other, "facts", [known], says(Action.NOOP)).kind is Action.ADD  # "to", "by"
     plain = "The staging database waits on port 5433."
-    assert decide(plain, "facts", [known], says(What.NOOP)).kind is What.NOOP
+    assert decide(plain, "facts", [known], says(Action.NOOP)).kind is Action.NOOP
     assert asked == [other, plain]
     for text in ("Not so.", "Port 5432.", "Staging is Ada's."):
-        for what in (What.NOOP, What.UPDATE):
-            assert guarded(Decision(what, known, ""), text).kind is What.ADD
+        for what in (Action.NOOP, Action.UPDATE):
+            assert guarded(Decision(what, known, ""), text).kind is Action.ADD
 
 
 # ---- what is out of date -----------------------------------------------------------------------

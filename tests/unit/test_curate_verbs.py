@@ -10,7 +10,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.curate.candidates import PAGE, Find, proposal
+from bearinmind.curate.candidates import PAGE, Finding, proposal
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId
@@ -249,7 +249,7 @@ def test_what_stands_for_another_memory_cannot_go_to_one_that_does_not_say_it(
     middle = ada.store("the token expires at noon").memory.id
     last = ada.store("Tokens expire at noon").memory.id
     for keeper, other in ((middle, first), (last, middle)):
-        find = Find(
+        find = Finding(
             kind=ProposalKind.SUPERSEDE,
             origin="consolidation",
             memories=(ada.get(keeper), ada.get(other)),
@@ -292,7 +292,7 @@ def test_what_ended_by_its_own_words_is_expired_and_brought_back(
 
 def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) -> None:
     old = ada.store("Ada prefers tabs", category="preferences").memory
-    find = Find(
+    find = Finding(
         kind=ProposalKind.STORE,
         origin="learning",
         memories=(old,),
@@ -321,7 +321,7 @@ def test_a_new_memory_is_stored_in_place_of_another_and_taken_back(ada: Mind) ->
 def test_a_text_is_only_rewritten_by_one_that_says_the_same(ada: Mind) -> None:
     old = ada.store(SHORT).memory
     for content, is_fine in ((LONG, True), ("Staging DB listens on port 1", False)):
-        find = Find(
+        find = Finding(
             kind=ProposalKind.UPDATE,
             origin="learning",
             memories=(old,),

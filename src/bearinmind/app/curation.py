@@ -16,7 +16,7 @@ from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
-from bearinmind.curate.apply import Deciding
+from bearinmind.curate.apply import ProposalDecider
 from bearinmind.curate.review import decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
@@ -61,7 +61,7 @@ class Curation:
 
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
-    ) -> review.Look:
+    ) -> review.Review:
         """Look at all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
@@ -79,11 +79,11 @@ class Curation:
             since=since,
         )
         with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as judge:
-            look = review.look(self.store, self.scope, self.clock(), options, judge)
+            reviewed = review.review_memories(self.store, self.scope, self.clock(), options, judge)
         if not propose:
-            return look
-        added = self.store.propose(self.scope, look.proposals)
-        return replace(look, proposals=tuple(added), known=frozenset())
+            return reviewed
+        added = self.store.propose(self.scope, reviewed.proposals)
+        return replace(reviewed, proposals=tuple(added), known=frozenset())
 
     def hygiene(self) -> hygiene.Report:
         """What is untidy among the memories of this user."""
@@ -140,7 +140,7 @@ class Curation:
             ProposalDecided: somebody decided about it before.
             WouldLoseFact: the last retrievable copy of a fact would disappear.
         """
-        applied = self._deciding().apply(self.proposal(id))
+        applied = self._decider().apply(self.proposal(id))
         self.background.nudge()
         return applied
 
@@ -150,7 +150,7 @@ class Curation:
         Raises:
             ProposalDecided: somebody decided about it before.
         """
-        return self._deciding().dismiss(self.proposal(id))
+        return self._decider().dismiss(self.proposal(id))
 
     def undo(self, id: str) -> Proposal:
         """Take back what a proposal did.
@@ -158,7 +158,7 @@ class Curation:
         Raises:
             CannotUndo: it was not applied, or what it changed was changed since.
         """
-        undone = self._deciding().undo(self.proposal(id))
+        undone = self._decider().undo(self.proposal(id))
         self.background.nudge()
         return undone
 
@@ -167,9 +167,9 @@ class Curation:
         settings = self.settings
         return status(settings.learn, self.turn_reader, settings.learn_daily_tokens)
 
-    def _deciding(self) -> Deciding:
+    def _decider(self) -> ProposalDecider:
         verbs = _Verbs(remember=self.remember, scope=self.scope, settings=self.settings)
-        return Deciding(store=self.store, scope=self.scope, hands=verbs, clock=self.clock)
+        return ProposalDecider(store=self.store, scope=self.scope, verbs=verbs, clock=self.clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

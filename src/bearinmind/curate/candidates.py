@@ -1,4 +1,4 @@
-"""The memories that curation looks at: all that are live and in clear, and who may see each."""
+"""What curation compares, and what it finds: live memories that are not sensitive, and findings."""
 
 from __future__ import annotations
 
@@ -20,18 +20,22 @@ from bearinmind.types import (
     Right,
     Scope,
     Share,
-    State,
     Trust,
     UserId,
     is_expired,
 )
 
 PAGE = 500  # memories that are read at once
+CONSOLIDATION = "consolidation"
+CONTRADICTION = "contradiction"
+STALENESS = "staleness"
+HYGIENE = "hygiene"
 
 _TRUST = (Trust.EXTERNAL, Trust.AGENT, Trust.USER)  # the least first
+_read = lru_cache(maxsize=20_000)(read)  # a text is compared with several others
 
 
-class Held(NamedTuple):
+class Candidate(NamedTuple):
     """A memory, and what others may do with it."""
 
     memory: Memory
@@ -39,38 +43,35 @@ class Held(NamedTuple):
 
     @property
     def tokens(self) -> Tokens:
-        """What it says, word by word."""
+        """The words of its text."""
         return _read(self.memory.content)
 
 
-_read = lru_cache(maxsize=20_000)(read)  # a text is held against several others
-
-
-def gather(store: Store, scope: Scope, now: datetime) -> Iterator[Held]:
+def gather(store: Store, scope: Scope, now: datetime) -> Iterator[Candidate]:
     """Every live memory of a user that is not sensitive, oldest first."""
     shares = store.shares(scope)
     for memory in browse(store, Filter(scope=scope, now=now)):
         if not memory.sensitive:
-            yield Held(memory, readers(memory, shares))
+            yield Candidate(memory, readers(memory, shares))
 
 
 def browse(store: Store, filter: Filter) -> Iterator[Memory]:
     """Every memory that a filter admits, oldest first, a page at a time."""
     page = Page(limit=PAGE, newest_first=False)
-    while found := store.browse(filter, page):
-        yield from found
-        last = found[-1]
+    while memories := store.browse(filter, page):
+        yield from memories
+        last = memories[-1]
         page = Page(limit=PAGE, after=(last.created_at, last.id), newest_first=False)
 
 
 def live(
     store: Store, scope: Scope, ids: Sequence[MemoryId], now: datetime
-) -> dict[MemoryId, Held]:
-    """Those of these memories that are live this very moment."""
+) -> dict[MemoryId, Candidate]:
+    """Those of these memories that are live now."""
     shares = store.shares(scope)
     superseded = {link.target for link in store.superseding(scope, ids)}
     return {
-        id_: Held(memory, readers(memory, shares))
+        id_: Candidate(memory, readers(memory, shares))
         for id_, memory in store.get_many(scope, ids).items()
         if id_ not in superseded and memory.deleted_at is None and not is_expired(memory, now)
     }
@@ -78,19 +79,16 @@ def live(
 
 def readers(memory: Memory, shares: Sequence[Share]) -> dict[UserId, Right]:
     """Who else sees a memory, and the most that each may do."""
-    found: dict[UserId, Right] = {}
+    rights: dict[UserId, Right] = {}
     for share in shares:
-        if share.memory == memory.id or share.tag in memory.tags:
-            is_more = share.right is Right.WRITE or share.reader not in found
-            found[share.reader] = share.right if is_more else found[share.reader]
-    return found
+        is_covered = share.memory == memory.id or share.tag in memory.tags
+        if is_covered and (share.right is Right.WRITE or share.reader not in rights):
+            rights[share.reader] = share.right
+    return rights
 
 
-def hindrances(keeper: Held, other: Held) -> list[str]:
-    """Why somebody would miss a memory when another one is served in its place.
-
-    That both say the same is another question.
-    """
+def obstacles(keeper: Candidate, other: Candidate) -> list[str]:
+    """Why the keeper cannot be served in place of the other memory, whatever the texts say."""
     kept, gone = keeper.memory, other.memory
     reasons = {
         "it is another owner's": kept.owner != gone.owner,
@@ -100,14 +98,17 @@ def hindrances(keeper: Held, other: Held) -> list[str]:
         "it has not all the tags": not {*gone.tags} <= {*kept.tags},
         "it is trusted less": _TRUST.index(kept.provenance.trust)
         < _TRUST.index(gone.provenance.trust),
-        "it holds for another time": not _spans(kept, gone),
-        "others could not see it": not _is_seen_by_all(keeper.readers, other.readers),
+        "it holds for another time": not _is_valid_whenever(kept, gone),
+        "others could not see it": not all(
+            keeper.readers.get(reader) in (Right.WRITE, right)
+            for reader, right in other.readers.items()
+        ),
     }
-    return [reason for reason, hinders in reasons.items() if hinders]
+    return [reason for reason, applies in reasons.items() if applies]
 
 
-def _spans(kept: Memory, gone: Memory) -> bool:
-    """Whether one memory is valid whenever another one is."""
+def _is_valid_whenever(kept: Memory, gone: Memory) -> bool:
+    """Whether one memory is valid at all times at which another is."""
     begins = kept.valid_from is None or (
         gone.valid_from is not None and kept.valid_from <= gone.valid_from
     )
@@ -115,25 +116,9 @@ def _spans(kept: Memory, gone: Memory) -> bool:
     return begins and ends
 
 
-def _is_seen_by_all(keeper: Mapping[UserId, Right], other: Mapping[UserId, Right]) -> bool:
-    return all(
-        keeper.get(reader) is Right.WRITE or keeper.get(reader) is right
-        for reader, right in other.items()
-    )
-
-
-EVERY_STATE = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})  #: but deleted
-
-
-CONSOLIDATION = "consolidation"
-CONTRADICTION = "contradiction"
-STALENESS = "staleness"
-HYGIENE = "hygiene"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Find:
-    """What was found, before it is proposed."""
+class Finding:
+    """Something that could be proposed."""
 
     kind: ProposalKind
     origin: str
@@ -143,19 +128,19 @@ class Find:
     change: Mapping[str, Any] = field(default_factory=dict)
 
 
-def proposal(find: Find, now: datetime) -> Proposal:
+def proposal(finding: Finding, now: datetime) -> Proposal:
     """A proposal whose digest is equal for the same change to the same texts."""
-    said = [find.kind, find.origin, repr(sorted(find.change.items()))]
-    said += [f"{memory.id} {memory.category} {memory.content}" for memory in find.memories]
-    digest = hashlib.sha256("\0".join(said).encode()).digest()
+    parts = [finding.kind, finding.origin, repr(sorted(finding.change.items()))]
+    parts += [f"{memory.id} {memory.category} {memory.content}" for memory in finding.memories]
+    digest = hashlib.sha256("\0".join(parts).encode()).digest()
     return Proposal(
         id=ids.derived(digest),
-        kind=find.kind,
-        origin=find.origin,
-        memories=tuple(memory.id for memory in find.memories),
-        reason=find.reason,
-        evidence=dict(find.evidence),
-        change=dict(find.change),
+        kind=finding.kind,
+        origin=finding.origin,
+        memories=tuple(memory.id for memory in finding.memories),
+        reason=finding.reason,
+        evidence=dict(finding.evidence),
+        change=dict(finding.change),
         digest=digest.hex(),
         created_at=now,
     )

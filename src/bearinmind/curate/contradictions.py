@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import combinations, groupby
 from typing import NamedTuple
 
-from bearinmind.curate.candidates import CONTRADICTION, Find, Held
+from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
-from bearinmind.curate.duplicates import Near
+from bearinmind.curate.duplicates import NearPair
 from bearinmind.proposals import ProposalKind
 from bearinmind.types import MemoryId
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
-#: These turn a sentence around, wherever they stand.
-_TURNS = frozenset({Kind.NEGATION, Kind.OPPOSITE, Kind.STRENGTH})
+#: These reverse a sentence, wherever they stand.
+_REVERSALS = frozenset({Kind.NEGATION, Kind.OPPOSITE, Kind.STRENGTH})
 _LEAST_FRAME = 2  # words that both must have in common
 _LEAST_SHARED = 0.6  # of the words of two memories that are near in meaning
 _MOST_ALIKE = 20  # memories with one frame: more are a list, such as a birthday of each colleague
@@ -37,25 +37,25 @@ _VERB = re.compile(
 class Contradiction(NamedTuple):
     """Two memories, and the one thing in which they differ."""
 
-    older: Held
-    newer: Held
+    older: Candidate
+    newer: Candidate
     difference: Difference
     cosine: float | None = None
 
 
 def contradictions(
-    held: Iterable[Held], near: Iterable[Near], new: Collection[MemoryId]
+    candidates: Iterable[Candidate], near: Iterable[NearPair], new: Collection[MemoryId]
 ) -> Iterator[Contradiction]:
     """Every such pair of which at least one memory is among the new ones, once."""
     seen: set[frozenset[MemoryId]] = set()
-    pairs = [Near(one, other, -1.0) for one, other in _same_frame(held)]
+    pairs = [NearPair(one, other, -1.0) for one, other in _same_frame(candidates)]
     for one, other, cosine in [*near, *pairs]:
         ids = frozenset({one.memory.id, other.memory.id})
         if ids in seen or ids.isdisjoint(new):
             continue
         seen.add(ids)
         difference = contradicts(one.tokens, other.tokens, one.memory.content)
-        if difference and _are_about_the_same(one, other):
+        if difference and _share_project_and_time(one, other):
             older, newer = sorted(
                 (one, other), key=lambda each: (each.memory.created_at, each.memory.id)
             )
@@ -64,9 +64,9 @@ def contradictions(
             yield Contradiction(older, newer, difference, None if cosine < 0 else cosine)
 
 
-def review(found: Contradiction) -> Find:
-    """That somebody look at two memories of which only one can hold."""
-    return Find(
+def review(found: Contradiction) -> Finding:
+    """The proposal that somebody look at two memories of which only one can hold."""
+    return Finding(
         kind=ProposalKind.REVIEW,
         origin=CONTRADICTION,
         memories=(found.newer.memory, found.older.memory),
@@ -79,16 +79,13 @@ def review(found: Contradiction) -> Find:
 def contradicts(one: Tokens, other: Tokens, text: str) -> Difference | None:
     """The one difference of two texts that cannot both hold; None when they can.
 
-    Args:
-        one: what a text says.
-        other: what another one says.
-        text: the one text.
+    `text` is what `one` was read from.
     """
     comparison = compare_read(one, other)
     if len(comparison.differences) != 1 or comparison.shared < _LEAST_SHARED:
         return None
     [difference] = comparison.differences
-    if difference.kind in _TURNS:
+    if difference.kind in _REVERSALS:
         return difference
     if difference.kind not in _VALUES or not (difference.one and difference.other):
         return None
@@ -96,22 +93,21 @@ def contradicts(one: Tokens, other: Tokens, text: str) -> Difference | None:
     return difference if _VERB.search(text[: max(place, 0)]) else None
 
 
-def _are_about_the_same(one: Held, other: Held) -> bool:
-    """Whether both are of one project and hold at the same time."""
-    mine, others = one.memory, other.memory
-    ends = [
+def _share_project_and_time(one: Candidate, other: Candidate) -> bool:
+    first, second = one.memory, other.memory
+    is_over = [
         earlier.valid_to is not None
         and later.valid_from is not None
         and earlier.valid_to <= later.valid_from
-        for earlier, later in ((mine, others), (others, mine))
+        for earlier, later in ((first, second), (second, first))
     ]
-    return mine.provenance.project == others.provenance.project and not any(ends)
+    return first.provenance.project == second.provenance.project and not any(is_over)
 
 
-def _same_frame(held: Iterable[Held]) -> Iterator[tuple[Held, Held]]:
+def _same_frame(candidates: Iterable[Candidate]) -> Iterator[tuple[Candidate, Candidate]]:
     """Pairs that are equal but for one place."""
-    by_frame: defaultdict[int, list[Held]] = defaultdict(list)
-    for each in held:
+    by_frame: defaultdict[int, list[Candidate]] = defaultdict(list)
+    for each in candidates:
         for frame in dict.fromkeys(_frames(each.tokens)):  # in order, whatever the hashes
             by_frame[frame].append(each)
     for group in by_frame.values():
@@ -120,9 +116,9 @@ def _same_frame(held: Iterable[Held]) -> Iterator[tuple[Held, Held]]:
 
 
 def _frames(tokens: Tokens) -> Iterator[int]:
-    """A number for the text with each telling place left out in turn, and for the whole text.
+    """A hash of the text without each value or reversal in turn, and of the whole text.
 
-    Of the whole one: what another text adds to it may be no more than a "not".
+    The whole text counts because another text may add no more than a "not" to it.
     """
     plain = [token.plain for token in tokens]
     place = 0
@@ -134,7 +130,7 @@ def _frames(tokens: Tokens) -> Iterator[int]:
         if len(rest) >= _LEAST_FRAME:
             if kind in _VALUES:
                 yield hash(("value", place, *rest))
-            elif kind in _TURNS:
+            elif kind in _REVERSALS:
                 yield hash(("", *rest))
                 yield hash(("turn", place, *rest))
         place += count

@@ -40,7 +40,7 @@ class Kind(StrEnum):
 class Token(NamedTuple):
     """One word of a text."""
 
-    said: str  #: equal when it says the same
+    canonical: str  #: equal when it says the same
     plain: str  #: the same as if it were no name: without case and ending
     written: str
     kind: Kind
@@ -49,7 +49,41 @@ class Token(NamedTuple):
     @property
     def may_be_plain(self) -> bool:
         """Whether its capital may be there only because a sentence begins."""
-        return self.said != self.plain
+        return self.canonical != self.plain
+
+
+Tokens = tuple[Token, ...]
+
+
+class Difference(NamedTuple):
+    """Words of one text in the place of those of another; either may be none."""
+
+    kind: Kind
+    one: str
+    other: str
+
+    def __str__(self) -> str:
+        if not self.one or not self.other:
+            return f"{self.kind} ({self.one or self.other!r} in one alone)"
+        return f"{self.kind} ({self.one!r} and {self.other!r})"
+
+
+class Comparison(NamedTuple):
+    """How two texts differ, and which says more."""
+
+    differences: tuple[Difference, ...]
+    more: int  #: 1 when only the one says more than the other, -1 the other way round, 0 neither
+    shared: float  #: how much of their words they have in common, 0..1 (Dice 1945)
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both say the same fact; one may say more."""
+        return not self.differences
+
+    @property
+    def telling(self) -> tuple[Difference, ...]:
+        """The differences that are more than another choice of ordinary words."""
+        return tuple(each for each in self.differences if each.kind is not Kind.WORD)
 
 
 class _Piece(NamedTuple):
@@ -68,23 +102,156 @@ _ABBREVIATIONS = re.compile(r"[A-Z]{2,}s")
 _IRREGULAR_NOT = {"can't": "can", "won't": "will", "shan't": "shall", "cannot": "can"}
 _DASHES = frozenset("-\u2013\u2014*\u2022")  # alone they are marks, and begin a point of a list
 _SHORTEST_PLURAL = 4
+_KINDS = {
+    Kind.NEGATION: NEGATIONS,
+    Kind.DATE: DATES,
+    Kind.NUMBER: NUMBERS,
+    Kind.CONDITION: distinguishing_words.CONDITIONS,
+    Kind.STRENGTH: distinguishing_words.STRENGTHS,
+    Kind.TENSE: distinguishing_words.TENSES,
+    Kind.OPPOSITE: distinguishing_words.OPPOSITES,
+    Kind.VALUE: distinguishing_words.UNITS,
+}
+#: What names the things that a text is about, and says whether it is so.
+VALUES = frozenset(
+    {Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.NAME, Kind.VALUE, Kind.STRENGTH, Kind.TENSE}
+)
+_JOINS = frozenset({"or", "but"})  # a phrase that moves over one of these may belong elsewhere
 
 
-def read(text: str) -> tuple[Token, ...]:
-    """What a text says, word by word; idle words are left out."""
+def compare(one: str, other: str) -> Comparison:
+    """Compare two texts."""
+    return compare_read(read(one), read(other))
+
+
+def compare_read(one: Tokens, other: Tokens) -> Comparison:
+    """Compare two texts by their words."""
+    if not one or not other:  # an empty text is the same as no other
+        difference = Difference(Kind.WORD, _written(one), _written(other))
+        return Comparison((difference,) if one or other else (), 0, float(not one and not other))
+    one, other = _unnamed(one, other), _unnamed(other, one)
+    reordered = _reordered(one, other)
+    shorter, longer = sorted((one, reordered), key=len)
+    if _canonical(longer[: len(shorter)]) == _canonical(shorter):
+        rest = longer[len(shorter) :]
+        if not rest:
+            return Comparison((), 0, 1.0)
+        if _adds_only(rest):
+            return Comparison((), 1 if longer is one else -1, _shared(one, reordered))
+    return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
+
+
+def may_be_same(one: Tokens, other: Tokens) -> bool:
+    """Whether two texts name the same values: for somebody to look at, not to be merged."""
+    mine, others = Counter(t.plain for t in one), Counter(t.plain for t in other)
+    return all(
+        mine[token.plain] == others[token.plain] for token in (*one, *other) if token.kind in VALUES
+    )
+
+
+def key(tokens: Tokens) -> tuple[str, ...]:
+    """Equal for any two texts that say the same: the words of the first sentence, sorted."""
+    first: list[str] = []
+    for token in tokens:
+        if first and (token.begins or token.written in distinguishing_words.REASONS):
+            break
+        first.append(token.plain)
+    return tuple(sorted(first))
+
+
+def _unnamed(tokens: Tokens, beside: Tokens) -> Tokens:
+    """The tokens, where a capital at a beginning means nothing: the other text has the word small.
+
+    Without that a word at a beginning may be a name, and is taken for one.
+    """
+    small = {token.canonical for token in beside if token.written.islower()}
+    return tuple(
+        token._replace(canonical=token.plain)
+        if token.may_be_plain and token.plain in small
+        else token
+        for token in tokens
+    )
+
+
+def _reordered(one: Tokens, other: Tokens) -> Tokens:
+    """The other text with its phrases of place and time where the one has them."""
+    mine, others = _by_sentence(one), _by_sentence(other)
+    reordered: list[Token] = []
+    for place, sentence in enumerate(others):
+        model = mine[place] if place < len(mine) else sentence
+        reordered += model if _is_rotated(model, sentence) else sentence
+    return tuple(reordered)
+
+
+def _is_rotated(one: Tokens, other: Tokens) -> bool:
+    """Whether a phrase that stands first in one of two sentences stands last in the other."""
+    if len(one) != len(other):
+        return False
+    for first, last in ((one, other), (other, one)):
+        begin = first[0].canonical
+        if begin not in distinguishing_words.MOVABLE:
+            continue
+        for cut in range(1, len(first)):
+            phrase, rest = _canonical(first[:cut]), _canonical(first[cut:])
+            is_alone = begin not in rest and _JOINS.isdisjoint(rest)
+            if is_alone and rest + phrase == _canonical(last):
+                return True
+    return False
+
+
+def _by_sentence(tokens: Tokens) -> list[Tokens]:
+    starts = [place for place, token in enumerate(tokens) if token.begins] or [0]
+    return [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
+
+
+def _adds_only(rest: Tokens) -> bool:
+    """Whether what stands behind a text leaves untouched what the text says."""
+    is_apart = rest[0].begins or rest[0].written in distinguishing_words.REASONS
+    return is_apart and all(token.kind is Kind.WORD for token in rest)
+
+
+def _differences(one: Tokens, other: Tokens) -> Iterator[Difference]:
+    words, other_words = _canonical(one), _canonical(other)
+    if sorted(words) == sorted(other_words):
+        yield Difference(Kind.ORDER, _written(one), _written(other))
+        return
+    matcher = SequenceMatcher(None, words, other_words, autojunk=False)
+    for name, a, b, c, d in matcher.get_opcodes():
+        if name != "equal":
+            present = {token.kind for token in (*one[a:b], *other[c:d])}
+            kind = next(kind for kind in Kind if kind in present)  # the most important is first
+            yield Difference(kind, _written(one[a:b]), _written(other[c:d]))
+
+
+def _shared(one: Tokens, other: Tokens) -> float:
+    matcher = SequenceMatcher(None, _canonical(one), _canonical(other), autojunk=False)
+    common = sum(block.size for block in matcher.get_matching_blocks())
+    return 2 * common / (len(one) + len(other))
+
+
+def _canonical(tokens: Sequence[Token]) -> list[str]:
+    return [token.canonical for token in tokens]
+
+
+def _written(tokens: Sequence[Token]) -> str:
+    return " ".join(token.written for token in tokens)
+
+
+def read(text: str) -> Tokens:
+    """The words of a text; idle words are left out."""
     return tuple(token for sentence in _sentences(text) for token in _tokens(sentence))
 
 
 def _sentences(text: str) -> Iterator[list[_Piece]]:
     """The words of each sentence; the first without an opening that says nothing."""
-    found: list[_Piece] = []
+    sentence: list[_Piece] = []
     is_first = True
     for line in text.split("\n"):
-        for raw in [*line.split(), ""]:  # a line ends what it says
-            found += _pieces(raw)
-            if found and (not raw or _ENDS_SENTENCE.search(raw)):
-                yield _opened(found) if is_first else found
-                found, is_first = [], False
+        for raw in [*line.split(), ""]:  # the end of a line ends a sentence
+            sentence += _pieces(raw)
+            if sentence and (not raw or _ENDS_SENTENCE.search(raw)):
+                yield _without_opening(sentence) if is_first else sentence
+                sentence, is_first = [], False
 
 
 def _pieces(raw: str) -> list[_Piece]:
@@ -109,7 +276,7 @@ def _without_contraction(word: str) -> list[str]:
     return [_OWNS.sub("", word) or word]
 
 
-def _opened(sentence: list[_Piece]) -> list[_Piece]:
+def _without_opening(sentence: list[_Piece]) -> list[_Piece]:
     """A text without a beginning such as "Note that"."""
     spelled = [piece.word.lower() for piece in sentence]
     for opening in distinguishing_words.OPENINGS:
@@ -124,11 +291,13 @@ def _tokens(sentence: Sequence[_Piece]) -> Iterator[Token]:
     begins = True
     for place, (word, _) in enumerate(sentence):
         is_first = place == 0
-        said, plain = _canonical_word(word), _plain(word)
+        canonical, plain = _canonical_word(word), _plain(word)
         is_idle = plain in distinguishing_words.IDLE and (word.islower() or word == "&" or is_first)
         if is_idle or _is_idle_before(word, sentence[place + 1 : place + 2]):
             continue
-        yield Token(said, plain if is_first else said, word, _kind(word, is_first), begins)
+        yield Token(
+            canonical, plain if is_first else canonical, word, _kind(word, is_first), begins
+        )
         begins = False
 
 
@@ -183,18 +352,6 @@ def _singular(word: str) -> str:
     return word
 
 
-_KINDS = {
-    Kind.NEGATION: NEGATIONS,
-    Kind.DATE: DATES,
-    Kind.NUMBER: NUMBERS,
-    Kind.CONDITION: distinguishing_words.CONDITIONS,
-    Kind.STRENGTH: distinguishing_words.STRENGTHS,
-    Kind.TENSE: distinguishing_words.TENSES,
-    Kind.OPPOSITE: distinguishing_words.OPPOSITES,
-    Kind.VALUE: distinguishing_words.UNITS,
-}
-
-
 def _kind(word: str, is_first: bool) -> Kind:
     """What a word is; one that may be a name is one, unless it is known to be something else."""
     if any(map(str.isnumeric, word)):
@@ -209,179 +366,3 @@ def _kind(word: str, is_first: bool) -> Kind:
     if any(map(str.isupper, word)) and not is_known:
         return Kind.NAME
     return Kind.WORD
-
-
-__all__ = [
-    "Comparison",
-    "Difference",
-    "Kind",
-    "Tokens",
-    "compare",
-    "compare_read",
-    "key",
-    "may_be_same",
-    "read",
-]
-
-Tokens = tuple[Token, ...]
-#: What names the things that a text is about, and says whether it is so.
-VALUES = frozenset(
-    {Kind.NUMBER, Kind.DATE, Kind.NEGATION, Kind.NAME, Kind.VALUE, Kind.STRENGTH, Kind.TENSE}
-)
-_JOINS = frozenset({"or", "but"})  # a phrase that moves over one of these may belong elsewhere
-
-
-class Difference(NamedTuple):
-    """Words of one text in the place of those of another; either may be none."""
-
-    kind: Kind
-    one: str
-    other: str
-
-    def __str__(self) -> str:
-        if not self.one or not self.other:
-            return f"{self.kind} ({self.one or self.other!r} in one alone)"
-        return f"{self.kind} ({self.one!r} and {self.other!r})"
-
-
-class Comparison(NamedTuple):
-    """What two texts have to do with each other."""
-
-    differences: tuple[Difference, ...]
-    more: int  #: 1 when only the one says more than the other, -1 the other way round, 0 neither
-    shared: float  #: how much of their words they have in common, 0..1 (Dice 1945)
-
-    @property
-    def is_same(self) -> bool:
-        """Whether both say the same fact; one may say more."""
-        return not self.differences
-
-    @property
-    def telling(self) -> tuple[Difference, ...]:
-        """The differences that are more than another choice of ordinary words."""
-        return tuple(each for each in self.differences if each.kind is not Kind.WORD)
-
-
-def compare(one: str, other: str) -> Comparison:
-    """Hold two texts against each other."""
-    return compare_read(read(one), read(other))
-
-
-def compare_read(one: Tokens, other: Tokens) -> Comparison:
-    """The same for texts that were read already."""
-    if not one or not other:  # nothing can be said to be the same as nothing
-        found = Difference(Kind.WORD, _written(one), _written(other))
-        return Comparison((found,) if one or other else (), 0, float(not one and not other))
-    one, other = _unnamed(one, other), _unnamed(other, one)
-    turned = _turned(one, other)
-    shorter, longer = sorted((one, turned), key=len)
-    if _said(longer[: len(shorter)]) == _said(shorter):
-        rest = longer[len(shorter) :]
-        if not rest:
-            return Comparison((), 0, 1.0)
-        if _adds_only(rest):
-            return Comparison((), 1 if longer is one else -1, _shared(one, turned))
-    return Comparison(tuple(_differences(one, other)), 0, _shared(one, other))
-
-
-def may_be_same(one: Tokens, other: Tokens) -> bool:
-    """Whether two texts name the same values: for somebody to look at, not to be merged."""
-    mine, others = Counter(t.plain for t in one), Counter(t.plain for t in other)
-    return all(
-        mine[token.plain] == others[token.plain] for token in (*one, *other) if token.kind in VALUES
-    )
-
-
-def key(tokens: Tokens) -> tuple[str, ...]:
-    """Equal for any two texts that say the same: the words of the first sentence, sorted."""
-    first: list[str] = []
-    for token in tokens:
-        if first and (token.begins or _is_reason(token)):
-            break
-        first.append(token.plain)
-    return tuple(sorted(first))
-
-
-def _unnamed(tokens: Tokens, beside: Tokens) -> Tokens:
-    """The tokens, where a capital at a beginning means nothing: the other text has the word small.
-
-    Without that a word at a beginning may be a name, and is taken for one.
-    """
-    small = {token.said for token in beside if token.written.islower()}
-    return tuple(
-        token._replace(said=token.plain) if token.may_be_plain and token.plain in small else token
-        for token in tokens
-    )
-
-
-def _turned(one: Tokens, other: Tokens) -> Tokens:
-    """The other text with its phrases of place and time where the one has them."""
-    mine, others = _by_sentence(one), _by_sentence(other)
-    turned: list[Token] = []
-    for place, sentence in enumerate(others):
-        model = mine[place] if place < len(mine) else sentence
-        turned += model if _is_rotated(model, sentence) else sentence
-    return tuple(turned)
-
-
-def _is_rotated(one: Tokens, other: Tokens) -> bool:
-    """Whether a phrase that stands first in one of two sentences stands last in the other."""
-    if len(one) != len(other):
-        return False
-    for first, last in ((one, other), (other, one)):
-        begin = first[0].said
-        if begin not in distinguishing_words.MOVABLE:
-            continue
-        for cut in range(1, len(first)):
-            phrase, rest = _said(first[:cut]), _said(first[cut:])
-            is_alone = begin not in rest and _JOINS.isdisjoint(rest)
-            if is_alone and rest + phrase == _said(last):
-                return True
-    return False
-
-
-def _by_sentence(tokens: Tokens) -> list[Tokens]:
-    starts = [place for place, token in enumerate(tokens) if token.begins] or [0]
-    return [tokens[a:b] for a, b in zip(starts, [*starts[1:], len(tokens)], strict=True)]
-
-
-def _adds_only(rest: Tokens) -> bool:
-    """Whether what stands behind a text leaves untouched what the text says."""
-    is_apart = rest[0].begins or _is_reason(rest[0])
-    return is_apart and all(token.kind is Kind.WORD for token in rest)
-
-
-def _is_reason(token: Token) -> bool:
-    return token.written in distinguishing_words.REASONS
-
-
-def _differences(one: Tokens, other: Tokens) -> Iterator[Difference]:
-    mine, others = _said(one), _said(other)
-    if sorted(mine) == sorted(others):
-        yield Difference(Kind.ORDER, _written(one), _written(other))
-        return
-    matcher = SequenceMatcher(None, mine, others, autojunk=False)
-    for name, a, b, c, d in matcher.get_opcodes():
-        if name != "equal":
-            yield _difference(one[a:b], other[c:d])
-
-
-def _difference(one: Tokens, other: Tokens) -> Difference:
-    """What stands in one place: of the kind that tells most."""
-    present = {token.kind for token in (*one, *other)}
-    kind = next(kind for kind in Kind if kind in present)
-    return Difference(kind, _written(one), _written(other))
-
-
-def _shared(one: Tokens, other: Tokens) -> float:
-    matcher = SequenceMatcher(None, _said(one), _said(other), autojunk=False)
-    common = sum(block.size for block in matcher.get_matching_blocks())
-    return 2 * common / (len(one) + len(other))
-
-
-def _said(tokens: Sequence[Token]) -> list[str]:
-    return [token.said for token in tokens]
-
-
-def _written(tokens: Sequence[Token]) -> str:
-    return " ".join(token.written for token in tokens)

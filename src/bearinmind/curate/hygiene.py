@@ -1,4 +1,4 @@
-"""What is untidy in a store, and what to do about it. Only read."""
+"""Finds what is untidy or out of date in a store, and what to do about it. Nothing is changed."""
 
 from __future__ import annotations
 
@@ -8,174 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from bearinmind.curate.candidates import EVERY_STATE, HYGIENE, STALENESS, Find, browse
+from bearinmind.curate.candidates import HYGIENE, STALENESS, Finding, browse
 from bearinmind.curate.differences import read
-from bearinmind.curate.duplicates import Meaning
+from bearinmind.curate.duplicates import Similarity
 from bearinmind.proposals import ProposalKind
 from bearinmind.protocols import Store
 from bearinmind.text.analysis import fingerprint, fold
-from bearinmind.types import Filter, Link, Memory, MemoryId, Scope
+from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
 
 _FRAGMENT = re.compile(r"\bpart\s+\d+\s*(?:of|/)\s*\d+\b|\(\d+/\d+\)", re.IGNORECASE)
-_LEAST_WORDS = 2  # that say something
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untidy:
-    """One kind of untidiness, and where it is."""
-
-    name: str
-    meaning: str
-    remedy: str
-    memories: tuple[MemoryId, ...] = ()
-    links: tuple[Link, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """How often it was found."""
-        return len(self.links) or len(self.memories)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What was looked at, and what was found."""
-
-    memories: int  #: that are live
-    links: int
-    found: tuple[Untidy, ...]  #: every kind, also those of which there is none
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What is allowed here."""
-
-    content_limit: int
-    categories: tuple[str, ...]
-
-
-def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
-    """Everything that is untidy among the memories of a user."""
-    memories = [*browse(store, Filter(scope=scope, now=now))]
-    links = [link for link in store.all_links(scope) if link.removed_at is None]
-    readable = [memory for memory in memories if not memory.sensitive]
-    ids = [memory.id for memory in readable]
-    found = (
-        *_of_texts(readable, bounds),
-        *_of_links(store, scope, memories, links, now),
-        Untidy(
-            name="never embedded",
-            meaning="they have no vector: semantic recall does not find them",
-            remedy="bearinmind work; bearinmind doctor says why it fails",
-            memories=tuple(Meaning(store, scope, now).unembedded(ids)),
-        ),
-    )
-    return Report(memories=len(memories), links=len(links), found=found)
-
-
-def _of_texts(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Untidy]:
-    twins = category_twins(memories, bounds.categories)
-    yield Untidy(
-        name="category twins",
-        meaning="their category is another spelling of a configured one",
-        remedy="bearinmind curate --propose",
-        memories=tuple(id_ for id_, _ in twins),
-    )
-    known = {*bounds.categories, *(m.category for m in memories if m.id in dict(twins))}
-    yield Untidy(
-        name="unknown categories",
-        meaning="their category is not a configured one: filters by category miss them",
-        remedy="bearinmind update ID --category NAME, or add it to `categories`",
-        memories=tuple(m.id for m in memories if m.category not in known),
-    )
-    yield Untidy(
-        name="exact twins",
-        meaning="another memory has the very same text",
-        remedy="bearinmind curate --propose",
-        memories=_exact_twins(memories),
-    )
-    yield Untidy(
-        name="oversize",
-        meaning=f"they are longer than {bounds.content_limit:,} characters",
-        remedy="split them by meaning into memories that each stand alone",
-        memories=tuple(m.id for m in memories if len(m.content) > bounds.content_limit),
-    )
-    yield Untidy(
-        name="fragments",
-        meaning='they are "part N of M" of something: alone they say little',
-        remedy="write down what the whole says, and delete them",
-        memories=tuple(m.id for m in memories if _FRAGMENT.search(m.content)),
-    )
-    yield Untidy(
-        name="empty-ish",
-        meaning="hardly a word in them says anything",
-        remedy="bearinmind update ID, or bearinmind delete ID",
-        memories=tuple(m.id for m in memories if len(read(m.content)) < _LEAST_WORDS),
-    )
-
-
-def _of_links(
-    store: Store, scope: Scope, memories: Sequence[Memory], links: Sequence[Link], now: datetime
-) -> Iterator[Untidy]:
-    every = Filter(scope=scope, now=now, states=EVERY_STATE)
-    present = {memory.id for memory in browse(store, every)}
-    dangling = tuple(link for link in links if {link.source, link.target} - present)
-    yield Untidy(
-        name="dangling links",
-        meaning="a memory at one of their ends is deleted or gone",
-        remedy="bearinmind link SOURCE KIND TARGET --remove, or bearinmind restore ID",
-        links=dangling,
-    )
-    linked = {
-        id_ for link in links if link not in {*dangling} for id_ in (link.source, link.target)
-    }
-    yield Untidy(
-        name="orphans",
-        meaning="no tag, no keyword and no link leads to them, only their own words",
-        remedy="bearinmind update ID --tag NAME",
-        memories=tuple(
-            m.id for m in memories if not m.tags and not m.keywords and m.id not in linked
-        ),
-    )
-
-
-def category_twins(
-    memories: Iterable[Memory], categories: Sequence[str]
-) -> list[tuple[MemoryId, str]]:
-    """Memories with another spelling of a configured category, and that category."""
-    by_fold = {_folded(name): name for name in reversed(categories)}
-    return [
-        (memory.id, by_fold[_folded(memory.category)])
-        for memory in memories
-        if memory.category not in categories and _folded(memory.category) in by_fold
-    ]
-
-
-def mend_categories(memories: Mapping[MemoryId, Memory], categories: Sequence[str]) -> list[Find]:
-    """That each of these twins get the configured spelling."""
-    return [
-        Find(
-            kind=ProposalKind.UPDATE,
-            origin=HYGIENE,
-            memories=(memories[id_],),
-            reason=f"its category {memories[id_].category!r} is another spelling of {category!r}",
-            change={"category": category},
-        )
-        for id_, category in category_twins(memories.values(), categories)
-    ]
-
-
-def _folded(category: str) -> str:
-    plain = fold(category).strip()
-    return plain[:-3] + "y" if plain.endswith("ies") else plain.removesuffix("s")
-
-
-def _exact_twins(memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
-    by_text: defaultdict[bytes, list[MemoryId]] = defaultdict(list)
-    for memory in memories:
-        by_text[fingerprint(memory.content)].append(memory.id)
-    return tuple(id_ for group in by_text.values() if len(group) > 1 for id_ in group[1:])
-
-
 _MONTHS = "january february march april may june july august september october november december"
 _MONTH = {name[:3]: number for number, name in enumerate(_MONTHS.split(), start=1)}
 _ISO = r"(?P<iso>\d{4}-\d{2}-\d{2})"
@@ -201,22 +42,180 @@ _SHORTLY = re.compile(
     re.IGNORECASE,
 )
 _NOTHING_BEHIND = re.compile(r"[\s.!)\]\"'`]*")
+_LEAST_WORDS = 2  # that say something
 
 
-def stale(memory: Memory, now: datetime, temporary_days: int) -> Iterator[Find]:
-    """What a memory says of its own end, when that is past."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One kind of untidiness, and the memories or links that have it."""
+
+    name: str
+    meaning: str
+    remedy: str
+    memories: tuple[MemoryId, ...] = ()
+    links: tuple[Link, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How often it was found."""
+        return len(self.links) or len(self.memories)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """How much was checked, and what was found."""
+
+    memories: int  #: that are live
+    links: int
+    found: tuple[Issue, ...]  #: every kind, also those of which there is none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The limits that a store is configured with."""
+
+    content_limit: int
+    categories: tuple[str, ...]
+
+
+def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
+    """Everything that is untidy among the memories of a user."""
+    memories = [*browse(store, Filter(scope=scope, now=now))]
+    links = [link for link in store.all_links(scope) if link.removed_at is None]
+    readable = [memory for memory in memories if not memory.sensitive]
+    ids = [memory.id for memory in readable]
+    found = (
+        *_text_issues(readable, bounds),
+        *_link_issues(store, scope, memories, links, now),
+        Issue(
+            name="never embedded",
+            meaning="they have no vector: semantic recall does not find them",
+            remedy="bearinmind work; bearinmind doctor says why it fails",
+            memories=tuple(Similarity(store, scope, now).unembedded(ids)),
+        ),
+    )
+    return Report(memories=len(memories), links=len(links), found=found)
+
+
+def _text_issues(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Issue]:
+    twins = category_twins(memories, bounds.categories)
+    yield Issue(
+        name="category twins",
+        meaning="their category is another spelling of a configured one",
+        remedy="bearinmind curate --propose",
+        memories=tuple(id_ for id_, _ in twins),
+    )
+    known = {*bounds.categories, *(m.category for m in memories if m.id in dict(twins))}
+    yield Issue(
+        name="unknown categories",
+        meaning="their category is not a configured one: filters by category miss them",
+        remedy="bearinmind update ID --category NAME, or add it to `categories`",
+        memories=tuple(m.id for m in memories if m.category not in known),
+    )
+    yield Issue(
+        name="exact twins",
+        meaning="another memory has the very same text",
+        remedy="bearinmind curate --propose",
+        memories=_exact_twins(memories),
+    )
+    yield Issue(
+        name="oversize",
+        meaning=f"they are longer than {bounds.content_limit:,} characters",
+        remedy="split them by meaning into memories that each stand alone",
+        memories=tuple(m.id for m in memories if len(m.content) > bounds.content_limit),
+    )
+    yield Issue(
+        name="fragments",
+        meaning='they are "part N of M" of something: alone they say little',
+        remedy="write down what the whole says, and delete them",
+        memories=tuple(m.id for m in memories if _FRAGMENT.search(m.content)),
+    )
+    yield Issue(
+        name="empty-ish",
+        meaning="hardly a word in them says anything",
+        remedy="bearinmind update ID, or bearinmind delete ID",
+        memories=tuple(m.id for m in memories if len(read(m.content)) < _LEAST_WORDS),
+    )
+
+
+def _link_issues(
+    store: Store, scope: Scope, memories: Sequence[Memory], links: Sequence[Link], now: datetime
+) -> Iterator[Issue]:
+    every = Filter(scope=scope, now=now, states=frozenset(State) - {State.DELETED})
+    present = {memory.id for memory in browse(store, every)}
+    dangling = tuple(link for link in links if {link.source, link.target} - present)
+    yield Issue(
+        name="dangling links",
+        meaning="a memory at one of their ends is deleted or gone",
+        remedy="bearinmind link SOURCE KIND TARGET --remove, or bearinmind restore ID",
+        links=dangling,
+    )
+    linked = {
+        id_ for link in links if link not in {*dangling} for id_ in (link.source, link.target)
+    }
+    yield Issue(
+        name="orphans",
+        meaning="no tag, no keyword and no link leads to them, only their own words",
+        remedy="bearinmind update ID --tag NAME",
+        memories=tuple(
+            m.id for m in memories if not m.tags and not m.keywords and m.id not in linked
+        ),
+    )
+
+
+def category_twins(
+    memories: Iterable[Memory], categories: Sequence[str]
+) -> list[tuple[MemoryId, str]]:
+    """Memories with another spelling of a configured category, and that category."""
+    by_fold = {_folded(name): name for name in reversed(categories)}
+    return [
+        (memory.id, by_fold[_folded(memory.category)])
+        for memory in memories
+        if memory.category not in categories and _folded(memory.category) in by_fold
+    ]
+
+
+def mend_categories(
+    memories: Mapping[MemoryId, Memory], categories: Sequence[str]
+) -> list[Finding]:
+    """The proposals that each of these memories get the configured spelling."""
+    return [
+        Finding(
+            kind=ProposalKind.UPDATE,
+            origin=HYGIENE,
+            memories=(memories[id_],),
+            reason=f"its category {memories[id_].category!r} is another spelling of {category!r}",
+            change={"category": category},
+        )
+        for id_, category in category_twins(memories.values(), categories)
+    ]
+
+
+def _folded(category: str) -> str:
+    plain = fold(category).strip()
+    return plain[:-3] + "y" if plain.endswith("ies") else plain.removesuffix("s")
+
+
+def _exact_twins(memories: Iterable[Memory]) -> tuple[MemoryId, ...]:
+    by_text: defaultdict[bytes, list[MemoryId]] = defaultdict(list)
+    for memory in memories:
+        by_text[fingerprint(memory.content)].append(memory.id)
+    return tuple(id_ for group in by_text.values() if len(group) > 1 for id_ in group[1:])
+
+
+def stale(memory: Memory, now: datetime, temporary_days: int) -> Iterator[Finding]:
+    """The proposal to end or check a memory whose text says that it holds no more."""
     if memory.valid_to is not None:
         return
-    found = [*_UNTIL.finditer(memory.content)]
     ended = said_end(memory.content)
     if ended is not None:
         if ended <= now:
-            yield _over(memory, ended, is_whole=_is_whole(memory.content, found[0]))
+            yield _ended(memory, ended)
         return
     passing = _TEMPORARY.search(memory.content) or _SHORTLY.search(memory.content)
     days = (now - memory.updated_at).days
     if passing and days >= temporary_days:
-        yield Find(
+        yield Finding(
             kind=ProposalKind.REVIEW,
             origin=STALENESS,
             memories=(memory,),
@@ -225,18 +224,24 @@ def stale(memory: Memory, now: datetime, temporary_days: int) -> Iterator[Find]:
         )
 
 
-def _over(memory: Memory, ended: datetime, *, is_whole: bool) -> Find:
-    """That a memory be ended, or be looked at when more is said in it than what ended."""
+def _ended(memory: Memory, ended: datetime) -> Finding:
+    """The proposal to end a memory, or to look at it when it says more than what ended."""
     last = f"{ended - timedelta(days=1):%Y-%m-%d}"
-    if is_whole:
-        return Find(
+    text, until = memory.content, _UNTIL.search(memory.content)
+    # It is one sentence, which ends in the date.
+    if (
+        until
+        and _NOTHING_BEHIND.fullmatch(text, until.end())
+        and not re.search(r"[.;!?]\s", text[: until.start()])
+    ):
+        return Finding(
             kind=ProposalKind.EXPIRE,
             origin=STALENESS,
             memories=(memory,),
             reason=f"it says itself that it held until {last}",
             change={"valid_to": ended.isoformat()},
         )
-    return Find(
+    return Finding(
         kind=ProposalKind.REVIEW,
         origin=STALENESS,
         memories=(memory,),
@@ -245,29 +250,21 @@ def _over(memory: Memory, ended: datetime, *, is_whole: bool) -> Find:
     )
 
 
-def _is_whole(text: str, end: re.Match[str]) -> bool:
-    """Whether a text is one sentence, of which this is the end."""
-    behind = _NOTHING_BEHIND.fullmatch(text, end.end())
-    return behind is not None and not re.search(r"[.;!?]\s", text[: end.start()])
-
-
 def said_end(text: str) -> datetime | None:
-    """The moment from which a text says that it holds no more; None when it says nothing so.
+    """The end of the last day on which a text says that it holds, in UTC.
 
-    It is the end of the last day that is named, in UTC. Of several dates nobody can say which.
+    None when it names no such day, or several.
     """
-    found = [*_UNTIL.finditer(text)]
-    if len(found) != 1:
+    dates = [*_UNTIL.finditer(text)]
+    if len(dates) != 1:
         return None
+    [match] = dates
+    day, month, year = (match[name] or match[f"{name}2"] for name in ("day", "month", "year"))
     try:
-        day = _date(found[0])
+        if match["iso"]:
+            last = date.fromisoformat(match["iso"])
+        else:
+            last = date(int(year), _MONTH[month[:3].lower()], int(day))
     except ValueError:  # the 31st of February
         return None
-    return datetime.combine(day, time(), UTC) + timedelta(days=1)
-
-
-def _date(found: re.Match[str]) -> date:
-    if found["iso"]:
-        return date.fromisoformat(found["iso"])
-    day, month, year = (found[name] or found[f"{name}2"] for name in ("day", "month", "year"))
-    return date(int(year), _MONTH[month[:3].lower()], int(day))
+    return datetime.combine(last, time(), UTC) + timedelta(days=1)

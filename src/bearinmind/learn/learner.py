@@ -23,7 +23,7 @@ from bearinmind.learn.model import (
     Refused,
     Taken,
 )
-from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState, What
+from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
 from bearinmind.types import Draft, Memory, MemoryId, Outcome, Stored, Trust, UserId
 
@@ -175,11 +175,11 @@ class Learner:
             known = replace(taken, id=before, reason="it was learned from this turn before")
             return replace(learned, known=(*learned.known, known))
         decision = self._decide(draft)
-        if decision.kind is What.NOOP and decision.memory is not None:
+        if decision.kind is Action.NOOP and decision.memory is not None:
             known = replace(taken, id=decision.memory.id, reason=decision.reason)
             return replace(learned, known=(*learned.known, known))
         is_sure = candidate.sure and learned.mode is not Mode.INBOX
-        if decision.kind is What.ADD and is_sure:
+        if decision.kind is Action.ADD and is_sure:
             return self._stored(draft, candidate, taken, learned)
         proposal = self._proposal(fields, decision, candidate)
         taken = replace(taken, reason=_why_not_stored(candidate, decision))
@@ -195,10 +195,10 @@ class Learner:
         ]
         decision = self.memories.decide(draft.content, draft.category, near)
         memory = decision.memory
-        if memory is None or decision.kind is What.NOOP or memory.provenance.project == project:
+        if memory is None or decision.kind is Action.NOOP or memory.provenance.project == project:
             return decision
         # A fact about one project does not end a fact about all projects.
-        return Decision(What.ADD, None, decision.reason)
+        return Decision(Action.ADD, None, decision.reason)
 
     def _stored(
         self, draft: Draft, candidate: Candidate, taken: Taken, learned: Learned
@@ -225,7 +225,7 @@ class Learner:
     ) -> Proposal:
         """The same lesson of the same project is the same proposal, in every session."""
         memories = () if decision.memory is None else (decision.memory.id,)
-        is_update = decision.kind is What.UPDATE
+        is_update = decision.kind is Action.UPDATE
         parts = (ORIGIN, self.origin.project or "", candidate.text.casefold(), *memories)
         digest = _digest(parts)
         change = {"content": candidate.text}
@@ -280,12 +280,12 @@ def _digest(parts: Sequence[str]) -> bytes:
 
 def _because(candidate: Candidate, decision: Decision) -> str:
     who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
-    more = "" if decision.kind is What.ADD else f" ({decision.reason})"
+    more = "" if decision.kind is Action.ADD else f" ({decision.reason})"
     return f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}"
 
 
 def _why_not_stored(candidate: Candidate, decision: Decision) -> str:
-    if decision.kind is not What.ADD:
+    if decision.kind is not Action.ADD:
         return decision.reason
     return "" if candidate.sure else "it may be about this task alone"
 

@@ -11,8 +11,8 @@ from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.app.curation import Curation
 from bearinmind.app.requests import MOST_PROPOSALS
-from bearinmind.curate.hygiene import Report, Untidy
-from bearinmind.curate.review import Look
+from bearinmind.curate.hygiene import Issue, Report
+from bearinmind.curate.review import Review
 from bearinmind.errors import InvalidInput, MindError, ProposalNotFound
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.recall.attach import one_line
@@ -247,7 +247,7 @@ _DONE = {
 Texts = Mapping[MemoryId, Memory]
 
 
-def _look_lines(value: Look, texts: Texts, *, proposed: bool) -> Iterator[RenderableType]:
+def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[RenderableType]:
     """What curation found."""
     how = "by words and meaning" if value.by_meaning else "by words alone: nothing is embedded"
     shown = [each for each in value.proposals if each.id not in value.known]
@@ -340,7 +340,7 @@ def _settling(value: Proposal) -> list[Text]:
     return [*lines, styled(f"bearinmind curate apply {value.id}: it is settled", QUIET)]
 
 
-def _untidy(value: Untidy) -> RenderableType:
+def _untidy(value: Issue) -> RenderableType:
     style = NOTICE if value.count else GOOD
     line = styled(f"{value.count:>6,}  ", style).append(value.name, STRONG)
     if not value.count:
