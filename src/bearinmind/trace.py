@@ -261,7 +261,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegStanding:
+class LegPosition:
     """Where one leg placed a memory that was not recalled."""
 
     leg: str
@@ -281,5 +281,5 @@ class WhyNot:
     id: MemoryId
     rank: int | None  #: set when it was recalled after all
     reason: str
-    standings: tuple[LegStanding, ...] = ()
+    positions: tuple[LegPosition, ...] = ()
     remedy: str = ""

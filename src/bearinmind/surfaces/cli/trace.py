@@ -27,8 +27,8 @@ from bearinmind.trace import (
     BelowLimit,
     Dropped,
     Judged,
+    LegPosition,
     LegReport,
-    LegStanding,
     RerankReport,
     Superseded,
     Trace,
@@ -97,14 +97,14 @@ def why_not_table(value: WhyNot) -> RenderableType:
     table = grid("-", "")
     table.add_row(styled("memory", QUIET), styled(value.id, ID))
     table.add_row(styled("reason", QUIET), styled(value.reason, STRONG))
-    for standing in value.standings:
-        table.add_row(styled(f"{standing.leg} leg", QUIET), parts(*_standing(standing), style=""))
+    for position in value.positions:
+        table.add_row(styled(f"{position.leg} leg", QUIET), parts(*_position(position), style=""))
     if value.remedy:
         table.add_row(styled("remedy", QUIET), styled(value.remedy))
     return table
 
 
-def _standing(value: LegStanding) -> list[str]:
+def _position(value: LegPosition) -> list[str]:
     if value.rank is None:
         return [f"not found among {value.searched:,}" if value.searched else "", value.note]
     shown = [f"rank {value.rank:,} of {value.searched:,} found"]
