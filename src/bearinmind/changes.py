@@ -53,14 +53,12 @@ class Subject(NamedTuple):
             return False
         if self.kind is SubjectKind.CONFLICT:
             return _names_conflict(parts) and _subject(self.kind, *parts) == self
-        if not all(parts):
-            return False
         if self.kind is SubjectKind.MEMORY:
             fits = len(parts) == 1
         else:
             middle = [*LinkKind] if self.kind is SubjectKind.LINK else ["memory", "tag"]
             fits = len(parts) == 3 and parts[1] in middle  # noqa: PLR2004 (as they are made below)
-        return fits and _subject(self.kind, *parts) == self
+        return fits and all(parts) and _subject(self.kind, *parts) == self
 
     @property
     def label(self) -> str:
@@ -86,25 +84,20 @@ def memory_subject(id: MemoryId) -> Subject:
 
 
 def link_subject(source: MemoryId, kind: LinkKind, target: MemoryId) -> Subject:
-    """A link between two memories, whether it is there now or not."""
+    """A link between two memories, whether it exists now or not."""
     return _subject(SubjectKind.LINK, source, kind, target)
 
 
 def share_subject(reader: UserId, memory: MemoryId | None, tag: str | None) -> Subject:
-    """That something is shared with somebody, whether it is now or not."""
+    """A share with a reader, whether it exists now or not."""
     what = ("memory", memory) if memory is not None else ("tag", tag or "")
     return _subject(SubjectKind.SHARE, reader, *what)
 
 
 def conflict_subject(conflict: SyncConflict) -> Subject:
-    """That two replicas contradicted each other, whether somebody has decided or not."""
-    kind, about, served, other = (
-        conflict.kind,
-        conflict.subject,
-        conflict.served,
-        conflict.other,
-    )
-    return _subject(SubjectKind.CONFLICT, kind, about.kind, about.name, served, other)
+    """A conflict between two replicas, whether it is decided or not."""
+    about, versions = conflict.subject, (conflict.served, conflict.other)
+    return _subject(SubjectKind.CONFLICT, conflict.kind, about.kind, about.name, *versions)
 
 
 def _subject(kind: SubjectKind, *parts: str) -> Subject:
@@ -112,7 +105,7 @@ def _subject(kind: SubjectKind, *parts: str) -> Subject:
 
 
 class Change(NamedTuple):
-    """That a thing changed last under a number."""
+    """The last change of a thing, under its number."""
 
     subject: Subject
     number: int
@@ -122,21 +115,21 @@ class Change(NamedTuple):
 
 
 def digest(memory: Memory) -> str:
-    """The hash of a version, equal wherever the version is kept and whatever its number is there.
+    """The hash of a version, the same in every store, under whatever number it is kept there.
 
-    It says nothing about the secret of a sensitive version: two with the same digest are the same
-    only if their sealed records agree as well.
+    It does not hash the secret of a sensitive version: two of one digest are the same only if
+    their sealed records are equal too.
     """
     values = [*map(_plain, _hashed(memory))]
     return hashlib.sha256(_as_json(values).encode()).hexdigest()[:32]
 
 
 def is_same_version(one: Memory, other: Memory) -> bool:
-    """Whether two versions have the same digest. Equal ones do, and comparing is much quicker."""
+    """Whether two versions have the same digest; comparing them first is much quicker."""
     return one == other or digest(one) == digest(other)
 
 
-#: All that a version says. Its number may differ from store to store; one owner has all of them.
+#: All of a version but its number, which may differ from store to store, and its owner.
 _hashed = attrgetter(
     *(x.name for x in fields(Memory) if x.name not in {"owner", "version", "provenance"}),
     *(f"provenance.{x.name}" for x in fields(Provenance)),
@@ -153,7 +146,7 @@ def _plain(value: object) -> object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feed:
-    """That the changes of a scope are numbered."""
+    """The numbering of the changes of a scope."""
 
     epoch: str  #: another one when the numbering began anew: numbers of two are never compared
     head: int  #: the number of the last change
@@ -184,7 +177,7 @@ class ConflictKind(StrEnum):
 
 
 class SyncConflict(NamedTuple):
-    """That two replicas contradicted each other; both versions are in the history."""
+    """A conflict between two replicas; both versions are in the history."""
 
     number: int  #: 0 before it is kept
     kind: ConflictKind
@@ -196,7 +189,7 @@ class SyncConflict(NamedTuple):
     resolved_at: datetime | None = None
 
     def joined(self, other: SyncConflict) -> SyncConflict:
-        """What is known of one conflict on two sides: the later one, decided if either is."""
+        """One conflict as two sides know it: the later state, decided if either is."""
         if self.at != other.at:
             return max(self, other, key=lambda conflict: conflict.at)
         ends = [x.resolved_at for x in (self, other) if x.resolved_at is not None]
@@ -204,7 +197,7 @@ class SyncConflict(NamedTuple):
 
 
 class ConflictState(NamedTuple):
-    """A conflict as it stands, if it is known; without a number, which every store gives itself."""
+    """The state of a conflict, if it is known; each store gives it a number of its own."""
 
     conflict: SyncConflict | None
 
@@ -246,11 +239,7 @@ _BETWEEN = "/"  # in no name of a user, see `bearinmind.remember.admit.check_use
 
 
 def mirror_of(owner: UserId, reader: UserId) -> UserId:
-    """The name under which a reader's copy of an owner's memories is kept.
-
-    Raises:
-        InvalidChange: nobody else can have that name.
-    """
+    """The name under which a reader's copy of an owner's memories is kept."""
     if not owner or owner == reader or _BETWEEN in owner:
         raise InvalidChange(f"{owner!r} cannot share anything with {reader!r}")
     return UserId(f"{owner}{_BETWEEN}{reader}")

@@ -23,7 +23,7 @@ Item = TypeVar("Item")
 
 
 class OnDemand(Sequence[Item]):
-    """A tuple that is made when somebody looks at it: most who recall never look at a trace."""
+    """A tuple that is made on first use: most callers of a recall never read its trace."""
 
     def __init__(self, make: Callable[[], Iterable[Item]]) -> None:
         self._make = make
@@ -58,7 +58,7 @@ class OnDemand(Sequence[Item]):
         return repr(self._items)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """It is kept as the tuple that it stands for."""
+        """It is pickled as its tuple."""
         return tuple, (self._items,)
 
 
@@ -76,7 +76,7 @@ class _Worded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded(_Worded):
-    """A newer memory stands in its place."""
+    """A newer memory supersedes it."""
 
     by: MemoryId
     served: bool  #: False when the newer memory itself does not pass the filter
@@ -212,7 +212,7 @@ class Dropped(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """The full record of how a recall came to its answer."""
+    """The full record of how a recall found its answer."""
 
     legs: tuple[LegReport, ...]
     fusion: str  #: the recipe
@@ -261,7 +261,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LegStanding:
+class LegPosition:
     """Where one leg placed a memory that was not recalled."""
 
     leg: str
@@ -281,5 +281,5 @@ class WhyNot:
     id: MemoryId
     rank: int | None  #: set when it was recalled after all
     reason: str
-    standings: tuple[LegStanding, ...] = ()
+    positions: tuple[LegPosition, ...] = ()
     remedy: str = ""

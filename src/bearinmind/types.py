@@ -1,4 +1,4 @@
-"""The nouns: frozen values that every part of Bear in Mind speaks in."""
+"""The nouns: frozen values that every part of Bear in Mind uses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ UserId = NewType("UserId", str)
 
 
 class Trust(StrEnum):
-    """How far the text of a memory may be relied on by whoever reads it."""
+    """How far a reader may rely on the text of a memory."""
 
     USER = "user"  #: stated or confirmed by the person
     AGENT = "agent"  #: concluded by an agent
@@ -47,7 +47,7 @@ class Trust(StrEnum):
 
 
 class State(StrEnum):
-    """Where a memory stands at a moment."""
+    """The state of a memory at a moment."""
 
     LIVE = "live"  #: recalled and listed
     SUPERSEDED = "superseded"  #: a newer memory is served in its place
@@ -82,10 +82,10 @@ class Right(StrEnum):
 
 
 class Whose(StrEnum):
-    """Owners of listed memories in a word; whoever else is meant is named."""
+    """Owners of listed memories in a word; any other owner is given by name."""
 
-    ME = "me"  #: whoever asks
-    OTHERS = "others"  #: all who share something with them
+    ME = "me"  #: the user who asks
+    OTHERS = "others"  #: all users who share something with them
 
 
 class Access(StrEnum):
@@ -96,7 +96,7 @@ class Access(StrEnum):
     ADMIN = "admin"  #: users and keys of everybody
 
     def includes(self, other: Access) -> bool:
-        """Whether whoever may do this may do that."""
+        """Whether this access is at least the other."""
         order = [*Access]
         return order.index(self) >= order.index(other)
 
@@ -105,11 +105,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def choose(vocabulary: type[Choice], text: str, error: type[InvalidInput]) -> Choice:
-    """The word of a vocabulary that a text names.
-
-    Raises:
-        InvalidInput: of the given kind, when it names none.
-    """
+    """The word of a vocabulary that a text names, else an error of the given kind."""
     try:
         return vocabulary(text)
     except ValueError:
@@ -181,22 +177,14 @@ class Space:
     dimensions: int
     query_prompt: str = ""  #: put before a query
     memory_prompt: str = ""  #: put before a memory's text
-    text: str = (
-        "content"  #: the recipe of a memory's embedded text, see `bearinmind.text.embedded_text`
-    )
+    text: str = "content"  #: the recipe of the embedded text, see `bearinmind.text.embedded_text`
 
     @property
     def key(self) -> str:
         """A short name for it, equal only for the same space."""
-        said = (
-            self.model,
-            self.revision,
-            str(self.dimensions),
-            self.query_prompt,
-            self.memory_prompt,
-            self.text,
-        )
-        return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
+        model = f"{self.model}\0{self.revision}\0{self.dimensions}"
+        texts = f"{self.query_prompt}\0{self.memory_prompt}\0{self.text}"
+        return hashlib.sha256(f"{model}\0{texts}".encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,9 +200,9 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """That an owner lets somebody else see memories: one, or as a live rule all with a tag.
+    """An owner lets another user see memories: one, or as a live rule all with a tag.
 
-    What is sensitive, deleted or superseded is never seen by others, nor are earlier versions.
+    Sensitive, deleted or superseded memories are never seen by others, nor are earlier versions.
     """
 
     owner: UserId
@@ -279,15 +267,9 @@ class Filter:
     @property
     def is_scope_alone(self) -> bool:
         """Whether nothing is asked of a memory but that the scope holds it now."""
-        asked = (
-            self.reader,
-            self.created_from,
-            self.created_to,
-            self.session,
-            self.project,
-            self.agent,
-        )
-        return not self.categories and not self.tags and {*asked, self.as_of} == {None}
+        times = (self.created_from, self.created_to, self.as_of)
+        texts = (self.reader, self.session, self.project, self.agent)
+        return not self.categories and not self.tags and {*times, *texts} == {None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,7 +379,7 @@ class Hit:
     attached: tuple[Memory, ...] = ()  #: what resolved it
     pointers: tuple[Pointer, ...] = ()
     path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
-    support: float = 0.0  #: 0..1: how much speaks for it in all; 0.5 is enough to give it unasked
+    support: float = 0.0  #: 0..1: all evidence for it; from 0.5 on it is given unasked
 
     @property
     @in_json
@@ -424,12 +406,12 @@ def refusals(filter: Filter, memory: Memory) -> list[str]:
 
 
 def admits(filter: Filter, memory: Memory) -> bool:
-    """Whether a memory of the scope meets every condition; its state is another question."""
+    """Whether a memory of the scope meets every condition; its state is not looked at."""
     return not refusals(filter, memory)
 
 
 def says_more(before: Memory, after: Memory) -> bool:
-    """Whether a version says what the version before it did not, or no longer did."""
+    """Whether a version has content that the version before it did not have."""
     if after.deleted_at is not None:
         return False
     return before.deleted_at is not None or before.content != after.content

@@ -24,7 +24,7 @@ from bearinmind.models import choose_embedder
 from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.eligibility import Standing
+from bearinmind.recall.eligibility import Eligibility
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
@@ -190,9 +190,9 @@ def test_a_shuffle_inside_the_product_is_named(
 # ---- 3. a prior applied twice ------------------------------------------------------------------
 
 
-def judged_twice(self: Recall, query: Query, standing: Standing) -> list[Judged]:
+def judged_twice(self: Recall, query: Query, eligibility: Eligibility) -> list[Judged]:
     """As `Recall._judge`, with the importance once more than the factors say."""
-    judged = once(self, query, standing)
+    judged = once(self, query, eligibility)
     twice = [
         candidate._replace(score=candidate.score * candidate.factors["importance"])
         for candidate in judged

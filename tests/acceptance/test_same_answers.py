@@ -173,8 +173,8 @@ def test_why_not_says_the_same_in_a_file_and_on_a_server(pair: Pair) -> None:
     for missing in pair[0].list(limit=5):
         file, server = (memory.why_not(text, missing.id) for memory in pair)
         assert (server.rank is None) == (file.rank is None)
-        assert {each.leg: each.rank for each in server.standings if each.leg != "graph"} == {
-            each.leg: each.rank for each in file.standings if each.leg != "graph"
+        assert {each.leg: each.rank for each in server.positions if each.leg != "graph"} == {
+            each.leg: each.rank for each in file.positions if each.leg != "graph"
         }
 
 

@@ -118,7 +118,7 @@ def test_why_not_names_the_reason_and_the_remedy(run: Run, remember: Run) -> Non
     assert "below the limit of 1" in human.out
     assert "a limit of 2" in human.out
     assert answer["id"] == id_
-    assert answer["standings"][0]["leg"] == "lexical"
+    assert answer["positions"][0]["leg"] == "lexical"
 
 
 @pytest.mark.parametrize(

@@ -104,8 +104,8 @@ def test_why_not_shows_both_legs(run: Run, harbour: list[str]) -> None:
     assert f"a limit of {len(given)}" in ran.out
     assert len(re.findall(r"match \d+ %", ran.out)) == 2
     assert "deviations above the mean" in ran.out or "not above the mean" in ran.out
-    for standing in answer["standings"]:
-        assert standing["evidence"] == given[-1]["placings"][standing["leg"]]["evidence"]
+    for position in answer["positions"]:
+        assert position["evidence"] == given[-1]["placings"][position["leg"]]["evidence"]
 
 
 def test_the_doctor_warns_of_settings_that_lock_memories_out(

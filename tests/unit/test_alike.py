@@ -6,18 +6,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bearinmind.recall.select import are_distinct, said, shared
+from bearinmind.recall.select import differ_in_meaning, word_overlap, wording_of
 
 WORDS = ["deploys", "run", "after", "the", "nightly", "backup", "and", "take", "long", "here"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 
 
 def alike(one: str, other: str) -> float:
-    return shared(said(one), said(other))
+    return word_overlap(wording_of(one), wording_of(other))
 
 
 def distinct(one: str, other: str) -> bool:
-    return are_distinct(said(one), said(other))
+    return differ_in_meaning(wording_of(one), wording_of(other))
 
 
 @given(one=texts, other=texts)

@@ -134,7 +134,7 @@ def test_a_memory_below_the_limit_is_told_the_limit(open_memory: Open) -> None:
     assert (answer.reason, answer.remedy) == ("below the limit of 2", "a limit of 6")
     assert worst in follow(open_memory, "walrus", answer, limit=2)
     assert len(made) == 6
-    lexical, dense, graph = answer.standings
+    lexical, dense, graph = answer.positions
     assert (lexical.leg, lexical.rank, lexical.searched) == ("lexical", 6, 6)
     assert lexical.note == "holds walrus; lacks none"
     assert (lexical.confidence, lexical.score is not None) == (1.0, True)
@@ -199,7 +199,7 @@ def test_a_memory_without_a_common_word_is_told_its_own(open_memory: Open) -> No
     stored = memory.store("the walruses are singing", tags=["arctic"]).memory
     answer = memory.why_not("elephant", stored.id)
     assert answer.reason == "no leg connects it with the query"
-    assert answer.standings[0].note == "holds none of the words; lacks elephant"
+    assert answer.positions[0].note == "holds none of the words; lacks elephant"
     assert follow(open_memory, "elephant", answer) == [stored.id]
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from bearinmind.app import Mind
-from bearinmind.recall.leg_positions import FollowedOnce
-from bearinmind.trace import LegReport, LegStanding, WhyNot
+from bearinmind.recall.leg_positions import CachedFollowing
+from bearinmind.trace import LegReport, LegPosition, WhyNot
 from bearinmind.types import MemoryId, Query, Ranking
 
 Open = Callable[..., Mind]
@@ -41,24 +41,24 @@ def stored(memory: Mind, *contents: str) -> list[MemoryId]:
     return made
 
 
-def by_graph(answer: WhyNot) -> LegStanding:
-    [standing] = [each for each in answer.standings if each.leg == "graph"]
-    return standing
+def by_graph(answer: WhyNot) -> LegPosition:
+    [position] = [each for each in answer.positions if each.leg == "graph"]
+    return position
 
 
 def test_the_way_that_led_to_a_memory_is_told(by_words: Open) -> None:
     memory = by_words()
     labels, gannet = stored(memory, LABELS, GANNET)
     answer = memory.why_not(ASKED, gannet, limit=1)
-    standing = by_graph(answer)
+    position = by_graph(answer)
     assert (answer.reason, answer.remedy) == ("below the limit of 1", "a limit of 2")
-    assert (standing.rank, standing.searched) == (1, 1)
-    assert standing.note.startswith(
+    assert (position.rank, position.searched) == (1, 1)
+    assert position.note.startswith(
         f'via "Gannet": {labels} mentions it, this memory is about it; the surest to start from has'
     )
     [hit] = [hit for hit in memory.recall(ASKED).hits if hit.memory.id == gannet]
-    assert standing.path == hit.path
-    assert standing.evidence == hit.placings["graph"].evidence
+    assert position.path == hit.path
+    assert position.evidence == hit.placings["graph"].evidence
 
 
 def test_a_way_of_two_steps_is_told_in_both(by_words: Open) -> None:
@@ -114,9 +114,9 @@ def test_a_name_in_the_query_leads_to_what_is_about_it_and_no_further(by_words: 
     about, names = stored(memory, GANNET, "The parcels wait for Gannet.")
     answer = memory.recall("gannet")
     assert {hit.memory.id for hit in answer.hits} == {about, names}
-    standing = by_graph(memory.why_not("gannet", names, limit=1))
-    assert standing.rank is None
-    assert standing.note == (
+    position = by_graph(memory.why_not("gannet", names, limit=1))
+    assert position.rank is None
+    assert position.note == (
         'the query names "Gannet", which leads to the memories about it, and this one is not'
     )
 
@@ -133,9 +133,9 @@ def test_a_memory_does_not_lead_on_by_what_it_is_about(by_words: Open) -> None:
 def test_a_memory_that_stands_as_high_as_its_seed_is_not_lifted(by_words: Open) -> None:
     memory = by_words(graph={"below": 0.8})
     labels, also = stored(memory, LABELS, "Gannet always draws so many labels.")
-    standing = by_graph(memory.why_not(ASKED, also, limit=1))
-    assert standing.rank is None
-    assert standing.note == (
+    position = by_graph(memory.why_not(ASKED, also, limit=1))
+    assert position.rank is None
+    assert position.note == (
         f'shares "Gannet" with {labels}, which lifts nothing above 80% of where it stands'
     )
 
@@ -164,7 +164,7 @@ def test_a_graph_that_fails_says_so_and_the_others_explain(by_words: Open, path:
 def test_a_graph_that_is_turned_off_has_no_standing(by_words: Open) -> None:
     memory = by_words(leg_weights={"graph": 0})
     _, gannet = stored(memory, LABELS, GANNET)
-    assert [each.leg for each in memory.why_not(ASKED, gannet).standings] == ["lexical"]
+    assert [each.leg for each in memory.why_not(ASKED, gannet).positions] == ["lexical"]
 
 
 class Counted:
@@ -186,7 +186,7 @@ class Counted:
 
 def test_a_limit_or_a_budget_costs_the_graph_nothing(ask: Callable[..., Query]) -> None:
     counted = Counted()
-    once = FollowedOnce(counted)
+    once = CachedFollowing(counted)
     for limit in (1, 2, 3):
         once(ask("walrus", limit=limit, budget_bytes=100 * limit), (), {})
     assert counted.asked == 1

@@ -21,7 +21,7 @@ from bearinmind.recall.dense import DEPTH
 from bearinmind.recall.explain import least_budget
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock, counting_ids
-from bearinmind.trace import LegStanding, WhyNot
+from bearinmind.trace import LegPosition, WhyNot
 from bearinmind.types import MemoryId, State
 
 if TYPE_CHECKING:
@@ -105,9 +105,9 @@ def changed(answer: WhyNot, asked: dict[str, Any]) -> tuple[dict[str, float], di
     return settings, asked
 
 
-def leg_of(answer: WhyNot, name: str) -> LegStanding:
-    [standing] = [each for each in answer.standings if each.leg == name]
-    return standing
+def leg_of(answer: WhyNot, name: str) -> LegPosition:
+    [position] = [each for each in answer.positions if each.leg == name]
+    return position
 
 
 def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_both: Open) -> None:
@@ -118,9 +118,9 @@ def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_bot
     answer = memory.why_not("walrus seal", below.memory.id, limit=5)
     assert answer.remedy == "a limit of 21"
     for name in ("lexical", "dense"):
-        standing, placing = leg_of(answer, name), below.placings[name]
-        assert (standing.rank, standing.score) == (placing.rank, placing.score)
-        assert (standing.confidence, standing.evidence) == (placing.confidence, placing.evidence)
+        position, placing = leg_of(answer, name), below.placings[name]
+        assert (position.rank, position.score) == (placing.rank, placing.score)
+        assert (position.confidence, position.evidence) == (placing.confidence, placing.evidence)
     note = leg_of(answer, "dense").note
     assert re.fullmatch(
         r"cosine 0\.\d\d, \d\.\d deviations above the mean; the last that was given has \d\.\d",

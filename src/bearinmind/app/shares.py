@@ -158,7 +158,7 @@ class Shares:
         memory = self.restorable(id)
         if self._is_own(memory):
             return self.remember.restore(self.scope, memory)
-        view = shared.eyes(self.scope.user, memory.owner, self.clock())
+        view = shared.view_of(self.scope.user, memory.owner, self.clock())
         return self._change_shared().restore(view, memory)
 
     def restorable(self, id: str) -> Memory:

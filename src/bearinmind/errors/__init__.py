@@ -1,7 +1,7 @@
 """Every error that Bear in Mind raises on purpose.
 
     MindError
-    ├── InvalidInput                what was given cannot be accepted; nothing was changed
+    ├── InvalidInput                the input cannot be accepted; nothing was changed
     │   ├── EmptyContent
     │   ├── ContentTooLong
     │   ├── InvalidText             a NUL byte, a lone surrogate, undecodable bytes
@@ -24,15 +24,15 @@
     │   ├── SecretInClearField      a secret in a tag, a keyword or the like
     │   ├── InvalidVaultKey
     │   ├── InvalidUser             a name that no user can have
-    │   ├── InvalidShare            what cannot be shared, or with whom
-    │   ├── InvalidKeyTerms         how long, how often or for what a key is to be good
+    │   ├── InvalidShare            something that cannot be shared, or a wrong reader
+    │   ├── InvalidKeyTerms         the expiry, limits or access of a key
     │   ├── InvalidChange           a change that a replica sent, or a server
     │   ├── InvalidAgentFile        a file of an agent's settings that is not what it should be
     │   ├── InvalidRequest          a body, a parameter or a header that cannot be accepted
     │   ├── UnreadableRequest       its body is not JSON, or it is not even HTTP
     │   ├── HeadTooLong             the headers of a request
-    │   ├── WrongMediaType          said to be something else than JSON
-    │   ├── MethodNotAllowed        a path that is not asked so
+    │   ├── WrongMediaType          a body that is not declared as JSON
+    │   ├── MethodNotAllowed        the path has no such method
     │   ├── AddressTooLong          a path with its parameters
     │   └── RequestTooLarge
     ├── NotFound                    no such memory, link or file in this scope
@@ -65,9 +65,9 @@
     │   ├── StoreChanged            an unfinished move cannot go on from it
     │   ├── UserExists
     │   ├── ProposalDecided         applied, dismissed or undone already
-    │   ├── CannotUndo              what was done was changed since
+    │   ├── CannotUndo              the result was changed since
     │   ├── WouldLoseFact           the last retrievable copy of what a memory says
-    │   ├── FeedRestarted           the numbers of a replica are of another time
+    │   ├── FeedRestarted           the server has numbered its changes anew
     │   ├── OtherPeer               synced with another server already
     │   ├── IdempotencyKeyReused    with another request
     │   └── IncomparableResults     two runs that did not measure the same thing
@@ -78,22 +78,22 @@
     │   ├── StoreDamaged
     │   ├── StoreTooNew
     │   ├── StoreUnfinished         a move into it was interrupted
-    │   ├── MoveNotVerified         what was moved is not what is there
+    │   ├── MoveNotVerified         the copy differs from the original
     │   └── StoreUnavailable
     ├── VaultFailure                what is sensitive cannot be encrypted or decrypted
     │   ├── VaultKeyMissing
     │   ├── VaultKeyExposed         others may read the file with the key
     │   ├── VaultKeyUnavailable     the key cannot be fetched
-    │   └── SealBroken              not what was sealed, or not for this
+    │   └── SealBroken              changed, or sealed for another memory
     ├── ModelFailure                a model does not answer, or not as it should
     │   ├── WorkFailure             in the background
     │   │   ├── EmbedderFailure
     │   │   └── ExtractorFailure
     │   └── RerankerFailure
-    ├── AccessDenied                whoever asks may not
-    │   ├── NotAuthenticated        no key, or one that is not good any more
+    ├── AccessDenied                the caller may not do this
+    │   ├── NotAuthenticated        no key, or one that is not valid
     │   ├── NotAllowed
-    │   └── Later                   not now
+    │   └── Later                   a limit is used up; try again later
     │       ├── TooManyRequests
     │       └── QuotaUsedUp
     ├── ServerFailure               a server does not answer, or not as it should
@@ -107,11 +107,11 @@ A surface maps *types* to exit codes and statuses, never the text of a message. 
 stable `code` for machines and a `hint` with the next step for people.
 """
 
+# ruff: noqa: F401  every error is imported to be re-exported, see `__all__`
+
 from __future__ import annotations
 
-from bearinmind.errors.base import (
-    MindError,
-)
+from bearinmind.errors.base import MindError
 from bearinmind.errors.conflicts import (
     AlreadyDeleted,
     AlreadyMerged,
@@ -220,107 +220,4 @@ from bearinmind.errors.input import (
     WrongMediaType,
 )
 
-__all__ = [
-    "AccessDenied",
-    "AddressTooLong",
-    "AlreadyDeleted",
-    "AlreadyMerged",
-    "AmbiguousId",
-    "CannotUndo",
-    "ConceptNotFound",
-    "Conflict",
-    "ConflictNotFound",
-    "ContentTooLong",
-    "DownloadFailed",
-    "DuplicateContent",
-    "DuplicateLink",
-    "EmbedderFailure",
-    "EmptyContent",
-    "ExtractorFailure",
-    "FeedRestarted",
-    "FileMissing",
-    "HeadTooLong",
-    "IdTaken",
-    "IdempotencyKeyReused",
-    "IncomparableResults",
-    "InvalidAgentFile",
-    "InvalidAnswer",
-    "InvalidChange",
-    "InvalidData",
-    "InvalidId",
-    "InvalidImportance",
-    "InvalidInput",
-    "InvalidJson",
-    "InvalidKeyTerms",
-    "InvalidKeyword",
-    "InvalidLink",
-    "InvalidProvenance",
-    "InvalidQuery",
-    "InvalidRecord",
-    "InvalidRequest",
-    "InvalidRetriever",
-    "InvalidSetting",
-    "InvalidShare",
-    "InvalidTag",
-    "InvalidText",
-    "InvalidTime",
-    "InvalidUser",
-    "InvalidVaultKey",
-    "KeyNotFound",
-    "KeyRetired",
-    "Later",
-    "LinkNotFound",
-    "MemoryNotFound",
-    "MethodNotAllowed",
-    "MindError",
-    "MissingExtra",
-    "ModelFailure",
-    "MoveNotVerified",
-    "NotAllowed",
-    "NotAuthenticated",
-    "NotDeleted",
-    "NotFound",
-    "NotSensitive",
-    "OtherPeer",
-    "PathNotFound",
-    "PeerNotFound",
-    "ProposalDecided",
-    "ProposalNotFound",
-    "QuotaUsedUp",
-    "RelationNotFound",
-    "RequestTooLarge",
-    "RerankerFailure",
-    "SealBroken",
-    "SecretInClearField",
-    "SelfLink",
-    "ServerFailure",
-    "ServerOverloaded",
-    "ServerUnreachable",
-    "ShareNotFound",
-    "StoreBusy",
-    "StoreChanged",
-    "StoreDamaged",
-    "StoreFailure",
-    "StoreFull",
-    "StoreNotEmpty",
-    "StoreReadOnly",
-    "StoreTooNew",
-    "StoreUnavailable",
-    "StoreUnfinished",
-    "SupersedeCycle",
-    "TimedOut",
-    "TooFewQueries",
-    "TooManyRequests",
-    "UnknownCategory",
-    "UnreadableRequest",
-    "UserExists",
-    "UserNotFound",
-    "VaultFailure",
-    "VaultKeyExposed",
-    "VaultKeyMissing",
-    "VaultKeyUnavailable",
-    "VersionConflict",
-    "WorkFailure",
-    "WouldLoseFact",
-    "WrongMediaType",
-]
+__all__ = [name for name, each in globals().items() if isinstance(each, type)]

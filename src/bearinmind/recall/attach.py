@@ -27,17 +27,14 @@ NONE = Attachments()
 
 
 def attachments(
-    store: Readable,
-    filter: Filter,
-    ids: Sequence[MemoryId],
-    budget_bytes: int | None,
+    store: Readable, filter: Filter, ids: Sequence[MemoryId], budget_bytes: int | None
 ) -> dict[MemoryId, Attachments]:
     """What the links of these hits add to them, as far as the budget allows."""
     links = store.links(filter.scope, ids, filter.as_of) if ids else []
     if not links:
         return {}
     others = _others(store, filter, links)
-    result: dict[MemoryId, Attachments] = {}
+    result = {}
     for id_ in ids:
         attached: list[Memory] = []
         for memory in _resolutions(id_, links, others):
@@ -46,18 +43,13 @@ def attachments(
                 continue
             budget_bytes = None if budget_bytes is None else budget_bytes - size
             attached.append(memory)
-        result[id_] = Attachments(
-            attached=tuple(attached), pointers=tuple(_pointers(id_, links, others))
-        )
+        pointers = _pointers(id_, links, others)
+        result[id_] = Attachments(attached=tuple(attached), pointers=tuple(pointers))
     return result
 
 
-def _others(
-    store: Readable,
-    filter: Filter,
-    links: Sequence[Link],
-) -> Mapping[MemoryId, Memory]:
-    """The linked memories by the id that the link names: the newest of their chains."""
+def _others(store: Readable, filter: Filter, links: Sequence[Link]) -> Mapping[MemoryId, Memory]:
+    """By the id that a link names: the newest memory of its chain."""
     ids = [*dict.fromkeys(id_ for link in links for id_ in (link.source, link.target))]
     served = heads(store.superseding(filter.scope, ids, filter.as_of))
     wanted = [*dict.fromkeys(served.get(id_, id_) for id_ in ids)]
@@ -73,19 +65,18 @@ def _resolutions(
     id_: MemoryId, links: Sequence[Link], others: Mapping[MemoryId, Memory]
 ) -> list[Memory]:
     """The newest resolutions of a memory."""
-    targets = [
-        link.target
+    resolutions = [
+        others[link.target]
         for link in reversed(links)
         if link.kind is LinkKind.RESOLVED_BY and link.source == id_ and link.target in others
     ]
-    distinct = {others[target].id: others[target] for target in targets}
-    return [*distinct.values()][:MOST_ATTACHED]
+    return [*{memory.id: memory for memory in resolutions}.values()][:MOST_ATTACHED]
 
 
 def _pointers(
     id_: MemoryId, links: Sequence[Link], others: Mapping[MemoryId, Memory]
 ) -> list[Pointer]:
-    """One line for each part-of and see-also link, whichever way it points."""
+    """One line for each part-of and see-also link, in both directions."""
     pointers = []
     for link in links:
         outgoing = link.source == id_
@@ -94,11 +85,8 @@ def _pointers(
             memory = others[other]
             if memory.id == id_:  # it points to what it superseded, and so to itself
                 continue
-            pointers.append(
-                Pointer(
-                    id=memory.id, kind=link.kind, outgoing=outgoing, line=one_line(memory.content)
-                )
-            )
+            line = one_line(memory.content)
+            pointers.append(Pointer(id=memory.id, kind=link.kind, outgoing=outgoing, line=line))
     return pointers
 
 

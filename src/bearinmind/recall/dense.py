@@ -1,4 +1,4 @@
-"""The dense leg: memories whose meaning is near the query's, and how far they stand out."""
+"""The dense leg: memories whose meaning is near the query's, judged against the mean of all."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _USUAL_COUNT = 10
 
 @dataclass(frozen=True, slots=True)
 class DenseLeg:
-    """Exact or approximate nearest neighbours by cosine, judged by how far they stand out.
+    """Exact or approximate nearest neighbours by cosine.
 
-    A cosine means nothing by itself: one encoder's 0.8 is another's 0.3. What tells is how many
-    deviations a memory lies above the mean of all memories, as the query sees them.
+    A cosine means nothing by itself: one encoder's 0.8 is another's 0.3. A memory counts by how
+    many deviations its cosine lies above the mean of all memories.
     """
 
     search: Meanings = field(repr=False)
@@ -48,11 +48,7 @@ class DenseLeg:
         return "dense"
 
     def __call__(self, query: Query) -> tuple[Ranking, LegReport]:
-        """The nearest memories; none, with the reason, when there is no semantic recall.
-
-        Raises:
-            MindError: the query cannot be embedded.
-        """
+        """The nearest memories; none, with the reason, when there is no semantic recall."""
         began = perf_counter()
         active = self.active()
         if isinstance(active, Unavailable):
@@ -75,7 +71,7 @@ class DenseLeg:
                 "deviation": answer.deviation,
                 "embedding_ms": (embedded - began) * 1e3,
             },
-            partial=_unembedded(active.waiting),
+            partial=waiting_memories(active.waiting, "embedded"),
             floor=answer.mean,
         )
         ranking = Ranking(
@@ -88,7 +84,7 @@ class DenseLeg:
         return ranking, report
 
     def repeated(self) -> DenseLeg:
-        """The same for recalls that are tried again and again: it embeds a text once."""
+        """A leg that embeds each text once, for recalls that are repeated with small changes."""
         return replace(self, _known={})
 
     def _judged(
@@ -99,7 +95,7 @@ class DenseLeg:
         answer: DenseAnswer,
         ids: Sequence[MemoryId],
     ) -> dict[MemoryId, Candidate]:
-        """What these memories' nearness is worth, beside that of the nearest."""
+        """These memories as candidates, judged against the same mean as the nearest."""
         cosines = self.search.cosines(query.filter, space, vector, ids)
         others = [Nearby(id_, cosine) for id_, cosine in cosines.items()]
         return {each.id: each for each in candidates(answer._replace(nearest=others))}
@@ -108,22 +104,22 @@ class DenseLeg:
         """The vector of a query."""
         if self._known is None:
             return active.embedder.embed_query(text)
-        asked = (active.space.key, text)
-        if asked not in self._known:
+        key = (active.space.key, text)
+        if key not in self._known:
             try:
-                self._known[asked] = active.embedder.embed_query(text)
+                self._known[key] = active.embedder.embed_query(text)
             except MindError as exc:
-                self._known[asked] = exc  # what takes ten seconds to fail does so once
-        known = self._known[asked]
+                self._known[key] = exc  # a call that takes ten seconds to fail is made once
+        known = self._known[key]
         if isinstance(known, MindError):
             raise known
         return known
 
 
 def candidates(answer: DenseAnswer) -> list[Candidate]:
-    """The nearest memories with what their nearness is worth, best first."""
+    """The nearest memories with confidence and evidence, best first."""
     count = answer.population
-    # Of few memories the best cannot stand out by many deviations of their own.
+    # Among few memories none can lie many of their own deviations above the mean.
     variance = count * answer.deviation**2 + _USUAL_COUNT * _USUAL_DEVIATION**2
     scale = CERTAIN * (variance / (count + _USUAL_COUNT)) ** 0.5
     ids = [near.id for near in answer.nearest]
@@ -135,10 +131,9 @@ def candidates(answer: DenseAnswer) -> list[Candidate]:
 
 
 def most_confidence(memories: int) -> float:
-    """The most confidence that a memory can have among so many of a scope.
+    """The most confidence that one of so many memories can have.
 
-    One of few is never far from their mean: no value lies more than the root of n - 1 deviations
-    above the mean of n (Samuelson 1968).
+    No value lies more than the root of n - 1 deviations above the mean of n (Samuelson 1968).
     """
     if memories < 1:
         return 0.0
@@ -146,12 +141,13 @@ def most_confidence(memories: int) -> float:
     return min(1.0, deviations / CERTAIN)
 
 
-def _unembedded(waiting: int) -> str | None:
-    """Which memories the leg cannot find yet."""
+def waiting_memories(waiting: int, done: str, most: float = math.inf) -> str | None:
+    """How many memories a leg cannot find yet; at `most` there may be more of them."""
     if not waiting:
         return None
     counted = "1 memory is" if waiting == 1 else f"{waiting:,} memories are"
-    return f"{counted} not embedded yet"
+    more = "at least " if waiting >= most else ""
+    return f"{more}{counted} not {done} yet"
 
 
 def _nothing(off: Unavailable, began: float) -> tuple[Ranking, LegReport]:

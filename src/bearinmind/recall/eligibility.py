@@ -1,4 +1,4 @@
-"""Where candidates stand: which may be served, in whose place, and which are dropped."""
+"""Which candidates may be served, which are served in the place of others, which are dropped."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from bearinmind.types import (
 )
 
 
-class Reading:
-    """The memories of a recall, each read once: from the legs that had to, else from the store."""
+class MemoryReader:
+    """The memories of a recall, each read once: by a leg that had to, else from the store."""
 
     def __init__(self, store: Readable, filter: Filter, rankings: Sequence[Ranking]) -> None:
         self._store = store
@@ -31,10 +31,7 @@ class Reading:
     def get(
         self, ids: Sequence[MemoryId], likely: Sequence[MemoryId] = ()
     ) -> dict[MemoryId, Memory]:
-        """All memories read so far, these among them as far as they exist.
-
-        Those that are likely to be asked for next come along if the store is asked at all.
-        """
+        """All memories read so far; these are read, and the likely ones if the store is asked."""
         read, at_hand = self._read, self._at_hand
         missing = []
         for id_ in ids:
@@ -50,7 +47,7 @@ class Reading:
         return read
 
 
-class Standing:
+class Eligibility:
     """The fused candidates as memories: the newest of each chain, and none that has expired."""
 
     def __init__(
@@ -58,14 +55,14 @@ class Standing:
         filter: Filter,
         fused: Sequence[Fused],
         superseded: Mapping[MemoryId, MemoryId],
-        reading: Reading,
+        reader: MemoryReader,
     ) -> None:
         self._filter = filter
         self._superseded = superseded
         self.dropped: list[Dropped] = []
         self.replaced: dict[MemoryId, tuple[MemoryId, ...]] = {}
         heads = [superseded[c.id] for c in fused if c.id in superseded]
-        self.memories = reading.get([*(candidate.id for candidate in fused), *heads])
+        self.memories = reader.get([*(candidate.id for candidate in fused), *heads])
         self.kept: list[Fused] = self._keep(fused)
 
     def _keep(self, fused: Sequence[Fused]) -> list[Fused]:
@@ -74,7 +71,7 @@ class Standing:
         for candidate in fused:
             id_ = candidate.id
             if id_ in self._superseded and State.SUPERSEDED not in self._filter.states:
-                self._stand_in(candidate, self._superseded[id_], kept)
+                self._serve_head(candidate, self._superseded[id_], kept)
                 continue
             reason = self._refusal(id_)
             if reason is not None:
@@ -83,16 +80,16 @@ class Standing:
                 kept.setdefault(id_, candidate)
         return [*kept.values()]
 
-    def _stand_in(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
-        """Serve the newest memory of a chain in place of an old one, if the filter lets it."""
-        fit = self._refusal(head) is None and admits(self._filter, self.memories[head])
-        self.dropped.append(Dropped(old.id, Superseded(by=head, served=fit)))
-        if fit:
+    def _serve_head(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
+        """Serve the newest memory of a chain in place of an old one, if the filter admits it."""
+        admitted = self._refusal(head) is None and admits(self._filter, self.memories[head])
+        self.dropped.append(Dropped(old.id, Superseded(by=head, served=admitted)))
+        if admitted:
             self.replaced[head] = (*self.replaced.get(head, ()), old.id)
             kept.setdefault(head, old._replace(id=head))
 
     def _refusal(self, id_: MemoryId) -> Reason | None:
-        """Why a memory may not be served, if so."""
+        """Why a memory may not be served; None if it may."""
         memory = self.memories.get(id_)
         if memory is None or memory.deleted_at is not None:
             return Gone()
@@ -115,12 +112,11 @@ def heads(links: Iterable[Link]) -> dict[MemoryId, MemoryId]:
         rival = newer.get(link.target)
         if rival is None or (link.created_at, link.source) > (rival.created_at, rival.source):
             newer[link.target] = link
-    return {id_: _climb(id_, newer) for id_ in newer}
-
-
-def _climb(id_: MemoryId, newer: dict[MemoryId, Link]) -> MemoryId:
-    seen = {id_}
-    while id_ in newer and newer[id_].source not in seen:
-        id_ = newer[id_].source
-        seen.add(id_)
-    return id_
+    newest = {}
+    for id_ in newer:
+        head, seen = id_, {id_}
+        while head in newer and newer[head].source not in seen:
+            head = newer[head].source
+            seen.add(head)
+        newest[id_] = head
+    return newest

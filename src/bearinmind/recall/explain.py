@@ -1,30 +1,155 @@
-"""Why-not: where an expected memory stood, what kept it out, and what would have let it in."""
+"""Why-not: where an expected memory ranked, what kept it out, and what would have admitted it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.leg_positions import (
-    AskedOnce,
-    FollowedOnce,
-    Place,
-    followed,
-    place,
-    standing,
+    CachedFollowing,
+    CachedLeg,
+    DeepPlacing,
+    deep_placing,
+    followed_placing,
+    leg_position,
 )
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
 from bearinmind.text import analysis
 from bearinmind.trace import Answer, SaysTheSame, WhyNot
 from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
 
+_SHOWN_WORDS = 5
+
+
+def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
+    """Why a memory is not in the answer to a query."""
+    legs = tuple(map(CachedLeg, recall.legs))
+    following = tuple(map(CachedFollowing, recall.following))
+    recall = replace(
+        recall,
+        legs=legs,
+        following=following,
+        rerank=recall.rerank and recall.rerank.repeated(),
+    )
+    answer = recall(query)
+    hit = _hit(answer, memory)
+    if hit is not None:
+        return WhyNot(id=memory.id, rank=hit.rank, reason=f"it was recalled, at rank {hit.rank}")
+    query = answer.query
+    then = recall.store.get(query.filter.scope, memory.id, query.filter.as_of)
+    excluded = _exclusion(query, memory, then)
+    if excluded:
+        reason, remedy = excluded
+        return WhyNot(id=memory.id, rank=None, reason=reason, remedy=remedy)
+    placings = [
+        *(deep_placing(leg, query, then or memory) for leg in legs),
+        *(followed_placing(leg, answer, then or memory) for leg in following),
+    ]
+    return _by_recall(recall, query, then or memory, answer, placings)
+
+
+def _exclusion(query: Query, memory: Memory, then: Memory | None) -> tuple[str, str] | None:
+    """Why the query cannot find a memory at all, and the remedy."""
+    if then is None and memory.owner != query.filter.scope.user:
+        reason = f"it is {memory.owner}'s, and of others only what is live now is seen"
+        return reason, "ask without as_of"
+    if then is None:
+        moment = query.filter.as_of or query.filter.now
+        return f"it did not exist on {moment:%Y-%m-%d %H:%M}", "ask as of a later moment"
+    if then.deleted_at is not None:
+        return "it is deleted", f"restore it: bearinmind restore {memory.id}"
+    names = " and ".join(refusals(query.filter, then))
+    return (f"the filter excludes it by {names}", f"ask without {names}") if names else None
+
+
+def _by_recall(
+    recall: Recall, query: Query, memory: Memory, answer: Answer, placings: Sequence[DeepPlacing]
+) -> WhyNot:
+    """A stage of the recall left the memory out."""
+    reasons = [reason for id_, reason in answer.trace.dropped if id_ == memory.id]
+    state = _state(recall, query, memory)
+    pools = sorted(each.pool for each in placings if each.is_evident)
+    remedy = None
+    if pools:
+        remedies = Remedies(recall=recall, query=query, memory=memory, state=state, pools=pools)
+        remedy = remedies.smallest()
+    if remedy is None and any(isinstance(reason, SaysTheSame) for reason in reasons):
+        remedy = "none that a query could make: another memory is served in its place"
+    return WhyNot(
+        id=memory.id,
+        rank=None,
+        reason=str(reasons[0]) if reasons else _unproposed(query, memory, placings),
+        positions=tuple(leg_position(each, query, memory, answer) for each in placings),
+        remedy=remedy or _by_its_words(recall, query, memory, state, placings),
+    )
+
+
+def _hit(answer: Answer, memory: Memory) -> Hit | None:
+    return next((hit for hit in answer.hits if hit.memory.id == memory.id), None)
+
+
+def _state(recall: Recall, query: Query, memory: Memory) -> State:
+    """The state of a memory at the moment asked about."""
+    links = recall.store.superseding(query.filter.scope, [memory.id], query.filter.as_of)
+    if any(link.target == memory.id for link in links):
+        return State.SUPERSEDED
+    return State.EXPIRED if is_expired(memory, query.filter.now) else State.LIVE
+
+
+def _unproposed(query: Query, memory: Memory, placings: Sequence[DeepPlacing]) -> str:
+    """Why no leg proposed the memory."""
+    ranks = [
+        f"{each.placing.rank:,} in the {each.leg.name} leg"
+        + (f", which looks at {each.leg.depth * query.pool:,}" if each.leg.depth > 1 else "")
+        for each in placings
+        if each.placing and each.is_evident
+    ]
+    if ranks:
+        return f"beyond the pool of {query.pool}: place {' and '.join(ranks)}"
+    if is_expired(memory, query.filter.now):
+        return "the moment lies outside its valid-from / valid-to span"
+    able = " that could answer" if any(each.report.error for each in placings) else ""
+    return f"no leg{able} connects it with the query"
+
+
+def _by_its_words(
+    recall: Recall, query: Query, memory: Memory, state: State, placings: Sequence[DeepPlacing]
+) -> str:
+    """Advice for a memory that the query does not lead to: its rarest words that find it."""
+    spelling = {
+        term.term: term.surface
+        for word in memory.content.split()
+        for term in analysis.ask(word).terms
+        if term.surface not in analysis.FUNCTION_WORDS and term.surface in word.lower()
+    }
+    if not spelling or memory.sensitive:
+        return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
+    frequency = recall.store.lexical_statistics(query.filter.scope, [*spelling]).frequency
+    rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
+    working = [each.leg for each in placings if not each.report.error]
+    able = replace(
+        recall,
+        legs=tuple(leg for leg in working if isinstance(leg, CachedLeg)),
+        following=tuple(leg for leg in working if isinstance(leg, CachedFollowing)),
+    )
+    wider = replace(query.filter, states=query.filter.states | {state})
+    words = [
+        spelling[term]
+        for term in rarest
+        if able.legs and _hit(able(replace(query, filter=wider, text=spelling[term])), memory)
+    ]
+    if not words:
+        return "give it keywords that a question would use"
+    advice = f"ask with a word it holds ({', '.join(words)}), or give it keywords"
+    return advice if state in query.filter.states else f"ask for {state} memories too, and {advice}"
+
 
 class Changes(TypedDict, total=False):
-    """What is loosened; a name that is missing stays as it was. The likeliest come first."""
+    """The settings that are loosened, the likeliest first; a missing one stays as it was."""
 
     limit: int
     pool: int
@@ -36,7 +161,7 @@ class Changes(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedies:
-    """Looks for the smallest change, by recalling again and again."""
+    """Looks for the smallest change that admits a memory, by recalling with one after the other."""
 
     recall: Recall
     query: Query
@@ -53,13 +178,14 @@ class Remedies:
             for names in combinations(loosened, count):
                 if beyond and "pool" not in names:
                     continue
-                changes = self._admitting(_only(loosened, names))
+                only = {name: value for name, value in loosened.items() if name in names}
+                changes = self._admitting(cast("Changes", only))
                 if changes is not None:
                     return " and ".join(_in_words(self._tightened(changes)))
         return None
 
     def _loosened(self) -> Changes:
-        """Whatever could stand in the way, out of the way."""
+        """Every setting that could keep the memory out, as loose as it can be."""
         selection, states = self.recall.selection, self.query.filter.states
         changes: Changes = {"limit": LARGEST_LIMIT}
         if self.pools[-1] > self.query.pool:
@@ -91,16 +217,15 @@ class Remedies:
 
     def _tightened(self, changes: Changes) -> Changes:
         """The changes, none of them larger than it has to be."""
-        if "pool" in changes:
-            changes = self._with_least_pool(changes)
-        if "least_confidence" in changes:
-            changes = self._with_highest_floor(changes)
-        if "near_duplicates" in changes:
-            changes = self._with_highest_share(changes)
-        if "budget_bytes" in changes:
-            changes = self._with_least_budget(changes)
-        if "limit" in changes:
-            changes = self._with_least_limit(changes)
+        for name, tighten in (
+            ("pool", self._with_least_pool),
+            ("least_confidence", self._with_highest_floor),
+            ("near_duplicates", self._with_highest_share),
+            ("budget_bytes", self._with_least_budget),
+            ("limit", self._with_least_limit),
+        ):
+            if name in changes:
+                changes = tighten(changes)
         return changes
 
     def _with_least_pool(self, changes: Changes) -> Changes:
@@ -117,14 +242,13 @@ class Remedies:
         return self._if_it_admits({**changes, "least_confidence": floor}, changes)
 
     def _with_highest_share(self, changes: Changes) -> Changes:
-        """Just above what the memory has in common with those that speak for it."""
+        """Just above the share of words that the memory has in common with a chosen one."""
         share = self.recall.selection.near_duplicates
         while share <= 1:
             trial: Changes = {**changes, "near_duplicates": share}
             if self._hit(trial):
                 return trial
-            reasons = dict(self._ask(trial).trace.dropped)
-            twin = reasons.get(self.memory.id)
+            twin = dict(self._ask(trial).trace.dropped).get(self.memory.id)
             if not isinstance(twin, SaysTheSame):
                 break
             share = (math.floor(twin.shared * 100) + 1) / 100
@@ -159,17 +283,13 @@ class Remedies:
         return changes if self._hit(changes) else otherwise
 
     def _hit(self, changes: Changes) -> Hit | None:
-        hits = self._ask(changes).hits
-        return next((hit for hit in hits if hit.memory.id == self.memory.id), None)
+        return _hit(self._ask(changes), self.memory)
 
     def _ask(self, changes: Changes) -> Answer:
-        """The answer to the query with these changes, by relevance."""
-        asked = frozenset(changes.items())
-        if asked not in self._answers:
-            self._answers[asked] = self._recalled(changes)
-        return self._answers[asked]
-
-    def _recalled(self, changes: Changes) -> Answer:
+        """The answer to the query with these changes, by relevance; each is recalled once."""
+        key = frozenset(changes.items())
+        if key in self._answers:
+            return self._answers[key]
         query, selection = self.query, self.recall.selection
         changed = replace(
             query,
@@ -184,7 +304,8 @@ class Remedies:
             least_confidence=changes.get("least_confidence", selection.least_confidence),
             near_duplicates=changes.get("near_duplicates", selection.near_duplicates),
         )
-        return replace(self.recall, selection=looser)(changed)
+        answer = self._answers[key] = replace(self.recall, selection=looser)(changed)
+        return answer
 
 
 def least_budget(sizes: Sequence[int], budget: int) -> int:
@@ -206,11 +327,6 @@ def least_budget(sizes: Sequence[int], budget: int) -> int:
         budget += min(filter(None, lacking))  # with less, exactly the same fit
 
 
-def _only(changes: Changes, names: Sequence[str]) -> Changes:
-    given = cast("Mapping[str, object]", changes)
-    return cast("Changes", {name: given[name] for name in names})
-
-
 def _in_words(changes: Changes) -> Iterator[str]:
     if "states" in changes:
         yield f"ask for the states {', '.join(sorted(changes['states']))}"
@@ -226,139 +342,3 @@ def _in_words(changes: Changes) -> Iterator[str]:
         yield "no budget" if size is None else f"a budget of {size} bytes"
     if "limit" in changes:
         yield f"a limit of {changes['limit']}"
-
-
-_SHOWN_WORDS = 5
-
-
-def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
-    """Why a memory is not in the answer to a query."""
-    legs = tuple(map(AskedOnce, recall.legs))
-    following = tuple(map(FollowedOnce, recall.following))
-    recall = replace(
-        recall,
-        legs=legs,
-        following=following,
-        rerank=recall.rerank and recall.rerank.repeated(),
-    )
-    answer = recall(query)
-    hit = _hit(answer, memory)
-    if hit is not None:
-        return WhyNot(id=memory.id, rank=hit.rank, reason=f"it was recalled, at rank {hit.rank}")
-    query = answer.query
-    then = recall.store.get(query.filter.scope, memory.id, query.filter.as_of)
-    impossible = _by_state(query, memory, then)
-    if impossible:
-        return impossible
-    places = [
-        *(place(leg, query, then or memory) for leg in legs),
-        *(followed(leg, answer, then or memory) for leg in following),
-    ]
-    return _by_recall(recall, query, then or memory, answer, places)
-
-
-def _by_state(query: Query, memory: Memory, then: Memory | None) -> WhyNot | None:
-    """The memory is not one that the query may find at all."""
-    if then is None and memory.owner != query.filter.scope.user:
-        return WhyNot(
-            id=memory.id,
-            rank=None,
-            reason=f"it is {memory.owner}'s, and of others only what is live now is seen",
-            remedy="ask without as_of",
-        )
-    if then is None:
-        moment = query.filter.as_of or query.filter.now
-        reason = f"it did not exist on {moment:%Y-%m-%d %H:%M}"
-        return WhyNot(id=memory.id, rank=None, reason=reason, remedy="ask as of a later moment")
-    if then.deleted_at is not None:
-        remedy = f"restore it: bearinmind restore {memory.id}"
-        return WhyNot(id=memory.id, rank=None, reason="it is deleted", remedy=remedy)
-    conditions = refusals(query.filter, then)
-    if conditions:
-        names = " and ".join(conditions)
-        reason = f"the filter excludes it by {names}"
-        return WhyNot(id=memory.id, rank=None, reason=reason, remedy=f"ask without {names}")
-    return None
-
-
-def _by_recall(
-    recall: Recall, query: Query, memory: Memory, answer: Answer, places: Sequence[Place]
-) -> WhyNot:
-    """A stage of the recall left the memory out."""
-    reasons = [reason for id_, reason in answer.trace.dropped if id_ == memory.id]
-    state = _state(recall, query, memory)
-    pools = sorted(each.pool for each in places if each.is_evident)
-    remedy = None
-    if pools:
-        remedies = Remedies(recall=recall, query=query, memory=memory, state=state, pools=pools)
-        remedy = remedies.smallest()
-    if remedy is None and any(isinstance(reason, SaysTheSame) for reason in reasons):
-        remedy = "none that a query could make: another memory is served in its place"
-    return WhyNot(
-        id=memory.id,
-        rank=None,
-        reason=str(reasons[0]) if reasons else _unproposed(query, memory, places),
-        standings=tuple(standing(each, query, memory, answer) for each in places),
-        remedy=remedy or _by_its_words(recall, query, memory, state, places),
-    )
-
-
-def _hit(answer: Answer, memory: Memory) -> Hit | None:
-    return next((hit for hit in answer.hits if hit.memory.id == memory.id), None)
-
-
-def _state(recall: Recall, query: Query, memory: Memory) -> State:
-    """Where the memory stands at the moment asked about."""
-    links = recall.store.superseding(query.filter.scope, [memory.id], query.filter.as_of)
-    if any(link.target == memory.id for link in links):
-        return State.SUPERSEDED
-    return State.EXPIRED if is_expired(memory, query.filter.now) else State.LIVE
-
-
-def _unproposed(query: Query, memory: Memory, places: Sequence[Place]) -> str:
-    """Why no stage dropped the memory: no leg had proposed it."""
-    ranks = [
-        f"{each.placing.rank:,} in the {each.leg.name} leg"
-        + (f", which looks at {each.leg.depth * query.pool:,}" if each.leg.depth > 1 else "")
-        for each in places
-        if each.placing and each.is_evident
-    ]
-    if ranks:
-        return f"beyond the pool of {query.pool}: place {' and '.join(ranks)}"
-    if is_expired(memory, query.filter.now):
-        return "the moment lies outside its valid-from / valid-to span"
-    able = " that could answer" if any(each.report.error for each in places) else ""
-    return f"no leg{able} connects it with the query"
-
-
-def _by_its_words(
-    recall: Recall, query: Query, memory: Memory, state: State, places: Sequence[Place]
-) -> str:
-    """Advice for a memory that the query does not lead to: its rarest words, those that do."""
-    spelling = {
-        term.term: term.surface
-        for word in memory.content.split()
-        for term in analysis.ask(word).terms
-        if term.surface not in analysis.FUNCTION_WORDS and term.surface in word.lower()
-    }
-    if not spelling or memory.sensitive:
-        return f"give it keywords: {one_line(memory.content)!r} has no words to be found by"
-    frequency = recall.store.lexical_statistics(query.filter.scope, [*spelling]).frequency
-    rarest = sorted(spelling, key=lambda term: (frequency[term], term))[:_SHOWN_WORDS]
-    well = [each.leg for each in places if not each.report.error]
-    able = replace(
-        recall,
-        legs=tuple(leg for leg in well if isinstance(leg, AskedOnce)),
-        following=tuple(leg for leg in well if isinstance(leg, FollowedOnce)),
-    )
-    states = query.filter.states | {state}
-    asked = replace(query, filter=replace(query.filter, states=states))
-    words = [
-        spelling[term]
-        for term in rarest
-        if able.legs and _hit(able(replace(asked, text=spelling[term])), memory)
-    ]
-    if not words:
-        return "give it keywords that a question would use"
-    advice = f"ask with a word it holds ({', '.join(words)}), or give it keywords"
-    return advice if state in query.filter.states else f"ask for {state} memories too, and {advice}"

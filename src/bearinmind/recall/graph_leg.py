@@ -28,6 +28,7 @@ from typing import Any, NamedTuple, Self
 
 from bearinmind.concepts import ConceptName, Mentioned, Role
 from bearinmind.protocols import Connections
+from bearinmind.recall.dense import waiting_memories
 from bearinmind.text.names import Text
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Filter, MemoryId, Query, Ranking, Step
@@ -167,7 +168,7 @@ class GraphLeg:
                 "surest": max(walk.seeds.values(), default=0.0),
                 "concepts": walk.followed,
             },
-            partial=_unread(so_far.waiting),
+            partial=waiting_memories(so_far.waiting, "read for the graph", _LOOKED_AT),
         )
         return ranking, report
 
@@ -345,15 +346,6 @@ class _Walk:
             evidence, path = together[id_]
             together[id_] = _Reached(evidence + self._likeness.of(id_), path)
         return together
-
-
-def _unread(waiting: int) -> str | None:
-    """Which memories the leg cannot find yet."""
-    if not waiting:
-        return None
-    counted = "1 memory is" if waiting == 1 else f"{waiting:,} memories are"
-    more = "at least " if waiting >= _LOOKED_AT else ""
-    return f"{more}{counted} not read for the graph yet"
 
 
 def _nothing(off: str, began: float) -> tuple[Ranking, LegReport]:

@@ -1,9 +1,9 @@
-"""What led to a memory, and what happened around it."""
+"""Where a memory came from, what was remembered around it, and lists of memories."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -58,34 +58,31 @@ class Timeline:
 
 
 def find(store: Store, scope: Scope, text: str) -> Memory:
-    """The memory with this id, or with the only id that begins so, deleted or not.
-
-    Raises:
-        InvalidId, MemoryNotFound, AmbiguousId
-    """
+    """The memory with this id, or with the only id that begins so, deleted or not."""
     prefix = ids.normalise(text)
-    found = store.resolve(scope, prefix)
-    if not found:
+    matches = store.resolve(scope, prefix)
+    if not matches:
         raise not_found(prefix)
-    if len(found) > 1:
-        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(found)}")
-    memory = store.get(scope, found[0])
+    check_one(prefix, matches)
+    memory = store.get(scope, matches[0])
     if memory is None:
-        raise errors.MemoryNotFound(f"memory {found[0]} is no longer there")
+        raise errors.MemoryNotFound(f"memory {matches[0]} is no longer there")
     return memory
 
 
+def check_one(prefix: str, matches: Collection[MemoryId]) -> None:
+    """Refuse a prefix with which more than one id begins."""
+    if len(matches) > 1:
+        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(matches)}")
+
+
 def not_found(prefix: str) -> errors.MemoryNotFound:
-    """That no memory begins so; nothing else is ever said of one that cannot be seen."""
+    """The error for an id that does not exist, and for one that the user may not see."""
     return errors.MemoryNotFound(f"no memory has an id that begins with {prefix!r}")
 
 
 def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory:
-    """One version of a memory.
-
-    Raises:
-        MemoryNotFound: it has no such version.
-    """
+    """One version of a memory, if it has that version."""
     for memory in store.versions(scope, id):
         if memory.version == version:
             return memory
@@ -95,24 +92,18 @@ def version_of(store: Store, scope: Scope, id: MemoryId, version: int) -> Memory
 def states(
     store: Store, scope: Scope, memories: Sequence[Memory], now: datetime
 ) -> dict[MemoryId, State]:
-    """Where each of these memories stands at this moment.
-
-    One of another owner that is superseded is not seen at all.
-    """
+    """The state of each of these memories; a superseded one of another owner is not seen at all."""
     own = [memory.id for memory in memories if memory.owner == scope.user]
-    links = store.superseding(scope, own)
-    superseded = {link.target for link in links}
-    result = {}
-    for memory in memories:
+    superseded = {link.target for link in store.superseding(scope, own)}
+
+    def state(memory: Memory) -> State:
         if memory.deleted_at is not None:
-            result[memory.id] = State.DELETED
-        elif memory.owner == scope.user and memory.id in superseded:
-            result[memory.id] = State.SUPERSEDED
-        elif is_expired(memory, now):
-            result[memory.id] = State.EXPIRED
-        else:
-            result[memory.id] = State.LIVE
-    return result
+            return State.DELETED
+        if memory.owner == scope.user and memory.id in superseded:
+            return State.SUPERSEDED
+        return State.EXPIRED if is_expired(memory, now) else State.LIVE
+
+    return {memory.id: state(memory) for memory in memories}
 
 
 def timeline(
@@ -144,24 +135,24 @@ def why(store: Store, scope: Scope, memory: Memory, depth: int = DEEPEST) -> Why
     seen = {memory.id}
     frontier = [memory.id]
     for level in range(1, depth + 1):
-        links = [link for link in store.links(scope, frontier) if _origin(link, frontier)]
-        origins = [_origin(link, frontier) for link in links]
-        memories = store.get_many(scope, [origin for origin in origins if origin])
+        links = store.links(scope, frontier)
+        origins = [(link, origin) for link in links if (origin := _origin(link, frontier))]
+        memories = store.get_many(scope, [origin for _, origin in origins])
         frontier = []
-        for link, origin in zip(links, origins, strict=True):
-            if origin and origin not in seen and origin in memories:
+        for link, origin in origins:
+            if origin not in seen and origin in memories:
                 seen.add(origin)
                 frontier.append(origin)
                 steps.append(Step(depth=level, link=link, memory=memories[origin]))
         if not frontier:
             break
     newer = [link.source for link in store.superseding(scope, [memory.id])]
-    found = store.get_many(scope, newer)
+    heads = store.get_many(scope, newer)
     return Why(
         memory=memory,
         versions=tuple(store.versions(scope, memory.id)),
         steps=tuple(steps),
-        superseded_by=tuple(found[id_] for id_ in dict.fromkeys(newer) if id_ in found),
+        superseded_by=tuple(heads[id_] for id_ in dict.fromkeys(newer) if id_ in heads),
     )
 
 
@@ -182,23 +173,22 @@ Owner = Whose | UserId | None  #: whose memories are meant; None for all that ca
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """All that a user may list of what a filter admits. Made for one list."""
+    """All that a user may list of what a filter admits."""
 
     store: Store
     views: tuple[Filter, ...]  #: the own memories, then those of each who shares, by name
 
     def browse(self, page: Page) -> list[Memory]:
-        """A stretch of the list, by creation time and then id.
+        """A page of the list, by creation time and then id.
 
-        Where several have a memory of one id and moment, which are copies of it, one is listed: the
-        own one, or that of the first owner by name. So no place in a list is held twice.
+        Of several copies of a memory one is listed: the own one, or the first owner's by name.
         """
-        found: dict[tuple[datetime, MemoryId], Memory] = {}
+        memories: dict[tuple[datetime, MemoryId], Memory] = {}
         for view in self.views:
             for memory in self.store.browse(view, page):
-                found.setdefault((memory.created_at, memory.id), memory)
-        places = sorted(found, reverse=page.newest_first)
-        return [found[place] for place in places[: page.limit]]
+                memories.setdefault((memory.created_at, memory.id), memory)
+        places = sorted(memories, reverse=page.newest_first)
+        return [memories[place] for place in places[: page.limit]]
 
     def counts(self) -> list[int]:
         """How many memories each view has."""
@@ -207,16 +197,13 @@ class Listing:
 
 def listing(store: Store, filter: Filter, owner: Owner = None) -> Listing:
     """What the user of a filter may list just now, of everybody or of one owner."""
-    own = (filter,) if _means_own(owner, filter.scope.user) else ()
+    named = owner in (Whose.ME, filter.scope.user) and owner != Whose.OTHERS
+    own = (filter,) if owner is None or named else ()
     return Listing(store, (*own, *_of_others(store, filter, owner)))
 
 
-def _means_own(owner: Owner, user: UserId) -> bool:
-    return owner is None or (owner in (Whose.ME, user) and owner != Whose.OTHERS)
-
-
 def _of_others(store: Store, filter: Filter, owner: Owner) -> Sequence[Filter]:
-    """One filter for each who shares anything, as far as that is asked for."""
+    """One filter for each user who shares anything, as far as the owner asked for includes them."""
     seen = filter.states & _SEEN
     if owner == Whose.ME or filter.as_of is not None or not seen:
         return []
@@ -291,17 +278,12 @@ def chosen(
     limit: int,
     budget_bytes: int,
 ) -> list[Memory]:
-    """The memories to begin with, the weightiest first; each is there whole or not at all.
+    """Those of `first` in their order, then the weightiest, each whole or not at all.
 
-    Those of `first` come before all others, in their order. What belongs to another project, and
-    what is sensitive, is left out.
+    Sensitive memories, and those of other projects, are left out.
     """
-    fitting = {
-        each.id: each
-        for each in memories
-        if not each.sensitive and each.provenance.project in (project, None)
-    }
-    ranked = sorted(fitting.values(), key=lambda each: (-_weight(each, project, now), each.id))
+    eligible = {x.id: x for x in memories if x.provenance.project in (project, None)}
+    ranked = sorted(eligible.values(), key=lambda each: (-_weight(each, project, now), each.id))
     brief: dict[MemoryId, Memory] = {}
     left = budget_bytes
     for memory in (*first, *ranked):

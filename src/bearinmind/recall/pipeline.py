@@ -17,7 +17,7 @@ from bearinmind.errors import MindError
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall.adjust import Adjustments, support
 from bearinmind.recall.attach import NONE, attachments
-from bearinmind.recall.eligibility import Reading, Standing, heads
+from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection, present
 from bearinmind.trace import (
@@ -30,7 +30,7 @@ from bearinmind.trace import (
     RerankReport,
     Trace,
 )
-from bearinmind.types import Fused, Hit, Memory, MemoryId, Query, Ranking, State, Step
+from bearinmind.types import Fused, Hit, MemoryId, Query, Ranking, State, Step
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
@@ -41,11 +41,7 @@ _UNSEARCHABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse(query: Query) -> Query:
-    """The query as the legs will see it.
-
-    Raises:
-        InvalidQuery: a number is out of its range or the text is too long.
-    """
+    """The query as the legs will see it, if its text and its numbers are within their limits."""
     if len(query.text) > TEXT_LIMIT:
         raise errors.InvalidQuery(
             f"the query has {len(query.text):,} characters; it may have {TEXT_LIMIT:,}",
@@ -69,11 +65,7 @@ def parse(query: Query) -> Query:
 
 
 def check_number(name: str, value: int, most: int, least: int = 1) -> int:
-    """A number in its range.
-
-    Raises:
-        InvalidQuery: it is not.
-    """
+    """The number, if it is in its range."""
     if not least <= value <= most:
         raise errors.InvalidQuery(
             f"{name} {value!r} is not between {least} and {most:,}",
@@ -109,7 +101,7 @@ class Recall:
         rankings = [ranking for ranking, _ in answers]
         for leg in self.following:
             answers.append(follow(leg, query, rankings, self.fusion.scores(rankings)))
-            rankings = [ranking for ranking, _ in answers]
+            rankings = [*rankings, answers[-1][0]]
             watch.lap(leg.name)
         fused = self.fusion(rankings)
         watch.lap("fuse")
@@ -118,7 +110,11 @@ class Recall:
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
-        dropped, considered, limit = choice.dropped, choice.considered, query.limit
+        dropped, considered, below = (
+            choice.dropped,
+            choice.considered,
+            BelowLimit(limit=query.limit),
+        )
         paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
         among = max(ranking.among for ranking in rankings)
         hits = self._hits(query, choice, paths, among, linked=linked)
@@ -133,7 +129,9 @@ class Recall:
                 selection=repr(self.selection),
                 fused=OnDemand(lambda: fused),
                 judged=tuple(choice.judged),
-                dropped=OnDemand(lambda: [*dropped, *_below(limit, fused[considered:])]),
+                dropped=OnDemand(
+                    lambda: [*dropped, *(Dropped(x.id, below) for x in fused[considered:])]
+                ),
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
                 paths=paths,
@@ -143,79 +141,73 @@ class Recall:
     def _ask(self, query: Query) -> list[tuple[Ranking, LegReport]]:
         """Every leg's answer; side by side when there is more than one."""
         *others, own = self.legs  # this thread would only wait otherwise
-        asked = [self.executor.submit(run, leg, query) for leg in others]
+        answers = [self.executor.submit(run, leg, query) for leg in others]
         answer = run(own, query)
-        return [*(each.result() for each in asked), answer]
+        return [*(each.result() for each in answers), answer]
 
     def _choose(
         self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
     ) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
-        Nobody below them can, whatever is known about it; so it is not even read. Only when one of
-        them is dropped, which makes room, are the others considered too.
+        The others are not even read, unless one of these is dropped and makes room.
         """
-        superseded = self._superseded(query, rankings) if linked and fused else {}
-        reading = Reading(self.store, query.filter, rankings)
-        if superseded or self.rerank:  # a chain, or a reranker, may carry anybody up
-            return self._choose_among(query, fused, superseded, reading)
-        depth = self._contenders(query, fused, reading)
-        choice = self._choose_among(query, fused[:depth], superseded, reading)
-        if depth == len(fused):
-            return choice
-        if any(not isinstance(dropped.reason, BelowLimit) for dropped in choice.dropped):
-            return self._choose_among(query, fused, superseded, reading)
+        superseded: Mapping[MemoryId, MemoryId] = {}
+        if linked and fused:
+            ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
+            links = self.store.superseding(query.filter.scope, ids, query.filter.as_of)
+            superseded = heads(links)
+        reader = MemoryReader(self.store, query.filter, rankings)
+        if superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
+            return self._choose_among(query, fused, superseded, reader)
+        depth = self._contenders(query, fused, reader)
+        choice = self._choose_among(query, fused[:depth], superseded, reader)
+        makes_room = any(not isinstance(each.reason, BelowLimit) for each in choice.dropped)
+        if makes_room and depth < len(fused):
+            return self._choose_among(query, fused, superseded, reader)
         return choice
 
-    def _contenders(self, query: Query, fused: Sequence[Fused], reading: Reading) -> int:
+    def _contenders(self, query: Query, fused: Sequence[Fused], reader: MemoryReader) -> int:
         """How many of the best candidates can be among the first `limit` once adjusted.
 
-        The last of those will have at least the lowest score of any `limit` candidates; nobody
-        whose score stays below that, adjusted as favourably as can be, is one of them.
+        The last of those will have at least the lowest adjusted score of any `limit` candidates;
+        a candidate that stays below it even with the most favourable factors is not one of them.
         """
         first = fused[: query.limit]
         if len(first) == len(fused):
             return len(fused)
         next_ones = fused[query.limit : _CONTENDERS * query.limit]
-        memories = reading.get([x.id for x in first], likely=[x.id for x in next_ones])
+        memories = reader.get([x.id for x in first], likely=[x.id for x in next_ones])
+        adjust, now = self.adjustments, query.filter.now
         lowest = min(
-            candidate.score * self._adjusted(query, memories.get(candidate.id))
-            for candidate in first
+            x.score * math.prod(adjust(query, memories[x.id], now).values())
+            if x.id in memories
+            else 0.0  # it was purged meanwhile
+            for x in first
         )
-        least = lowest / self.adjustments.most(query)
+        least = lowest / adjust.most(query)
         return bisect_right(fused, -least, lo=query.limit, key=lambda candidate: -candidate.score)
-
-    def _adjusted(self, query: Query, memory: Memory | None) -> float:
-        """The product of a memory's factors; nothing is left of one that is gone."""
-        if memory is None:
-            return 0.0
-        return math.prod(self.adjustments(query, memory, query.filter.now).values())
-
-    def _superseded(self, query: Query, rankings: Sequence[Ranking]) -> Mapping[MemoryId, MemoryId]:
-        """The newest memory of the chain of each superseded candidate."""
-        ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
-        return heads(self.store.superseding(query.filter.scope, ids, query.filter.as_of))
 
     def _choose_among(
         self,
         query: Query,
         fused: Sequence[Fused],
         superseded: Mapping[MemoryId, MemoryId],
-        reading: Reading,
+        reader: MemoryReader,
     ) -> _Choice:
-        standing = Standing(query.filter, fused, superseded, reading)
-        judged, report = self._judge(query, standing), None
+        eligibility = Eligibility(query.filter, fused, superseded, reader)
+        judged, report = self._judge(query, eligibility), None
         if self.rerank:
-            judged, report = self.rerank(query, judged, standing.memories)
-        chosen, dropped = self.selection(query, judged, standing.memories)
-        every = [*standing.dropped, *dropped]
-        return _Choice(judged, chosen, every, len(fused), standing, report)
+            judged, report = self.rerank(query, judged, eligibility.memories)
+        chosen, dropped = self.selection(query, judged, eligibility.memories)
+        every = [*eligibility.dropped, *dropped]
+        return _Choice(judged, chosen, every, len(fused), eligibility, report)
 
-    def _judge(self, query: Query, standing: Standing) -> list[Judged]:
+    def _judge(self, query: Query, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
-        adjust, memories, now = self.adjustments, standing.memories, query.filter.now
+        adjust, memories, now = self.adjustments, eligibility.memories, query.filter.now
         judged = []
-        for id_, fused, placings in standing.kept:
+        for id_, fused, placings in eligibility.kept:
             factors = adjust(query, memories[id_], now)
             score = fused * math.prod(factors.values())
             judged.append(Judged(id_, score, fused, placings, factors))
@@ -231,7 +223,7 @@ class Recall:
         *,
         linked: bool,
     ) -> list[Hit]:
-        memories, replaced = choice.standing.memories, choice.standing.replaced
+        memories, replaced = choice.eligibility.memories, choice.eligibility.replaced
         chosen = present(choice.chosen, memories, query.sort_by)
         left = query.budget_bytes
         if left is not None:
@@ -278,14 +270,8 @@ class _Choice(NamedTuple):
     chosen: list[Judged]
     dropped: list[Dropped]
     considered: int  #: so many of the best candidates; the others are below the limit
-    standing: Standing
+    eligibility: Eligibility
     rerank: RerankReport | None = None
-
-
-def _below(limit: int, others: Sequence[Fused]) -> list[Dropped]:
-    """Candidates that nobody had to consider."""
-    reason = BelowLimit(limit=limit)
-    return [Dropped(candidate.id, reason) for candidate in others]
 
 
 def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
@@ -296,7 +282,7 @@ def run(leg: Leg, query: Query) -> tuple[Ranking, LegReport]:
 def follow(
     leg: Following, query: Query, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]
 ) -> tuple[Ranking, LegReport]:
-    """The same for a leg that goes on from what the others found."""
+    """A following leg's answer to what the others found, or an empty one that says why."""
     return _attempt(leg.name, lambda: leg(query, rankings, scores))
 
 

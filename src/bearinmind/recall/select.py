@@ -22,77 +22,7 @@ from bearinmind.trace import (
 from bearinmind.types import Memory, MemoryId, Query, SortBy
 
 _CONTRACTED = re.compile("n['\u2019]t$")
-
-
-class Said(NamedTuple):
-    """What a text says, as far as it is compared."""
-
-    words: tuple[str, ...]  #: folded, in order
-    telling: Mapping[str, str]  #: those that are numbers, negations, dates or names, and which
-
-
-def said(text: str) -> Said:
-    """What a text says."""
-    words: list[str] = []
-    telling: dict[str, str] = {}
-    for piece in text.split():
-        word = piece.lstrip(BEFORE).rstrip(BEHIND)
-        if word:
-            words.append(fold(word))
-            mark = _mark(word, words[-1])
-            if mark:
-                telling[words[-1]] = mark
-    return Said(tuple(words), telling)
-
-
-def shared(one: Said, other: Said) -> float:
-    """The share of their words that two texts have in common (Dice 1945), repeated ones counted."""
-    total = len(one.words) + len(other.words)
-    common = (Counter(one.words) & Counter(other.words)).total()
-    return 2 * common / total if total else 0.0
-
-
-def are_distinct(one: Said, other: Said) -> bool:
-    """Whether the difference between two texts is one that tells, however small it is."""
-    mine, others = Counter(one.words), Counter(other.words)
-    if _telling(one, mine - others) != _telling(other, others - mine):
-        return True
-    return _in_common(one.words, mine & others) != _in_common(other.words, mine & others)
-
-
-def _mark(word: str, folded: str) -> str:
-    """What a word is known by if it is a number, a negation, a date or a name; else nothing.
-
-    A capital makes a name, at the beginning of a sentence too: there it may be one.
-    """
-    if folded in NEGATIONS or _CONTRACTED.search(folded):
-        return "not"
-    is_telling = (
-        folded in NUMBERS
-        or folded in DATES
-        or any(map(str.isnumeric, word))
-        or (any(map(str.isupper, word)) and folded not in FUNCTION_WORDS)
-    )
-    return folded if is_telling else ""
-
-
-def _telling(text: Said, only: Counter[str]) -> Counter[str]:
-    """The telling ones among the words that a text has and the other one has not."""
-    return Counter(text.telling[word] for word in only.elements() if word in text.telling)
-
-
-def _in_common(words: tuple[str, ...], common: Counter[str]) -> list[str]:
-    """Those of the words that both texts have, in order."""
-    left = common.copy()
-    kept = []
-    for word in words:
-        if left[word] > 0:
-            left[word] -= 1
-            kept.append(word)
-    return kept
-
-
-_ROUNDING = 1e-9  # a memory that covers all of a query may be a few digits short of 1
+_ROUNDING = 1e-9  # a memory that holds all of a query may be a few digits short of 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +30,7 @@ class Selection:
     """The rules of selection; its repr is the recipe that a trace shows."""
 
     least_confidence: float = 0.0  #: below this no leg has evidence enough; 0 never abstains
-    near_duplicates: float = 0.0  #: the share of common words from which one speaks for both; 0 off
+    near_duplicates: float = 0.0  #: of common words: from this share on one is dropped; 0 off
 
     def __call__(
         self, query: Query, judged: Iterable[Judged], memories: Mapping[MemoryId, Memory]
@@ -108,7 +38,7 @@ class Selection:
         """The chosen, best first, and the others with the reason why not."""
         chosen: list[Judged] = []
         dropped: list[Dropped] = []
-        given = _Given(self.near_duplicates)
+        texts = _ChosenTexts(self.near_duplicates)
         left = query.budget_bytes
         below = BelowLimit(limit=query.limit)
         for candidate in judged:
@@ -117,12 +47,14 @@ class Selection:
                 continue
             memory = memories[candidate.id]
             size = 0 if left is None else len(memory.content.encode())
-            reason = self._uncertain(candidate) or given.twin(memory) or _oversized(size, left)
+            reason = self._uncertain(candidate) or texts.twin(memory)
+            if reason is None and left is not None and size > left:
+                reason = OverBudget(size=size, left=left)
             if reason:
                 dropped.append(Dropped(candidate.id, reason))
                 continue
             chosen.append(candidate)
-            given.add(memory)
+            texts.add(memory)
             left = None if left is None else left - size
         return chosen, dropped
 
@@ -136,23 +68,18 @@ class Selection:
         return TooUncertain(confidence=confidence, floor=self.least_confidence)
 
 
-def _oversized(size: int, left: int | None) -> Reason | None:
-    """The budget: a memory is given whole or not at all."""
-    return None if left is None or size <= left else OverBudget(size=size, left=left)
-
-
-class _Given:
-    """What the memories chosen so far say."""
+class _ChosenTexts:
+    """The texts of the memories chosen so far."""
 
     def __init__(self, near: float) -> None:
         self._near = near
         self._same: dict[str, MemoryId] = {}
-        self._said: list[tuple[MemoryId, Said]] = []
+        self._wordings: list[tuple[MemoryId, Wording]] = []
 
     def add(self, memory: Memory) -> None:
         self._same[_without_form(memory.content)] = memory.id
         if self._near and not memory.sensitive:
-            self._said.append((memory.id, said(memory.content)))
+            self._wordings.append((memory.id, wording_of(memory.content)))
 
     def twin(self, memory: Memory) -> Reason | None:
         """The chosen memory that says the same as this one, or nearly."""
@@ -161,10 +88,10 @@ class _Given:
             return SaysTheSame(by=by)
         if not self._near or memory.sensitive:  # placeholders are alike; what they hide is not
             return None
-        mine = said(memory.content)
-        for id_, other in self._said:
-            share = shared(mine, other)
-            if share >= self._near and not are_distinct(mine, other):
+        mine = wording_of(memory.content)
+        for id_, other in self._wordings:
+            share = word_overlap(mine, other)
+            if share >= self._near and not differ_in_meaning(mine, other):
                 return SaysTheSame(by=id_, shared=share)
         return None
 
@@ -185,3 +112,71 @@ def present(
             return sorted(chosen, key=lambda c: -memories[c.id].importance)
         case SortBy.RECENCY:
             return sorted(chosen, key=lambda c: memories[c.id].created_at, reverse=True)
+
+
+class Wording(NamedTuple):
+    """The words of a text, as they are compared with those of another."""
+
+    words: tuple[str, ...]  #: folded, in order
+    marked: Mapping[str, str]  #: those that are numbers, negations, dates or names, and which
+
+
+def wording_of(text: str) -> Wording:
+    """The words of a text, without punctuation and case."""
+    words: list[str] = []
+    marked: dict[str, str] = {}
+    for piece in text.split():
+        word = piece.lstrip(BEFORE).rstrip(BEHIND)
+        if word:
+            words.append(fold(word))
+            mark = _mark(word, words[-1])
+            if mark:
+                marked[words[-1]] = mark
+    return Wording(tuple(words), marked)
+
+
+def word_overlap(one: Wording, other: Wording) -> float:
+    """The share of their words that two texts have in common (Dice 1945), repeated ones counted."""
+    total = len(one.words) + len(other.words)
+    common = (Counter(one.words) & Counter(other.words)).total()
+    return 2 * common / total if total else 0.0
+
+
+def differ_in_meaning(one: Wording, other: Wording) -> bool:
+    """Whether two texts differ in a marked word, or in the order of the words that both have."""
+    mine, others = Counter(one.words), Counter(other.words)
+    if _marks(one, mine - others) != _marks(other, others - mine):
+        return True
+    return _in_common(one.words, mine & others) != _in_common(other.words, mine & others)
+
+
+def _mark(word: str, folded: str) -> str:
+    """What a word is known by if it is a number, a negation, a date or a name; else nothing.
+
+    A capital makes a name, at the beginning of a sentence too: there it may be one.
+    """
+    if folded in NEGATIONS or _CONTRACTED.search(folded):
+        return "not"
+    is_marked = (
+        folded in NUMBERS
+        or folded in DATES
+        or any(map(str.isnumeric, word))
+        or (any(map(str.isupper, word)) and folded not in FUNCTION_WORDS)
+    )
+    return folded if is_marked else ""
+
+
+def _marks(text: Wording, only: Counter[str]) -> Counter[str]:
+    """The marks of those words that only this text has."""
+    return Counter(text.marked[word] for word in only.elements() if word in text.marked)
+
+
+def _in_common(words: tuple[str, ...], common: Counter[str]) -> list[str]:
+    """The words that both texts have, in the order of this one."""
+    left = common.copy()
+    kept = []
+    for word in words:
+        if left[word] > 0:
+            left[word] -= 1
+            kept.append(word)
+    return kept

@@ -19,7 +19,6 @@ from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
     DenseAnswer,
-    Following,
     Leg,
     LexicalMatch,
     LexicalStatistics,
@@ -109,7 +108,7 @@ ENOUGH = 10
 def recalled(recall: Recall, store: Store, query: Query) -> Answer:
     """The answer to a query from all that its user can see just now.
 
-    Where nobody can say who shares what, the own memories answer, and the trace says so.
+    When the store cannot say who shares what, the own memories answer, and the trace says so.
     """
     try:
         sees = seen_by(recall, store, query.filter)
@@ -123,7 +122,7 @@ def recalled(recall: Recall, store: Store, query: Query) -> Answer:
 
 
 def seen_by(recall: Recall, store: Store, filter: Filter) -> Recall:
-    """The same recall over all that the user of a filter can see just now."""
+    """The recall over all that the user of a filter can see just now."""
     view = visible_to(recall.store, store, filter)
     return recall if view is None else over(recall, view)
 
@@ -146,7 +145,10 @@ def over(recall: Recall, view: Readable) -> Recall:
         recall,
         store=view,
         legs=tuple(_over(leg, view) for leg in recall.legs),
-        following=tuple(_following_over(leg, view) for leg in recall.following),
+        following=tuple(
+            replace(leg, search=view) if isinstance(leg, GraphLeg) else leg
+            for leg in recall.following
+        ),
     )
 
 
@@ -154,10 +156,6 @@ def _over(leg: Leg, view: Readable) -> Leg:
     if isinstance(leg, LexicalLeg):
         return replace(leg, search=view)
     return replace(leg, search=view) if isinstance(leg, DenseLeg) else leg
-
-
-def _following_over(leg: Following, view: Readable) -> Following:
-    return replace(leg, search=view) if isinstance(leg, GraphLeg) else leg
 
 
 def _sees_others(filter: Filter) -> bool:
@@ -191,7 +189,7 @@ class Visible:
         ]
 
     def _filters(self, filter: Filter) -> list[Filter]:
-        """The same, as far as it is asked for."""
+        """What a filter asks for of others, one filter for each of them."""
         if not _sees_others(filter):
             return []
         reader = filter.scope.user
@@ -208,7 +206,7 @@ class Visible:
     def get_many(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
-        """The same for many; of others only as they are now."""
+        """The memories, own ones or ones that can be seen; of others only as they are now."""
         found = self._own.get_many(scope, ids, as_of)
         for view in self._views(scope) if as_of is None else ():
             rest = [id_ for id_ in ids if id_ not in found]
@@ -268,7 +266,7 @@ class Visible:
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The nearest memories of everybody, and what the whole looks like from the query.
 
-        What stands out among the own memories is judged by these, where they are enough to tell.
+        The mean is that of the own memories, where there are enough of them.
         """
         own = self._own.nearest(filter, space, query, limit)
         views = self._filters(filter)
@@ -296,7 +294,7 @@ class Visible:
     # ---- by connection -------------------------------------------------------------------------
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:
-        """How far the own memories are read; how far others' are is not told."""
+        """How far the own memories are read; of others' memories that is not known."""
         return self._own.read_so_far(scope, jobs)._replace(has_concepts=True)
 
     def concepts(self, scope: Scope, names: Collection[ConceptName]) -> dict[ConceptName, Concept]:
@@ -371,21 +369,18 @@ class Visible:
             known |= (
                 self._own.concepts(view, missing)
                 if isinstance(view, Scope)
-                else self._store.visible_concepts(_all_of(view), missing)
+                else self._store.visible_concepts(
+                    Filter(scope=scope, reader=view.reader, now=view.now), missing
+                )
             )
         return {name: found for name in names if (found := known[name]) is not None}
 
 
-def _all_of(view: Filter) -> Filter:
-    """All that can be seen of somebody, whatever else is asked of a memory."""
-    return Filter(scope=view.scope, reader=view.reader, now=view.now)
-
-
-#: So many ids of an owner are looked at for one to bring back: a few letters tell more apart.
+#: At most so many ids of an owner are looked at to find the one to restore.
 _MOST_BEGINNING = 100
 
 
-def eyes(reader: UserId, owner: UserId, now: datetime) -> Filter:
+def view_of(reader: UserId, owner: UserId, now: datetime) -> Filter:
     """All that an owner shares with a reader."""
     return Filter(scope=Scope(user=owner), reader=reader, now=now)
 
@@ -393,10 +388,7 @@ def eyes(reader: UserId, owner: UserId, now: datetime) -> Filter:
 def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
     """The memory with this id, or with the only id that begins so: an own one, else a shared one.
 
-    What cannot be seen is not there: the error is the same.
-
-    Raises:
-        InvalidId, MemoryNotFound, AmbiguousId
+    For a memory that the user may not see the error is the same as for one that does not exist.
     """
     try:
         return history.find(store, scope, text)
@@ -408,34 +400,29 @@ def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
 
 
 def _beginning(store: Store, reader: UserId, prefix: str, now: datetime) -> Memory | None:
-    """The only memory of others that begins so and can be seen."""
+    """The only memory of other owners whose id begins so and that the reader may see."""
     found: dict[MemoryId, Filter] = {}
     for owner in store.sharers(reader):
-        view = eyes(reader, owner, now)
+        view = view_of(reader, owner, now)
         found |= dict.fromkeys(store.visible_beginning(view, prefix), view)
-    if len(found) > 1:
-        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(sorted(found))}")
+    history.check_one(prefix, sorted(found))
     for id_, view in found.items():
         return store.visible(view, [id_]).get(id_)
     return None
 
 
 def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) -> Filter:
-    """The view through which a reader may write another's memory, which it can see.
-
-    Raises:
-        NotAllowed: it may only be read.
-        MemoryNotFound: it cannot be seen any more.
-    """
-    view = eyes(reader, memory.owner, now)
+    """The view through which a reader may write another user's memory, if it may be written."""
+    view = view_of(reader, memory.owner, now)
     right = store.rights(view, [memory.id]).get(memory.id)
-    if right is None and _is_copy(store, reader, memory, now):
+    if right is None:
+        copies = view_of(reader, mirror_of(memory.owner, reader), now)  # what came from a server
+        if not store.visible(copies, [memory.id]):
+            raise history.not_found(memory.id)
         raise errors.NotAllowed(
             f"memory {memory.id} is {memory.owner}'s, and this machine has a copy to read",
             hint="Change it on the server that you sync with, if it is shared to be written.",
         )
-    if right is None:
-        raise history.not_found(memory.id)
     if right is not Right.WRITE:
         raise errors.NotAllowed(
             f"{memory.owner!r} shares memory {memory.id} with you to read, not to write",
@@ -444,16 +431,10 @@ def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) 
     return view
 
 
-def _is_copy(store: Store, reader: UserId, memory: Memory, now: datetime) -> bool:
-    """Whether a memory of somebody else is seen here because it came from a server."""
-    mirrored = eyes(reader, mirror_of(memory.owner, reader), now)
-    return bool(store.visible(mirrored, [memory.id]))
-
-
 def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
-    """The deleted memory of somebody else that a reader may bring back, if there is one.
+    """The deleted memory of another owner that a reader may restore, if there is one.
 
-    A deleted memory cannot be seen; but who may delete one may undo it.
+    A user who may delete a memory may also restore it, though a deleted one cannot be seen.
     """
     prefix = ids.normalise(text)
     writable = [
@@ -463,17 +444,12 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
     ]
     found: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):
-        given = [share for share in writable if share.owner == owner]
+        shares = [share for share in writable if share.owner == owner]
         scope = Scope(user=owner)
-        for memory in _deleted(store, scope, prefix):
-            if any(x.memory == memory.id or x.tag in memory.tags for x in given):
+        held = store.get_many(scope, store.resolve(scope, prefix, _MOST_BEGINNING))
+        for memory in held.values():
+            may_restore = any(x.memory == memory.id or x.tag in memory.tags for x in shares)
+            if may_restore and memory.deleted_at is not None and not memory.sensitive:
                 found[memory.id] = memory
-    if len(found) > 1:
-        raise errors.AmbiguousId(f"{prefix!r} is the beginning of {', '.join(sorted(found))}")
+    history.check_one(prefix, sorted(found))
     return next(iter(found.values()), None)
-
-
-def _deleted(store: Store, scope: Scope, prefix: str) -> Sequence[Memory]:
-    """The deleted memories of an owner that begin so."""
-    held = store.get_many(scope, store.resolve(scope, prefix, _MOST_BEGINNING))
-    return [m for m in held.values() if m.deleted_at is not None and not m.sensitive]

@@ -1,4 +1,4 @@
-"""Admission: a draft becomes canonical, or is rejected with what, which limit and what to do."""
+"""Admission: a draft becomes canonical, or an error names the value, the limit and the remedy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from bearinmind import errors
@@ -29,7 +29,7 @@ CLOCK_SKEW = timedelta(days=1)  # how far ahead another machine's clock may be
 _IRREGULAR = {"person": "people", "persons": "people"}
 # Every control character but tab and line ends, and halves of characters that lost the other half.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-# Names that can be told apart and put into a path: none looks like another, none is "..".
+# Names that no two users can confuse and that fit into a path: none is "..".
 _USER = re.compile(f"(?=.*[A-Za-z0-9])[A-Za-z0-9._@-]{{1,{USER_LIMIT}}}")
 
 
@@ -42,11 +42,7 @@ class Rules:
 
 
 def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
-    """The canonical form of a draft.
-
-    Raises:
-        InvalidInput: one of its kinds, for the first thing that is wrong.
-    """
+    """The canonical form of a draft, or an error for the first thing that is wrong."""
     created_at = check_time(draft.created_at, "created_at")
     if created_at is not None and created_at > now + CLOCK_SKEW:
         raise errors.InvalidTime(f"created_at {created_at.isoformat()} lies in the future")
@@ -56,13 +52,13 @@ def admit(draft: Draft, rules: Rules, now: datetime) -> Draft:
         raise errors.InvalidTime(
             f"valid_to {valid_to.isoformat()} is not after valid_from {valid_from.isoformat()}"
         )
-    return Draft(
+    return replace(
+        draft,
         content=check_content(draft.content, rules.content_limit),
         category=check_category(draft.category, rules.categories),
         tags=check_tags(draft.tags),
         keywords=check_keywords(draft.keywords),
         importance=check_importance(draft.importance),
-        sensitive=draft.sensitive,
         created_at=created_at,
         valid_from=valid_from,
         valid_to=valid_to,
@@ -96,13 +92,13 @@ def check_content(content: str, limit: int) -> str:
 def check_category(category: str, categories: Iterable[str]) -> str:
     """The configured category that is meant; singular, plural and case are the same."""
     known = {_category_key(name): name for name in categories}
-    found = known.get(_category_key(category))
-    if found is None:
+    configured = known.get(_category_key(category))
+    if configured is None:
         raise errors.UnknownCategory(
             f"{category!r} is not a category",
             hint=f"Use one of {', '.join(known.values())}, or add it to the `categories` setting.",
         )
-    return found
+    return configured
 
 
 def _category_key(category: str) -> str:
@@ -186,12 +182,12 @@ def check_moment(time: datetime, what: str) -> datetime:
 
 def check_provenance(provenance: Provenance) -> Provenance:
     """Provenance with blanks left out."""
-    return Provenance(
+    return replace(
+        provenance,
         agent=check_origin(provenance.agent, "agent"),
         session=check_origin(provenance.session, "session"),
         project=check_origin(provenance.project, "project"),
         source=check_origin(provenance.source, "source"),
-        trust=provenance.trust,
     )
 
 

@@ -1,4 +1,4 @@
-"""What a server accepts from a replica: the rules of every import, and without a vault key."""
+"""Admission of changes from a replica: the rules of every import, without a vault key."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ class Admission:
     remember: Remember
 
     def __call__(self, state: SubjectState) -> SubjectState:
-        """The state as it may be stored; it differs from what was sent where a rule changes it.
-
-        Raises:
-            MindError: it may not be stored at all.
-        """
+        """The state as it may be stored; a rule may change what was sent, or refuse it."""
         if isinstance(state, History):
             return self._keyless.admit_history(self.scope, state.versions, state.sealed)
         if isinstance(state, ShareState) and state.share is not None:
@@ -48,7 +44,7 @@ class Admission:
 
     @cached_property
     def _keyless(self) -> Remember:
-        """The write path without a key: records stay sealed as they came, none is sealed here."""
+        """The write path without a key: records stay sealed as they came."""
         boundary = replace(self.remember.boundary, vault=_NoKey())
         return replace(self.remember, boundary=boundary)
 
@@ -67,18 +63,18 @@ class _NoKey:
     """Satisfies `bearinmind.protocols.Vault` where nothing may be sealed or opened."""
 
     def seal(self, owner: UserId, id: MemoryId, version: int, content: str) -> Sealed:  # noqa: ARG002
-        """A secret that arrives in clear is refused."""
+        """Refuse a secret that arrives in clear."""
         raise InvalidChange(
             f"version {version} of memory {id} holds a secret in clear",
             hint=f"Seal it on the machine that wrote it: `bearinmind update {id} --sensitive`.",
         )
 
     def open(self, sealed: Sealed) -> str:
-        """Nothing is opened."""
+        """Refuse to open a record."""
         raise VaultKeyMissing(f"memory {sealed.id} cannot be opened here")
 
     def fingerprint(self, owner: UserId, content: str) -> bytes:  # noqa: ARG002
-        """Nothing is compared."""
+        """Refuse to compare a content."""
         raise VaultKeyMissing
 
     def refresh(self) -> None:

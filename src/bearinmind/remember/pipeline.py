@@ -1,4 +1,4 @@
-"""The write path: admit, acknowledge durably, keep everything that was."""
+"""The write path: admit, store durably, keep every earlier version."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.protocols import History, Sealed, Secrets, Store, Vault
+from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
 from bearinmind.remember.sensitive import (
     Boundary,
@@ -26,6 +26,7 @@ from bearinmind.remember.update import (
     Update,
     deleted_version,
     draft_of,
+    draft_values,
     restored_version,
     with_draft,
 )
@@ -43,169 +44,9 @@ from bearinmind.types import (
     UserId,
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arrival:
-    """Admits whole histories."""
-
-    store: Secrets
-    rules: Rules
-    clock: Callable[[], datetime]
-    boundary: Boundary
-
-    def __call__(
-        self, scope: Scope, versions: Sequence[Memory], sealed: Sequence[Sealed] = ()
-    ) -> History:
-        """A memory from elsewhere, every version of it held to the same rules as a new one.
-
-        `sealed` is what its sensitive versions say, as it was sealed there.
-
-        Raises:
-            InvalidInput: a version breaks a rule.
-            InvalidRecord: the versions do not follow one another, or a secret is missing.
-        """
-        records = {record.version: record for record in self._adopt(scope, sealed)}
-        admitted: list[Memory] = []
-        for version in versions:
-            self.boundary.refuse_in_clear_fields(draft_of(version))
-            if version.sensitive and is_placeholder(version.content):
-                if record_of([*records.values()], version.version) is None:
-                    raise errors.InvalidRecord(f"what memory {version.id} says is not in the file")
-                admitted.append(self._sealed_elsewhere(scope, version))
-            else:
-                kept, new = self.boundary.guard(self._admitted(scope, version, self.rules))
-                records |= {record.version: record for record in new}
-                admitted.append(kept)
-        _check_order(admitted)
-        present = {version.version for version in admitted if version.sensitive}
-        return History(
-            versions=tuple(admitted),
-            sealed=tuple(record for at, record in sorted(records.items()) if at in present),
-        )
-
-    def renamed(self, scope: Scope, versions: Sequence[Memory]) -> Sequence[Memory]:
-        """The same under an id that tells nothing about the content, if that is sensitive.
-
-        It follows from the content and the key: importing a file again adds nothing.
-        """
-        if not any(x.sensitive or self.boundary.kinds(x.content) for x in versions):
-            return versions
-        digest = self.boundary.vault.fingerprint(scope.user, versions[-1].content)
-        return [replace(version, id=ids.derived(digest)) for version in versions]
-
-    def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
-        draft = admit(draft_of(version), rules, self.clock())
-        return replace(with_draft(version, draft), owner=scope.user)
-
-    def _sealed_elsewhere(self, scope: Scope, version: Memory) -> Memory:
-        """A version with its placeholder made anew: nothing else may stand in its place."""
-        rules = replace(self.rules, content_limit=CONTENT_LIMIT)  # the limit is for what it says
-        return hidden(self._admitted(scope, version, rules), named_kinds(version.content))
-
-    def _adopt(self, scope: Scope, sealed: Sequence[Sealed]) -> list[Sealed]:
-        """Records from elsewhere, as far as this store takes them."""
-        records = self.boundary.adopt(scope.user, sealed)
-        retired = self.store.retired_keys() if records else frozenset()
-        for record in records:
-            if record.key_id in retired:
-                raise errors.InvalidRecord(
-                    f"memory {record.id} is sealed under the key {record.key_id}, "
-                    "which was rotated away here",
-                    hint="Bring the key back beside the present one, and repeat the import.",
-                )
-        return records
-
-
-def _check_order(versions: Sequence[Memory]) -> None:
-    for earlier, later in itertools.pairwise(versions):
-        if later.version <= earlier.version or later.updated_at < earlier.updated_at:
-            raise errors.InvalidRecord(
-                f"version {later.version} of {later.id} does not follow {earlier.version}"
-            )
-
+__all__ = ["Changes", "PurgePlan", "Remember"]
 
 KEY_LIMIT = 255  # characters
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Once:
-    """Keeps a draft unless it was kept under the same key before.
-
-    The id is made from the owner and the key. So whoever sends the same again, after whatever went
-    wrong and to whichever process, meets the memory that was kept; no table of keys is needed.
-    """
-
-    store: Store
-    vault: Vault
-
-    def __call__(
-        self, scope: Scope, draft: Draft, key: str, add: Callable[[MemoryId], Outcome]
-    ) -> Outcome:
-        """What became of the draft, now or when it was first sent.
-
-        Raises:
-            IdempotencyKeyReused: another draft was kept under this key.
-        """
-        id_ = id_of(scope.user, key)
-        before = self._kept(scope, draft, id_)
-        if before is not None:
-            return before
-        try:
-            outcome = add(id_)
-        except errors.IdTaken:
-            meanwhile = self._kept(scope, draft, id_)
-            if meanwhile is None:
-                raise
-            return meanwhile
-        if outcome.memory.id == id_:  # known already when it was sent twice at the same time
-            return Stored(memory=outcome.memory)
-        return outcome
-
-    def _kept(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
-        """The memory that was kept under this id, as it is now."""
-        versions = self.store.versions(scope, id_)
-        if not versions:
-            return None
-        if not self._says(scope, versions[0], draft):
-            raise errors.IdempotencyKeyReused(
-                f"this idempotency key was used for another memory, {id_}"
-            )
-        return Stored(memory=versions[-1])
-
-    def _says(self, scope: Scope, first: Memory, draft: Draft) -> bool:
-        """Whether a draft is what the first version of a memory was made of."""
-        return (
-            self._holds(scope, first, draft.content)
-            and (first.sensitive or not draft.sensitive)
-            and draft.created_at in {None, first.created_at}
-            and (first.category, first.tags, first.keywords, first.importance)
-            == (draft.category, draft.tags, draft.keywords, draft.importance)
-            and (first.valid_from, first.valid_to, first.provenance)
-            == (draft.valid_from, draft.valid_to, draft.provenance)
-        )
-
-    def _holds(self, scope: Scope, first: Memory, content: str) -> bool:
-        """Whether a version says this, in clear or sealed."""
-        if not first.sensitive:
-            return first.content == content
-        record = record_of(self.store.sealed(scope, first.id), first.version)
-        if record is None:
-            return False
-        return record.fingerprint == self.vault.fingerprint(scope.user, content)
-
-
-def id_of(owner: UserId, key: str) -> MemoryId:
-    """The id that an owner's idempotency key stands for."""
-    if not key or len(key) > KEY_LIMIT:
-        raise errors.InvalidRequest(
-            f"the idempotency key has {len(key):,} characters; it has 1 to {KEY_LIMIT}",
-            hint="Make one for every memory, such as a UUID.",
-        )
-    text = check_text(key, "the idempotency key")
-    return ids.derived(hashlib.sha256(f"{owner}\0{text}".encode()).digest())
-
-
-__all__ = ["Changes", "PurgePlan", "Remember"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,25 +77,66 @@ class Remember:
         *,
         idempotency_key: str | None = None,
     ) -> Outcome:
-        """Keep a draft as a new memory that takes the place of the given ones.
+        """Store a draft as a new memory that supersedes the given ones.
 
-        When a memory says the same already, that one takes their place. One that holds a secret
-        becomes sensitive. What was kept under an idempotency key is not kept again.
+        When a memory says the same already, that one supersedes them. One that holds a secret
+        becomes sensitive. The id of one with an idempotency key is made from its owner and the key:
+        a draft that is sent again, to any process, meets the memory that was stored before.
         """
         now = self.clock()
         self.boundary.refuse_in_clear_fields(draft)
         admitted = admit(draft, self.rules, now)
-
-        def add(id_: MemoryId) -> Outcome:
-            return self._add(scope, _new(scope, admitted, id_, now), supersedes)
-
         if idempotency_key is None:
-            return add(self.new_id())
-        once = Once(store=self.store, vault=self.boundary.vault)
-        return once(scope, admitted, idempotency_key, add)
+            return self._add(scope, _new(scope, admitted, self.new_id(), now), supersedes)
+        id_ = id_of(scope.user, idempotency_key)
+        before = self._stored_before(scope, admitted, id_)
+        if before is not None:
+            return before
+        try:
+            outcome = self._add(scope, _new(scope, admitted, id_, now), supersedes)
+        except errors.IdTaken:
+            meanwhile = self._stored_before(scope, admitted, id_)
+            if meanwhile is None:
+                raise
+            return meanwhile
+        if outcome.memory.id == id_:  # known already when it was sent twice at the same time
+            return Stored(memory=outcome.memory)
+        return outcome
+
+    def _stored_before(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
+        """The memory that was stored under this id, as it is now, if it was made of this draft."""
+        versions = self.store.versions(scope, id_)
+        if not versions:
+            return None
+        first = versions[0]
+        rest = replace(
+            draft,
+            content=first.content,
+            sensitive=first.sensitive,
+            created_at=draft.created_at or first.created_at,
+        )
+        is_same = (
+            self._holds(scope, first, draft.content)
+            and (first.sensitive or not draft.sensitive)
+            and rest == draft_of(first)
+        )
+        if not is_same:
+            raise errors.IdempotencyKeyReused(
+                f"this idempotency key was used for another memory, {id_}"
+            )
+        return Stored(memory=versions[-1])
+
+    def _holds(self, scope: Scope, version: Memory, content: str) -> bool:
+        """Whether a version has this content, in clear or sealed."""
+        if not version.sensitive:
+            return version.content == content
+        record = record_of(self.store.sealed(scope, version.id), version.version)
+        if record is None:
+            return False
+        return record.fingerprint == self.boundary.vault.fingerprint(scope.user, content)
 
     def _add(self, scope: Scope, memory: Memory, supersedes: Sequence[Memory]) -> Outcome:
-        """Keep a new memory that takes the place of the given ones."""
+        """Store a new memory that supersedes the given ones."""
         _refuse_deleted(supersedes)
         links = [
             Link(
@@ -288,15 +170,54 @@ class Remember:
     ) -> History:
         """A memory from elsewhere, every version of it held to the same rules as a new one.
 
-        `sealed` is what its sensitive versions say, as it was sealed there. With `made_id` its id
-        was made from its content: were that sensitive, the id would tell.
+        `sealed` holds the contents of its sensitive versions, as they were sealed there. With
+        `made_id` its id was made from its content: a sensitive one gets an id from content and key,
+        which gives nothing away and is the same when the file is imported again.
         """
-        arrival = Arrival(
-            store=self.store, rules=self.rules, clock=self.clock, boundary=self.boundary
+        boundary = self.boundary
+        if made_id and any(x.sensitive or boundary.kinds(x.content) for x in versions):
+            digest = boundary.vault.fingerprint(scope.user, versions[-1].content)
+            versions = [replace(version, id=ids.derived(digest)) for version in versions]
+        records = {record.version: record for record in self._adopt(scope, sealed)}
+        admitted: list[Memory] = []
+        for version in versions:
+            boundary.refuse_in_clear_fields(draft_of(version))
+            if version.sensitive and is_placeholder(version.content):
+                if record_of([*records.values()], version.version) is None:
+                    raise errors.InvalidRecord(f"what memory {version.id} says is not in the file")
+                admitted.append(self._sealed_elsewhere(scope, version))
+            else:
+                kept, new = boundary.guard(self._admitted(scope, version, self.rules))
+                records |= {record.version: record for record in new}
+                admitted.append(kept)
+        _check_order(admitted)
+        present = {version.version for version in admitted if version.sensitive}
+        return History(
+            versions=tuple(admitted),
+            sealed=tuple(record for at, record in sorted(records.items()) if at in present),
         )
-        if made_id:
-            versions = arrival.renamed(scope, versions)
-        return arrival(scope, versions, sealed)
+
+    def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
+        draft = admit(draft_of(version), rules, self.clock())
+        return replace(with_draft(version, draft), owner=scope.user)
+
+    def _sealed_elsewhere(self, scope: Scope, version: Memory) -> Memory:
+        """A version with its placeholder made anew: no other text is accepted in its place."""
+        rules = replace(self.rules, content_limit=CONTENT_LIMIT)  # the limit is for the content
+        return hidden(self._admitted(scope, version, rules), named_kinds(version.content))
+
+    def _adopt(self, scope: Scope, sealed: Sequence[Sealed]) -> list[Sealed]:
+        """Records from elsewhere, if this store can keep them."""
+        records = self.boundary.adopt(scope.user, sealed)
+        retired = self.store.retired_keys() if records else frozenset()
+        for record in records:
+            if record.key_id in retired:
+                raise errors.InvalidRecord(
+                    f"memory {record.id} is sealed under the key {record.key_id}, "
+                    "which was rotated away here",
+                    hint="Bring the key back beside the present one, and repeat the import.",
+                )
+        return records
 
     def update(
         self,
@@ -318,8 +239,8 @@ class Remember:
     def delete(self, scope: Scope, memory: Memory) -> Memory:
         """Hide a memory from recall; it can be restored.
 
-        Where it stood inside a supersede chain, its neighbours are linked to each other, so that
-        what it had superseded does not come back.
+        Inside a supersede chain its neighbours are linked to each other, so that the memories it
+        had superseded stay superseded.
         """
         deleted = deleted_version(memory, self.clock())
         self.store.replace(scope, deleted, self._bridge(scope, memory.id, deleted.updated_at))
@@ -361,12 +282,12 @@ class Remember:
         return link
 
     def add_link(self, scope: Scope, link: Link) -> None:
-        """Keep a link from elsewhere, with its times; both memories must be there."""
+        """Store a link from elsewhere, with its times; both memories must be there."""
         if link.source == link.target:
             raise errors.SelfLink(f"memory {link.source} cannot be linked to itself")
-        found = self.store.get_many(scope, [link.source, link.target])
+        memories = self.store.get_many(scope, [link.source, link.target])
         for id_ in (link.source, link.target):
-            if id_ not in found:
+            if id_ not in memories:
                 raise errors.MemoryNotFound(f"the link names {id_}, which is not stored")
         self.store.add_link(scope, link)
 
@@ -401,23 +322,27 @@ class Remember:
 def _new(scope: Scope, draft: Draft, id_: MemoryId, now: datetime) -> Memory:
     """The first version of a memory."""
     created_at = draft.created_at or now
-    return Memory(
-        id=id_,
-        owner=scope.user,
-        content=draft.content,
-        category=draft.category,
-        tags=draft.tags,
-        keywords=draft.keywords,
-        importance=draft.importance,
-        sensitive=draft.sensitive,
-        created_at=created_at,
-        updated_at=created_at,
-        deleted_at=None,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        provenance=draft.provenance,
-        version=1,
-    )
+    values = draft_values(draft) | {"created_at": created_at, "updated_at": created_at}
+    return Memory(id=id_, owner=scope.user, deleted_at=None, version=1, **values)
+
+
+def id_of(owner: UserId, key: str) -> MemoryId:
+    """The id that is made from an owner and an idempotency key."""
+    if not key or len(key) > KEY_LIMIT:
+        raise errors.InvalidRequest(
+            f"the idempotency key has {len(key):,} characters; it has 1 to {KEY_LIMIT}",
+            hint="Make one for every memory, such as a UUID.",
+        )
+    text = check_text(key, "the idempotency key")
+    return ids.derived(hashlib.sha256(f"{owner}\0{text}".encode()).digest())
+
+
+def _check_order(versions: Sequence[Memory]) -> None:
+    for earlier, later in itertools.pairwise(versions):
+        if later.version <= earlier.version or later.updated_at < earlier.updated_at:
+            raise errors.InvalidRecord(
+                f"version {later.version} of {later.id} does not follow {earlier.version}"
+            )
 
 
 def _refuse_deleted(memories: Sequence[Memory]) -> None:

@@ -1,14 +1,15 @@
-"""Secrets that a text tells: "the wifi password is ...", `PASSWORD=...`, "login: admin / ...".
+"""Secrets that a text states: "the wifi password is ...", `PASSWORD=...`, "login: admin / ...".
 
-A word for a secret is found first; then what joins it to a value, and whether the value can be the
-secret or only goes on with the sentence. Words for passwords take almost any value. Words for keys
-and tokens are used for many harmless things, so theirs must look as if a machine had made it.
+A word for a secret is found first, then what joins it to a value, and then whether the value can be
+a secret or only goes on with the sentence. A password may be almost any value. "Key" and "token"
+name many harmless things too, so their values must look random.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from bearinmind.remember.secret_values import (
@@ -37,8 +38,8 @@ class _Word(NamedTuple):
     read: _Reader
 
 
-class _Told(NamedTuple):
-    """A value, where it stands, and whether the text says outright that it is the secret."""
+class _Stated(NamedTuple):
+    """A value that a text states, and its position."""
 
     value: str
     start: int
@@ -51,9 +52,9 @@ class _Told(NamedTuple):
 
 # ---- what joins a word to its value ------------------------------------------------------------
 
-# Where it holds ("for the NAS"), and then how it is told ("is", "=").
-# Every stretch is bounded, so that no text takes long.
-_TOLD = re.compile(
+# What it is for ("for the NAS"), and then what joins it ("is", "="). Every stretch is bounded, so
+# that no text takes long.
+_JOINT = re.compile(
     r"""
     ["'`\])]{0,3}
     (?: \s{1,3} (?:for|to|of|on|at|in|from|behind|f\u00fcr|von|pour|para|del?) \s{1,3} (?=\S)
@@ -84,22 +85,22 @@ _ENDS = re.compile(
 )
 
 
-def _told(text: str, position: int) -> _Told | None:
-    """The value that is told behind a word, if one is."""
-    joint = _TOLD.match(text, position)
+def _stated(text: str, position: int) -> _Stated | None:
+    """The value that is stated behind a word, if there is one."""
+    joint = _JOINT.match(text, position)
     return _value(text, joint.end()) if joint else None
 
 
-def _value(text: str, position: int) -> _Told | None:
+def _value(text: str, position: int) -> _Stated | None:
     quoted = _QUOTED.match(text, position)
     if quoted:
-        return _Told(quoted[1], quoted.start(1), quoted=True, ends=True)
+        return _Stated(quoted[1], quoted.start(1), quoted=True, ends=True)
     bare = _BARE.match(text, position)
     if bare is None or text.startswith("(", bare.end()):  # a call is no value
         return None
     value = bare[0].rstrip(".:!?")
     end = position + len(value)
-    return _Told(value, position, quoted=False, ends=bool(_ENDS.match(text, end)))
+    return _Stated(value, position, quoted=False, ends=bool(_ENDS.match(text, end)))
 
 
 # ---- what each word is followed by -------------------------------------------------------------
@@ -129,34 +130,30 @@ _HARMLESS = re.compile(
 
 
 def _password(text: str, start: int, end: int) -> Spot | None:
-    told = _told(text, end)
-    if told is None:
-        return _password_untold(text, start, end)
-    if told.quoted and is_phrase(told.value):
-        return told.spot(Kind.PASSWORD)
-    fits = looks_like_password(told.value, said_outright=told.ends)
-    return told.spot(Kind.PASSWORD) if fits else None
-
-
-def _password_untold(text: str, start: int, end: int) -> Spot | None:
-    """A value that follows the word at once: in quotes, behind a user's name, or random."""
+    stated = _stated(text, end)
+    if stated and stated.quoted and is_phrase(stated.value):
+        return stated.spot(Kind.PASSWORD)
+    if stated:
+        fits = looks_like_password(stated.value, said_outright=stated.ends)
+        return stated.spot(Kind.PASSWORD) if fits else None
+    # A value that follows the word at once: behind a user's name, in quotes, or random.
     gap = _GAP.match(text, end)
-    told = _value(text, gap.end()) if gap else None
-    if told is None:
+    stated = _value(text, gap.end()) if gap else None
+    if stated is None:
         return None
     if _NAMED.search(text, max(0, start - 100), start):
-        fits = looks_like_password(told.value, said_outright=told.ends)
+        fits = looks_like_password(stated.value, said_outright=stated.ends)
     else:
-        fits = looks_like_password(told.value, said_outright=False) and (
-            told.quoted or looks_random(told.value, said_outright=True)
+        fits = looks_like_password(stated.value, said_outright=False) and (
+            stated.quoted or looks_random(stated.value, said_outright=True)
         )
-    return told.spot(Kind.PASSWORD) if fits else None
+    return stated.spot(Kind.PASSWORD) if fits else None
 
 
 def _passphrase(text: str, start: int, end: int) -> Spot | None:
-    told = _told(text, end)
-    if told and not told.quoted:
-        line = _LINE.match(text, told.start)
+    stated = _stated(text, end)
+    if stated and not stated.quoted:
+        line = _LINE.match(text, stated.start)
         if line and is_phrase(line[0].strip()):
             return Spot(Kind.PASSPHRASE, *line.span())
     spot = _password(text, start, end)
@@ -164,12 +161,12 @@ def _passphrase(text: str, start: int, end: int) -> Spot | None:
 
 
 def _codes(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as all readers
-    told = _told(text, end)
-    return told.spot(Kind.PASSWORD) if told and _CODE.match(told.value) else None
+    stated = _stated(text, end)
+    return stated.spot(Kind.PASSWORD) if stated and _CODE.match(stated.value) else None
 
 
 def _pin(text: str, start: int, end: int) -> Spot | None:
-    joint = _TOLD.match(text, end)
+    joint = _JOINT.match(text, end)
     if joint is None and not _OWN.search(text.lower(), max(0, start - 40), start):
         return None
     digits = _PIN.match(text, joint.end() if joint else end + 1)
@@ -178,23 +175,15 @@ def _pin(text: str, start: int, end: int) -> Spot | None:
     return Spot(Kind.PIN, *digits.span(1))
 
 
-def _key(text: str, start: int, end: int) -> Spot | None:
-    return _made(text, start, end, Kind.API_KEY)
-
-
-def _token(text: str, start: int, end: int) -> Spot | None:
-    return _made(text, start, end, Kind.ACCESS_TOKEN)
-
-
-def _made(text: str, start: int, end: int, kind: Kind) -> Spot | None:
-    """A value that a machine made, told behind the word or standing close to it."""
+def _random(text: str, start: int, end: int, kind: Kind) -> Spot | None:
+    """A random value, stated behind the word or close to it."""
     before = text[max(0, start - _LEAD) : start].lower()
     if _HARMLESS.search(before):
         return None
-    told = _told(text, end)
+    stated = _stated(text, end)
     lone = kind is Kind.ACCESS_TOKEN and not before.rstrip(" _-")[-1:].isalpha()
-    if told and looks_random(told.value, said_outright=not lone):
-        return told.spot(kind)
+    if stated and looks_random(stated.value, said_outright=not lone):
+        return stated.spot(kind)
     line_end = text.find("\n", end)
     reach = min(end + _REACH, len(text) if line_end < 0 else line_end)
     run = _RUN.search(text, end, reach + _REACH)
@@ -213,6 +202,9 @@ def _login(text: str, start: int, end: int) -> Spot | None:  # noqa: ARG001  as 
 
 # ---- the words ---------------------------------------------------------------------------------
 
+_key = partial(_random, kind=Kind.API_KEY)
+_token = partial(_random, kind=Kind.ACCESS_TOKEN)
+
 _ALONE = re.compile(r"(?:^|[^a-z])$")
 _KINDS_OF_KEYS = re.compile(
     r"(?:api|app|application|secret|access|account|auth|encryption|signing|service|subscription"
@@ -223,11 +215,7 @@ _KINDS_OF_CODES = re.compile(r"(?:recovery|backup|unlock|security|one[ -]time|2f
 _KINDS_OF_PHRASES = re.compile(r"(?:recovery|seed)[ _-]?$")
 
 
-def _word(
-    pattern: str,
-    read: Callable[[str, int, int], Spot | None],
-    before: re.Pattern[str] | None = None,
-) -> _Word:
+def _word(pattern: str, read: _Reader, before: re.Pattern[str] | None = None) -> _Word:
     """A word by its pattern, whose first letters up to the first mark are its sign."""
     sign = re.split(r"[(\[\\?]", pattern, maxsplit=1)[0]
     return _Word(sign, re.compile(pattern), before, read)
@@ -263,7 +251,7 @@ _WORDS = (
 
 
 def read(text: str) -> Iterator[Spot]:
-    """The secrets that the text tells."""
+    """The secrets that the text states."""
     lowered = text.encode(errors="replace").lower().decode()  # of ASCII alone: no letter moves
     for sign, whole, before, reader in _WORDS:
         place = lowered.find(sign)

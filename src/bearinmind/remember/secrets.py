@@ -1,16 +1,14 @@
-"""Finds what must not be kept in clear: keys, tokens, passwords, connection strings.
+"""Finds secrets that must not be kept in clear: keys, tokens, passwords, connection strings.
 
-Three readers look at a text: for formats that give a secret away by their own shape, for sentences
-and assignments that say that something is one, and for what the rules of a maintained library know
-beyond that. They say where a secret is and of which kind, never what it is.
-
-Their patterns take 25 ms to compile, so they are loaded for the first text that could hold a secret
-at all: most texts and most queries hold neither a word for one nor anything like a token.
+Three readers look at a text: for formats of keys and tokens, for sentences and assignments that
+name a secret, and by the rules of a maintained library. They say where a secret is and of which
+kind, never what it is. Their patterns take 25 ms to compile, so they are loaded for the first text
+that could hold a secret: most texts and queries have no word for one and nothing like a token.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from bearinmind import errors
 from bearinmind.remember.secret_values import Kind, Spot
@@ -45,16 +43,20 @@ def find(text: str) -> list[Spot]:
         secret_sentences,
     )
 
-    found = [
+    spots = [
         *secret_formats.read(text),
         *secret_sentences.read(text),
         *secret_formats.read_library(text),
     ]
-    return [*_apart(sorted(found, key=lambda spot: (spot.start, -spot.end)))]
+    apart: list[Spot] = []
+    for spot in sorted(spots, key=lambda spot: (spot.start, -spot.end)):
+        if not apart or spot.start >= apart[-1].end:
+            apart.append(spot)
+    return apart
 
 
 def kinds_of(spots: Iterable[Spot]) -> tuple[Kind, ...]:
-    """What kinds there are, each once, in the order of the text."""
+    """The kinds of some spots, each once, in the order of the text."""
     return tuple(dict.fromkeys(spot.kind for spot in spots))
 
 
@@ -69,32 +71,18 @@ def masked(text: str) -> str:
 
 
 def refuse_in_clear_fields(draft: Draft) -> None:
-    """Make sure that what is kept in clear beside the content holds no secret.
-
-    Raises:
-        SecretInClearField: with the name of the field and the kind of the secret.
-    """
-    origin = draft.provenance
-    fields: dict[str, Iterable[str | None]] = {
-        "the category": (draft.category,),
-        "a tag": draft.tags,
-        "a keyword": draft.keywords,
-        "agent": (origin.agent,),
-        "session": (origin.session,),
-        "project": (origin.project,),
-        "source": (origin.source,),
-    }
-    for name, texts in fields.items():
-        for text in texts:
-            refuse_in_clear(name, text or "")
+    """Make sure that the fields which are kept in clear beside the content hold no secret."""
+    refuse_in_clear("the category", draft.category)
+    for tag in draft.tags:
+        refuse_in_clear("a tag", tag)
+    for keyword in draft.keywords:
+        refuse_in_clear("a keyword", keyword)
+    for name in ("agent", "session", "project", "source"):
+        refuse_in_clear(name, getattr(draft.provenance, name) or "")
 
 
 def refuse_in_clear(name: str, text: str) -> None:
-    """Make sure that something which is kept in clear under this name holds no secret.
-
-    Raises:
-        SecretInClearField: with the name and the kind of the secret.
-    """
+    """Make sure that a text which is kept in clear under this name holds no secret."""
     for spot in find(text):
         raise errors.SecretInClearField(f"{name} holds what looks like: {spot.kind}")
 
@@ -104,11 +92,3 @@ def _is_possible(text: str) -> bool:
     return any(sign in lowered for sign in _SIGNS) or any(
         len(word) >= _SHORTEST_TOKEN for word in text.split()
     )
-
-
-def _apart(spots: Iterable[Spot]) -> Iterator[Spot]:
-    end = 0
-    for spot in spots:
-        if spot.start >= end:
-            yield spot
-            end = spot.end

@@ -1,8 +1,8 @@
-"""The sensitive boundary: what is sensitive is sealed before anything else sees it.
+"""The sensitive boundary: a sensitive content is sealed before any other part sees it.
 
-What a sensitive memory says is in its sealed record and nowhere else. Its content is a placeholder
-that names the kinds of secrets found in it and how to get them, so whatever shows, indexes, embeds,
-exports or sends memories can be given it without knowing.
+The text of a sensitive memory is in its sealed record and nowhere else. Its content is a
+placeholder that names the kinds of secrets in it and how to get them, so that it can be shown,
+indexed, embedded, exported or sent like any other content.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Boundary:
             secrets.refuse_in_clear_fields(draft)
 
     def refuse_in_clear(self, name: str, text: str) -> None:
-        """Make sure that something else which is kept in clear holds none."""
+        """Make sure that a text which is kept in clear holds no secret."""
         if self.detects:
             secrets.refuse_in_clear(name, text)
 
@@ -82,25 +82,25 @@ def hidden(memory: Memory, kinds: Sequence[Kind]) -> Memory:
 
 
 def placeholder(id: MemoryId, kinds: Sequence[Kind]) -> str:
-    """What stands in the place of a sensitive content."""
+    """The text that is kept in the place of a sensitive content."""
     named = f": {', '.join(kinds)}" if kinds else ""
     return f"[sensitive{named}; bearinmind secret get {id}]"
 
 
 def is_placeholder(content: str) -> bool:
-    """Whether a content is only what stands for one."""
+    """Whether a content is a placeholder."""
     return bool(_PLACEHOLDER.fullmatch(content))
 
 
 def named_kinds(content: str) -> tuple[Kind, ...]:
-    """The kinds that a placeholder names; anything else that stands there is left out."""
+    """The kinds that a placeholder names; unknown words in it are left out."""
     match = _PLACEHOLDER.fullmatch(content)
     words = (match["kinds"] or "").split(", ") if match else []
     return tuple(Kind(word) for word in words if word in {*Kind})
 
 
 def record_of(records: Sequence[Sealed], version: int) -> Sealed | None:
-    """The record that holds what a version says."""
+    """The record that holds the content of a version."""
     older = [record for record in records if record.version <= version]
     return max(older, key=lambda record: record.version, default=None)
 
@@ -114,7 +114,7 @@ def under_present_key(vault: Vault, write: Callable[[], Result]) -> Result:
         return write()
 
 
-GET = "get"  #: somebody read it
+GET = "get"  #: it was read
 UNSEAL = "unseal"  #: it was made an ordinary memory
 ROTATE = "rotate"  #: everything was sealed under a new key
 ACTIONS = (GET, UNSEAL, ROTATE)
@@ -132,12 +132,7 @@ class Reveal:
     def __call__(
         self, scope: Scope, memory: Memory, *, agent: str | None = None, action: str = GET
     ) -> str:
-        """What a version says; nobody gets it without an entry in the audit.
-
-        Raises:
-            NotSensitive: there is nothing to reveal.
-            VaultFailure: its key is not here, or it is not what was sealed.
-        """
+        """The content of a sensitive version; every call leaves an entry in the audit."""
         if not memory.sensitive:
             raise errors.NotSensitive(f"memory {memory.id} is not sensitive")
         record = record_of(self.store.sealed(scope, memory.id), memory.version)

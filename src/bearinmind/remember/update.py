@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from bearinmind import errors
 from bearinmind.protocols import AuditEntry, Sealed, Store
 from bearinmind.remember.admit import Rules, admit
 from bearinmind.remember.sensitive import UNSEAL, Boundary, Reveal, record_of, under_present_key
-from bearinmind.types import Draft, Filter, Memory, Provenance, Scope, Trust, UserId
+from bearinmind.types import Draft, Filter, Memory, Provenance, Scope, Trust
 
 _TICK = timedelta(microseconds=1)
+_SEALED = "sealed"  # is admitted in the place of a content that cannot be read here
+_DRAFT_FIELDS = tuple(field.name for field in fields(Draft))
+#: Only the owner changes these: they decide who sees a memory, or how far it is relied on.
+_OWNERS = ("tags", "sensitive", "provenance")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +46,7 @@ def next_version(memory: Memory, now: datetime) -> Memory:
 
 
 def deleted_version(memory: Memory, now: datetime) -> Memory:
-    """The next version, deleted.
-
-    Raises:
-        AlreadyDeleted: it is.
-    """
+    """The next version, deleted."""
     if memory.deleted_at is not None:
         raise errors.AlreadyDeleted(f"memory {memory.id} is deleted already")
     deleted = next_version(memory, now)
@@ -52,62 +54,37 @@ def deleted_version(memory: Memory, now: datetime) -> Memory:
 
 
 def restored_version(memory: Memory, now: datetime) -> Memory:
-    """The next version, there again.
-
-    Raises:
-        NotDeleted: it was not gone.
-    """
+    """The next version, no longer deleted."""
     if memory.deleted_at is None:
         raise errors.NotDeleted(f"memory {memory.id} is not deleted")
     return next_version(replace(memory, deleted_at=None), now)
 
 
 def draft_of(memory: Memory) -> Draft:
-    """What a caller would have to say to get this version."""
-    return Draft(
-        content=memory.content,
-        category=memory.category,
-        tags=memory.tags,
-        keywords=memory.keywords,
-        importance=memory.importance,
-        sensitive=memory.sensitive,
-        created_at=memory.created_at,
-        valid_from=memory.valid_from,
-        valid_to=memory.valid_to,
-        provenance=memory.provenance,
-    )
+    """The draft that a version could have been made of."""
+    return Draft(**draft_values(memory))
+
+
+def draft_values(source: Draft | Memory) -> dict[str, Any]:
+    """The values that a draft and a memory have in common, by the names of their fields."""
+    return {name: getattr(source, name) for name in _DRAFT_FIELDS}
+
+
+def with_draft(memory: Memory, draft: Draft) -> Memory:
+    """The memory with the values of a draft."""
+    created_at = draft.created_at or memory.created_at
+    return replace(memory, **(draft_values(draft) | {"created_at": created_at}))
 
 
 def apply(changes: Changes, draft: Draft) -> Draft:
     """The draft with the changes made."""
-    given = {
+    values = {
         name: value
         for name in Changes.__dataclass_fields__
         if name != "always_valid" and (value := getattr(changes, name)) is not None
     }
     spans = {"valid_from": None, "valid_to": None} if changes.always_valid else {}
-    return replace(draft, **(spans | given))
-
-
-def with_draft(memory: Memory, draft: Draft) -> Memory:
-    """The memory with what a draft says."""
-    return replace(
-        memory,
-        content=draft.content,
-        category=draft.category,
-        tags=draft.tags,
-        keywords=draft.keywords,
-        importance=draft.importance,
-        sensitive=draft.sensitive,
-        created_at=draft.created_at or memory.created_at,
-        valid_from=draft.valid_from,
-        valid_to=draft.valid_to,
-        provenance=draft.provenance,
-    )
-
-
-_SEALED = "sealed"  # is admitted in the place of a content that nobody can read here
-_log = logging.getLogger(__name__)
+    return replace(draft, **(spans | values))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +106,8 @@ class Update:
     ) -> Memory:
         """Change a memory; the version before stays readable. Changing nothing writes nothing.
 
-        Content that holds a secret makes it sensitive, and so does the flag; the flag seals all
-        earlier versions too, a find those that hold a secret themselves.
+        A secret in the new content makes it sensitive and seals the earlier versions that hold one;
+        the flag seals every earlier version.
         """
         check_present(memory, expected_version)
         draft = apply(changes, draft_of(memory))
@@ -140,22 +117,24 @@ class Update:
                 return self._update_around(scope, memory, draft)
             draft = replace(draft, content=self.reveal(scope, memory, action=UNSEAL))
         changed = with_draft(memory, admit(draft, self.rules, self.clock()))
-        if changed == memory:
-            return memory
-        found = changes.sensitive is not False and changes.content is not None
-        if changed.sensitive or (found and self.boundary.kinds(changed.content)):
+        detect = changes.sensitive is not False and changes.content is not None
+        if changed != memory and (
+            changed.sensitive or (detect and self.boundary.kinds(changed.content))
+        ):
             every = changes.sensitive is True
             return under_present_key(
                 self.boundary.vault, lambda: self._seal(scope, memory, changed, every=every)
             )
-        changed = next_version(changed, self.clock())
-        self.store.replace(scope, changed)
-        return changed
+        return self._write(scope, memory, changed)
 
     def _update_around(self, scope: Scope, memory: Memory, draft: Draft) -> Memory:
-        """Change a sensitive memory and leave what it says sealed: that needs no key."""
+        """Change a sensitive memory and leave its content sealed: that needs no key."""
         admitted = admit(replace(draft, content=_SEALED), self.rules, self.clock())
-        changed = with_draft(memory, replace(admitted, content=memory.content))
+        return self._write(
+            scope, memory, with_draft(memory, replace(admitted, content=memory.content))
+        )
+
+    def _write(self, scope: Scope, memory: Memory, changed: Memory) -> Memory:
         if changed == memory:
             return memory
         changed = next_version(changed, self.clock())
@@ -163,7 +142,7 @@ class Update:
         return changed
 
     def _seal(self, scope: Scope, memory: Memory, changed: Memory, *, every: bool) -> Memory:
-        """Write a sensitive version, and conceal earlier ones: every one, or those that tell."""
+        """Write a sensitive version, and seal earlier ones: every one, or those with a secret."""
         kept, sealed = self.boundary.guard(
             next_version(replace(changed, sensitive=True), self.clock())
         )
@@ -172,8 +151,7 @@ class Update:
         concealed: list[Memory] = []
         records = [*sealed]
         for version in self.store.versions(scope, memory.id):
-            tells = every or self.boundary.kinds(version.content)
-            if not version.sensitive and tells:
+            if not version.sensitive and (every or self.boundary.kinds(version.content)):
                 earlier, record = self.boundary.guard(replace(version, sensitive=True))
                 concealed.append(earlier)
                 records += record
@@ -212,13 +190,9 @@ def check_version(memory: Memory, expected: int | None) -> None:
         )
 
 
-#: What an owner alone decides: who else sees a memory follows from it, or how far it is relied on.
-_OWNERS = ("tags", "sensitive", "provenance")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeShared:
-    """Writes memories of others. The store looks at the right again, in the same transaction."""
+    """Writes memories of others. The store checks the right again, in the same transaction."""
 
     store: Store
     rules: Rules
@@ -235,8 +209,8 @@ class ChangeShared:
     ) -> Memory:
         """Change a memory; the version before stays readable to its owner.
 
-        The new text is nothing that its owner said, so from now on it is data to everybody: its
-        trust class becomes external, until the owner says otherwise.
+        Its owner did not write the new text, so its trust class becomes external, until the owner
+        changes that.
         """
         check_present(memory, expected_version)
         draft = apply(changes, draft_of(memory))
@@ -251,8 +225,9 @@ class ChangeShared:
                 )
         if changed == memory:
             return memory
-        changed = replace(changed, provenance=_by(memory.provenance, filter.reader))
-        changed = next_version(changed, self.clock())
+        source = f"the user {filter.reader}"
+        provenance = replace(memory.provenance, trust=Trust.EXTERNAL, source=source)
+        changed = next_version(replace(changed, provenance=provenance), self.clock())
         self._write(filter, changed, "update")
         return changed
 
@@ -269,7 +244,7 @@ class ChangeShared:
         return restored
 
     def _refuse_secrets(self, memory: Memory, changes: Changes) -> None:
-        """A secret would have to be sealed, for an owner who did not write it."""
+        """Refuse a secret: it would have to be sealed for an owner who did not write it."""
         kinds = self.boundary.kinds(changes.content) if changes.content else ()
         if kinds:
             raise errors.NotAllowed(
@@ -279,7 +254,7 @@ class ChangeShared:
             )
 
     def _write(self, filter: Filter, memory: Memory, action: str) -> None:
-        """Write a version, and into the owner's audit who did."""
+        """Write a version, and note in the owner's audit who wrote it."""
         self.store.replace_shared(filter, memory)
         entry = AuditEntry(
             at=memory.updated_at,
@@ -292,8 +267,3 @@ class ChangeShared:
             detail=f"by {filter.reader}",
         )
         self.store.note(entry)
-
-
-def _by(before: Provenance, writer: UserId | None) -> Provenance:
-    """Where a version comes from that another user wrote."""
-    return replace(before, trust=Trust.EXTERNAL, source=f"the user {writer}")

@@ -188,9 +188,9 @@ def test_why_not_has_the_reason_the_remedy_and_every_leg(tab: Browser, filled: F
     assert expected["reason"] in verdict
     assert expected["remedy"] in verdict
     table = text(tab, "table")
-    for standing in expected["standings"]:
-        assert standing["leg"] in table
-        assert standing["note"] in table
+    for position in expected["positions"]:
+        assert position["leg"] in table
+        assert position["note"] in table
     assert text(tab, "main .content") == "Thursdays are for meetings."
 
 

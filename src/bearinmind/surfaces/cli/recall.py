@@ -42,7 +42,7 @@ from bearinmind.trace import (
     Dropped,
     Judged,
     LegReport,
-    LegStanding,
+    LegPosition,
     RerankReport,
     Superseded,
     Trace,
@@ -244,13 +244,13 @@ def why_not_table(value: WhyNot) -> RenderableType:
         [
             ("memory", styled(value.id, ID)),
             ("reason", styled(value.reason, STRONG)),
-            *((f"{x.leg} leg", parts(*_standing(x), style="")) for x in value.standings),
+            *((f"{x.leg} leg", parts(*_standing(x), style="")) for x in value.positions),
             ("remedy", value.remedy),
         ]
     )
 
 
-def _standing(value: LegStanding) -> list[str]:
+def _position(value: LegPosition) -> list[str]:
     if value.rank is None:
         return [f"not found among {value.searched:,}" if value.searched else "", value.note]
     shown = [f"rank {value.rank:,} of {value.searched:,} found"]

@@ -14,7 +14,7 @@ const rank = ({ rank: found, searched }) => {
   return searched ? `not among ${searched.toLocaleString("en")}` : "not found";
 };
 
-const standing = (each) => [
+const position = (each) => [
   each.leg,
   rank(each),
   each.confidence === null ? DASH : percent(each.confidence),
@@ -22,10 +22,10 @@ const standing = (each) => [
   foreign(each.note),
 ];
 
-const standings = (answer) =>
-  answer.standings.length
+const positions = (answer) =>
+  answer.positions.length
     ? table("Where each leg has it", ["leg", "rank", "sure", "evidence", ""],
-      answer.standings.map(standing))
+      answer.positions.map(position))
     : null;
 
 export const show = async ({ fields, signal }) => {
@@ -40,7 +40,7 @@ export const show = async ({ fields, signal }) => {
         ["reason", foreign(answer.reason)],
         ["remedy", answer.remedy ? foreign(answer.remedy) : null],
       ])),
-      standings(answer),
+      positions(answer),
       make("ol", { class: "cards" }, card(memory)),
     ],
     heard: true,
