@@ -149,10 +149,9 @@ def _serve_server(run: Session, where: str, key: str | None) -> None:
     """Answer with what a server answers."""
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
     from bearinmind.surfaces.mcp import stdio  # noqa: PLC0415
-    from bearinmind.surfaces.mcp.tools import sent_once  # noqa: PLC0415
 
     with Client(where, key or run.settings.server_key) as client:
-        stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
+        stdio.serve(client.ask)
 
 
 def _key_in(file: Path) -> str:
