@@ -1,6 +1,6 @@
 """Secrets are put in through every door of a server, and then looked for in all that it says.
 
-Only `secret_get` may tell one, and only to its owner; only the answer that makes a key may show it.
+Only `secrets.reveal` may tell one, and only to its owner. Only the answer that makes a key shows it.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ def put_in(house: House) -> None:
 def decide_on_proposals(house: House) -> None:
     """What waits and can be taken back, and what is decided against."""
     for text, verbs in (
-        (f"From now on use the green {TAG}.", ("apply_proposal", "undo_proposal")),
-        (f"Always use the {TAG} at night.", ("dismiss_proposal",)),
+        (f"From now on use the green {TAG}.", ("curation.apply", "curation.undo")),
+        (f"Always use the {TAG} at night.", ("curation.dismiss",)),
     ):
         house.verb("learn", messages=[{"role": "user", "text": text}])
-        waiting = house.verb("proposals")["proposals"][0]["id"]
-        for verb in ("proposal", *verbs):
+        waiting = house.verb("curation.proposals")["proposals"][0]["id"]
+        for verb in ("curation.proposal", *verbs):
             house.verb(verb, id=waiting)
 
 
@@ -135,18 +135,18 @@ def use_every_verb(house: House) -> None:
 
 def administer(house: House) -> None:
     """Every verb of whoever runs the server; each key that comes up is a secret too."""
-    house.verb("add_user", who="root", name="eve")
+    house.verb("accounts.add_user", who="root", name="eve")
     for access in ("read", "write", "admin"):
-        made = house.verb("create_key", who="root", user="eve", access=access)
+        made = house.verb("accounts.create_key", who="root", user="eve", access=access)
         house.keys[f"eve, {access}"] = made["text"]
-    new = house.verb("renew_key", who="root", id=made["key"]["id"])
+    new = house.verb("accounts.renew_key", who="root", id=made["key"]["id"])
     house.keys["eve, renewed"] = new["text"]
-    house.verb("keys", who="root")
-    house.verb("revoke_key", who="root", id=made["key"]["id"])
-    house.verb("disable_user", who="root", name="eve")
-    house.verb("enable_user", who="root", name="eve")
-    house.verb("users", who="root")
-    house.verb("audit_log", who="root", limit=1_000)
+    house.verb("accounts.keys", who="root")
+    house.verb("accounts.revoke_key", who="root", id=made["key"]["id"])
+    house.verb("accounts.disable_user", who="root", name="eve")
+    house.verb("accounts.enable_user", who="root", name="eve")
+    house.verb("accounts.users", who="root")
+    house.verb("accounts.audit", who="root", limit=1_000)
     for key, status in (
         ("eve, admin", 401),
         ("eve, read", 403),
@@ -189,7 +189,7 @@ def _needed(verb: Verb) -> dict[str, Any]:
 def _refuse(house: House, verb: Verb, fields: Mapping[str, Any]) -> None:
     """One request with a secret in one field; what makes a key of it is no matter here."""
     path, rest = path_of(verb, fields)
-    quietly = verb.name in TELLING - {"secret_get"}
+    quietly = verb.name in TELLING - {"secrets.reveal"}
     where = "json" if verb.method in ("POST", "PUT", "PATCH") else "params"
     answer = house.ask("root", verb.method, path, quietly=quietly, **{where: rest})
     assert answer.status_code < 500
@@ -305,7 +305,7 @@ def test_a_server_tells_a_secret_to_its_owner_alone(house: House) -> None:
     put_in(house)
     use_every_verb(house)
     for id_, canary in house.kept.items():  # each is there, for the one who may have it
-        assert house.verb("secret_get", id=id_)["content"] == canary.text
+        assert house.verb("secrets.reveal", id=id_)["content"] == canary.text
     put_in_where_it_is_refused(house)
     administer(house)
     put_in_beside_the_verbs(house)

@@ -15,14 +15,16 @@ KINDS = ("Client", "AsyncClient")
 
 
 class Awaiting:
-    """An `AsyncClient` whose verbs are awaited here and now, on a loop of its own."""
+    """An `AsyncClient`, or a group of its verbs, each awaited here and now on a loop of its own."""
 
-    def __init__(self, client: AsyncClient, loop: asyncio.Runner) -> None:
+    def __init__(self, client: Any, loop: asyncio.Runner) -> None:
         self._client = client
         self._loop = loop
 
     def __getattr__(self, name: str) -> Any:
         verb = getattr(self._client, name)
+        if not callable(verb):
+            return Awaiting(verb, self._loop)
 
         def wait(*args: Any, **kwargs: Any) -> Any:
             found = verb(*args, **kwargs)

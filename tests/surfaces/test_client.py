@@ -158,7 +158,7 @@ def test_what_is_sensitive_is_told_only_to_who_asks_for_it(ada: Any) -> None:
     memory = ada.store("The gate opens with 4711-0815.", sensitive=True).memory
 
     assert "4711" not in memory.content
-    assert ada.secret_get(memory.id) == "The gate opens with 4711-0815."
+    assert ada.secrets.reveal(memory.id) == "The gate opens with 4711-0815."
 
 
 def test_a_verb_can_be_asked_as_it_travels(ada: Any) -> None:
@@ -223,22 +223,22 @@ def test_any_tag_is_shared_as_it_is_in_hand(
 def test_whoever_runs_a_server_looks_after_users_and_keys(kind: str, server: Serving) -> None:
     in_hand = server.bearinmind
     with client_of(kind, server.url, server.key("root", "admin")) as root:
-        user = root.add_user("ada")
-        made = root.create_key("ada", access="read", label="her laptop", per_minute=100)
+        user = root.accounts.add_user("ada")
+        made = root.accounts.create_key("ada", access="read", label="her laptop", per_minute=100)
         assert made.key in in_hand.accounts.keys("ada")
         assert [replace(key, hash=b"") for key in in_hand.accounts.keys("ada")] == list(
-            root.keys("ada")
+            root.accounts.keys("ada")
         )
-        assert list(root.users()) == list(in_hand.accounts.users())
+        assert list(root.accounts.users()) == list(in_hand.accounts.users())
         with client_of(kind, server.url, made.text) as ada:
             assert ada.stats().live == 0
-            newer = root.renew_key(made.key.id, overlap=timedelta(0))
-            assert root.revoke_key(newer.text).revoked_at is not None
+            newer = root.accounts.renew_key(made.key.id, overlap=timedelta(0))
+            assert root.accounts.revoke_key(newer.text).revoked_at is not None
             with pytest.raises(errors.NotAuthenticated):
                 ada.stats()
-        assert root.disable_user("ada").disabled_at is not None
-        assert root.enable_user("ada") == user
-        assert list(root.audit_log(5)) == list(in_hand.accounts.audit(5, everybody=True))
+        assert root.accounts.disable_user("ada").disabled_at is not None
+        assert root.accounts.enable_user("ada") == user
+        assert list(root.accounts.audit(5)) == list(in_hand.accounts.audit(5, everybody=True))
 
 
 # ---- the same errors ---------------------------------------------------------------------------
@@ -262,7 +262,7 @@ WRONG: list[Callable[[Any, str], object]] = [
     lambda m, id_: m.link(id_, "see-also", id_),
     lambda m, id_: m.unlink(id_, "causes", id_),
     lambda m, id_: m.link(id_, "hates", id_),
-    lambda m, id_: (m.secrets.reveal if isinstance(m, Mind) else m.secret_get)(id_),
+    lambda m, id_: m.secrets.reveal(id_),
     lambda m, _: m.recall("x", states=["gone"]),
     lambda m, _: m.recall(
         "x",
@@ -279,7 +279,7 @@ WRONG: list[Callable[[Any, str], object]] = [
     lambda m, _: m.share_tag("boats", "bob/shares/carol"),
     lambda m, _: m.unshare_tag("boats", ".."),
     lambda m, _: m.share_tag("", "bob"),
-    lambda m, _: (m.accounts if isinstance(m, Mind) else m).add_user("a/b"),
+    lambda m, _: m.accounts.add_user("a/b"),
 ]
 
 

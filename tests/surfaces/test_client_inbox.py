@@ -35,53 +35,54 @@ def contents(client: Any) -> list[str]:
 
 def test_what_was_learned_waits_is_applied_and_taken_back(server: Serving, ada: Any) -> None:
     [taken] = ada.learn(SAID).proposed
-    [waiting] = ada.proposals()
+    [waiting] = ada.curation.proposals()
 
     assert (waiting.id, waiting.state, waiting.origin) == (taken.id, "open", "learning")
     assert waiting == server.bearinmind.for_user("ada").curation.proposal(waiting.id)
     assert contents(ada) == []
 
-    assert ada.apply_proposal(waiting.id[:6]).state is ProposalState.APPLIED
+    assert ada.curation.apply(waiting.id[:6]).state is ProposalState.APPLIED
     [found] = contents(ada)
     assert "pnpm" in found
 
-    assert ada.undo_proposal(waiting.id).state is ProposalState.UNDONE
+    assert ada.curation.undo(waiting.id).state is ProposalState.UNDONE
     assert contents(ada) == []
-    assert [each.state for each in ada.proposals([*ProposalState])] == ["undone"]
+    assert [each.state for each in ada.curation.proposals([*ProposalState])] == ["undone"]
 
 
 def test_what_was_dismissed_is_not_proposed_again_nor_applied(ada: Any) -> None:
     [taken] = ada.learn(SAID).proposed
 
-    assert ada.dismiss_proposal(taken.id).state is ProposalState.DISMISSED
+    assert ada.curation.dismiss(taken.id).state is ProposalState.DISMISSED
     assert ada.learn(SAID).proposed == ()
-    assert list(ada.proposals()) == []
+    assert list(ada.curation.proposals()) == []
     with pytest.raises(errors.ProposalDecided):
-        ada.apply_proposal(taken.id)
+        ada.curation.apply(taken.id)
     with pytest.raises(errors.CannotUndo):
-        ada.undo_proposal(taken.id)
+        ada.curation.undo(taken.id)
 
 
 def test_the_inbox_of_another_user_is_not_there(server: Serving, ada: Any) -> None:
     [taken] = ada.learn(SAID).proposed
 
     with Client(server.url, server.key("bob")) as bob:
-        assert list(bob.proposals()) == []
-        for decide in (bob.proposal, bob.apply_proposal, bob.dismiss_proposal, bob.undo_proposal):
+        assert list(bob.curation.proposals()) == []
+        inbox = bob.curation
+        for decide in (inbox.proposal, inbox.apply, inbox.dismiss, inbox.undo):
             with pytest.raises(errors.ProposalNotFound):
                 decide(taken.id)
-    assert ada.proposal(taken.id).state is ProposalState.OPEN
+    assert ada.curation.proposal(taken.id).state is ProposalState.OPEN
 
 
 def test_a_reading_key_looks_and_does_not_decide(server: Serving, ada: Any) -> None:
     [taken] = ada.learn(SAID).proposed
 
     with Client(server.url, server.key("ada", access="read")) as reader:
-        assert reader.proposal(taken.id).id == taken.id
+        assert reader.curation.proposal(taken.id).id == taken.id
         with pytest.raises(errors.NotAllowed):
-            reader.apply_proposal(taken.id)
+            reader.curation.apply(taken.id)
 
 
 def test_a_limit_out_of_its_range_is_refused_by_name(ada: Any) -> None:
     with pytest.raises(errors.InvalidInput, match="limit"):
-        ada.proposals(limit=0)
+        ada.curation.proposals(limit=0)

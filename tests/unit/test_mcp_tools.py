@@ -14,7 +14,7 @@ from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
 from bearinmind.surfaces.for_agents import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import texts, tools
-from bearinmind.surfaces.mcp.tools import BY_TOOL, read, sent_once
+from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import functions
 from bearinmind.surfaces.verbs.requests import RecallRequest, StoreRequest
@@ -141,19 +141,6 @@ def test_a_wrong_argument_is_named_and_its_value_is_not(
     assert raised.value.message.startswith(f"{field}: ")
     assert "secret words" not in raised.value.message
     assert "openapi" not in raised.value.hint
-
-
-def test_a_store_that_may_be_sent_again_has_a_key_by_which_it_is_done_once() -> None:
-    bare, named = StoreRequest(content="x"), StoreRequest(content="x", idempotency_key="mine")
-
-    first, second = (sent_once(bare) for _ in range(2))
-
-    assert isinstance(first, StoreRequest)
-    assert isinstance(second, StoreRequest)
-    assert first.idempotency_key
-    assert first.idempotency_key != second.idempotency_key
-    assert sent_once(named) is named
-    assert first.given()["idempotency_key"] == first.idempotency_key
 
 
 # ---- what is answered ----------------------------------------------------------------------------

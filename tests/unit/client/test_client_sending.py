@@ -89,7 +89,7 @@ def test_what_a_change_expects_is_sent_as_a_condition(server: FaultyServer, clie
 
 @pytest.mark.parametrize("id_", ["", "..", ".", "a/b", "%2e%2e", "../shares", "k7?x=1", "k7#", "é"])
 def test_no_id_leads_to_another_path(server: FaultyServer, client: Any, id_: str) -> None:
-    for verb in (client.get, client.delete, client.restore, client.why, client.secret_get):
+    for verb in (client.get, client.delete, client.restore, client.why, client.secrets.reveal):
         with pytest.raises(errors.InvalidId):
             verb(id_)
     assert server.seen == []
@@ -115,7 +115,7 @@ def test_the_secret_of_a_key_is_never_in_a_path(server: FaultyServer, client: An
     bearer = Bearer.new()
     server.always = refuses(404, "key_not_found")
 
-    for verb in (client.revoke_key, client.renew_key):
+    for verb in (client.accounts.revoke_key, client.accounts.renew_key):
         with pytest.raises(errors.KeyNotFound):
             verb(bearer.text)
     assert [seen.path for seen in server.seen] == [

@@ -244,7 +244,7 @@ def why_not_table(value: WhyNot) -> RenderableType:
         [
             ("memory", styled(value.id, ID)),
             ("reason", styled(value.reason, STRONG)),
-            *((f"{x.leg} leg", parts(*_standing(x), style="")) for x in value.positions),
+            *((f"{x.leg} leg", parts(*_position(x), style="")) for x in value.positions),
             ("remedy", value.remedy),
         ]
     )

@@ -136,12 +136,11 @@ def mcp(
             stdio.serve(lambda verb, request: verb.run(mind, request), settings.categories)
         return
     from bearinmind.surfaces.client.clients import Client  # noqa: PLC0415  as above
-    from bearinmind.surfaces.mcp.tools import sent_once  # noqa: PLC0415
 
     if not key and key_file is not None:
         key = _key_in(key_file)
     with Client(where, key or run.settings.server_key) as client:
-        stdio.serve(lambda verb, request: client.ask(verb, sent_once(request)))
+        stdio.serve(client.ask)
 
 
 def _key_in(file: Path) -> str:

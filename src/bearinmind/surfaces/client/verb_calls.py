@@ -1,23 +1,48 @@
-"""From the row of a verb to the HTTP call that asks for it, and from the answer to its noun."""
+"""From the row of a verb to the HTTP call that asks for it, and from the answer to its noun.
+
+A verb is written once, as steps. `Blocking` takes the steps on the thread of its caller, `Awaiting`
+on an event loop.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
 import re
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 from urllib.parse import quote
 
+import httpx
 from pydantic import ValidationError
 
 from bearinmind import codec
 from bearinmind.errors import InvalidJson, InvalidRequest
-from bearinmind.models.server_calls import API, JSON, Call, Server, Settled, Steps, trying
+from bearinmind.models import server_calls
+from bearinmind.models.server_calls import (
+    API,
+    JSON,
+    Call,
+    Pause,
+    Paused,
+    Reply,
+    Send,
+    Server,
+    Settled,
+    Steps,
+    trying,
+)
 from bearinmind.surfaces.verbs.requests import Request, StoreRequest
 from bearinmind.surfaces.verbs.table import BY_NAME, Verb
 from bearinmind.types import Access
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Way = TypeVar("Way")  #: `Blocking` or `Awaiting`
 
 _FIELD = re.compile(r"\{(\w+)\}")  # of the request, named in a path
 _IN_THE_QUERY = ("GET", "DELETE")  # these have no body
@@ -50,6 +75,10 @@ class Requests:
         verb = BY_NAME[name]
         return self.ask(verb, request_of(verb, fields))
 
+    def part(self, part: str, name: str, /, **fields: object) -> Steps[Any]:
+        """One field of the answer to a verb."""
+        return getattr((yield from self.answer(name, **fields)), part)
+
     def settle(self, verb: Verb, request: Request) -> Steps[Settled]:
         """How a request of a verb ended."""
         return trying(call_of(verb, request), self.server, self.clock)
@@ -68,6 +97,85 @@ class Requests:
         except InvalidJson as exc:
             problem = f"answered something else than it should: {exc.message}"
             raise self.server.unreadable(problem) from None
+
+
+class Blocking:
+    """Takes the steps of a verb and waits for its answer."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.http = httpx.Client(**server.http_options())
+
+    def run(self, begin: Callable[[], Steps[Result]]) -> Result:
+        """The result of the steps."""
+        return server_calls.run(begin(), self.http, self._server)
+
+
+class Awaiting:
+    """Takes the steps of a verb without blocking the event loop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.http = httpx.AsyncClient(**server.http_options())
+
+    async def run(self, begin: Callable[[], Steps[Result]]) -> Result:
+        """The result of the steps."""
+        steps = begin()
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(await self._take(step))
+        except StopIteration as done:
+            result: Result = done.value
+            return result
+
+    async def _take(self, step: Send | Pause) -> Reply | Paused:
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+            return Paused()
+        incoming = server_calls.Incoming(step.seconds)
+        arguments = server_calls.stream_arguments(step, self._server)
+        try:
+            async with self.http.stream(**arguments) as response:
+                async for piece in response.aiter_bytes():
+                    if not incoming.add(piece):
+                        break
+        except httpx.HTTPError as exc:
+            return server_calls.lost(exc)
+        return incoming.answered(response)
+
+
+class Group(Generic[Way]):
+    """Verbs of a server, and the way in which their steps are taken."""
+
+    def __init__(self, calls: Requests, runner: Way) -> None:
+        self._calls = calls
+        self._runner = runner
+
+
+class verb(Generic[Arguments, Result]):  # noqa: N801  a decorator
+    """Makes of the steps of a verb a method that waits for its answer, or one that is awaited."""
+
+    def __init__(self, steps: Callable[Concatenate[Any, Arguments], Steps[Result]]) -> None:
+        @functools.wraps(steps)
+        def method(group: Any, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Any:  # noqa: ANN401  see `__get__`
+            return group._runner.run(functools.partial(steps, group, *args, **kwargs))  # noqa: SLF001
+
+        self._method = method
+
+    @overload
+    def __get__(self, group: None, owner: object) -> Callable[Concatenate[Any, Arguments], Any]: ...
+
+    @overload
+    def __get__(self, group: Group[Blocking], owner: object) -> Callable[Arguments, Result]: ...
+
+    @overload
+    def __get__(
+        self, group: Group[Awaiting], owner: object
+    ) -> Callable[Arguments, Coroutine[Any, Any, Result]]: ...
+
+    def __get__(self, group: object, owner: object) -> Any:
+        return self._method if group is None else MethodType(self._method, group)
 
 
 def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request

@@ -1,12 +1,12 @@
 """Every verb of a server, as steps: written once for clients that wait and for those that do not.
 
-A verb has the arguments and returns the nouns of the same verb of `Mind`.
+A verb has the arguments and the answer of the same verb of `Mind`, and is in the same group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Unpack
 
@@ -20,10 +20,10 @@ from bearinmind.protocols import AuditEntry, Statistics, User
 from bearinmind.recall.history import Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
-from bearinmind.surfaces.client.verb_calls import Requests, request_of
+from bearinmind.surfaces.client.verb_calls import Group, Way, request_of, verb
 from bearinmind.surfaces.verbs.answers import write_cursor
-from bearinmind.surfaces.verbs.requests import UpdateRequest
-from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.surfaces.verbs.requests import Request, UpdateRequest
+from bearinmind.surfaces.verbs.table import BY_NAME, Verb
 from bearinmind.text import ids
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
@@ -54,12 +54,17 @@ class ListPage(NamedTuple):
     next: str | None  #: None on the last page
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerVerbs(Requests):
-    """What can be asked of a server."""
+class ServerVerbs(Group[Way]):
+    """The verbs of a server."""
+
+    @verb
+    def ask(self, verb: Verb, request: Request) -> Steps[Any]:
+        """The answer to the request of a verb, as the row of the verb describes it."""
+        return self._calls.ask(verb, request)
 
     # ---- the write path ------------------------------------------------------------------------
 
+    @verb
     def store(
         self,
         content: str,
@@ -71,18 +76,19 @@ class ServerVerbs(Requests):
     ) -> Steps[Outcome]:
         """Remember something: `Stored`, or `AlreadyKnown` when a live memory says the same.
 
-        However often it has to be sent, it is stored once: by an idempotency key, which is made
-        here unless it is given.
+        However often it has to be sent, it is stored once: by an idempotency key, which the client
+        makes unless it is given.
         """
-        return self.answer(
+        return self._calls.answer(
             "store",
             **_checked(fields),
             content=content,
             supersedes=[*map(ids.normalise, supersedes)],
             wait=wait,
-            idempotency_key=idempotency_key or self.new_key(),
+            idempotency_key=idempotency_key,
         )
 
+    @verb
     def update(
         self,
         /,
@@ -92,69 +98,77 @@ class ServerVerbs(Requests):
         **changes: Any,  # noqa: ANN401  as `Mind.update` has it
     ) -> Steps[Memory]:
         """Change a memory; with an expected version the change is safe to be sent again."""
-        verb = BY_NAME["update"]
+        row = BY_NAME["update"]
         named = {"id": ids.normalise(id), "expected_version": expected_version}
-        request = request_of(verb, _checked(changes) | named)
-        settled = yield from self.settle(verb, request)
+        request = request_of(row, _checked(changes) | named)
+        settled = yield from self._calls.settle(row, request)
         if settled.doubtful and isinstance(settled.error, errors.VersionConflict):
-            present = yield from self.get(id)
+            present = yield from self._memory(id)
             if present.version == (expected_version or 0) + 1 and _has(present, request):
                 return present  # the try whose answer was lost has done it
-        memory: Memory = self.read(settled, verb)
+        memory: Memory = self._calls.read(settled, row)
         return memory
 
+    @verb
     def delete(self, id: str, *, expected_version: int | None = None) -> Steps[Memory]:
         """Hide a memory from recall; it can be restored."""
-        verb = BY_NAME["delete"]
+        row = BY_NAME["delete"]
         named = {"id": ids.normalise(id), "expected_version": expected_version}
-        settled = yield from self.settle(verb, request_of(verb, named))
+        settled = yield from self._calls.settle(row, request_of(row, named))
         if settled.doubtful and isinstance(settled.error, _MAY_BE_DELETED):
-            present = yield from self.get(id)
+            present = yield from self._memory(id)
             if present.deleted_at is not None:
                 return present  # the try whose answer was lost has done it
-        memory: Memory = self.read(settled, verb)
+        memory: Memory = self._calls.read(settled, row)
         return memory
 
+    @verb
     def restore(self, id: str) -> Steps[Memory]:
         """Bring a deleted memory back."""
-        return self.answer("restore", id=ids.normalise(id))
+        return self._calls.answer("restore", id=ids.normalise(id))
 
+    @verb
     def link(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
         """Link two memories, read "source KIND target"."""
-        return self.answer("link", **_ends(source, kind, target))
+        return self._calls.answer("link", **_ends(source, kind, target))
 
+    @verb
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Steps[Link]:
         """End a link."""
-        return self.answer("unlink", **_ends(source, kind, target))
+        return self._calls.answer("unlink", **_ends(source, kind, target))
 
     # ---- the read path -------------------------------------------------------------------------
 
+    @verb
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Steps[Answer]:
         """The memories that matter for a text, best first, with the trace of how it found them."""
-        answer = yield from self.answer("recall", **_checked(fields), query=text, trace=True)
+        answer = yield from self._calls.answer("recall", **_checked(fields), query=text, trace=True)
         if answer.trace is None or answer.understood is None:
-            raise self.server.unreadable("answered a question without the trace")
+            raise self._calls.server.unreadable("answered a question without the trace")
         return Answer(query=answer.understood, hits=answer.hits, trace=answer.trace)
 
+    @verb
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> Steps[WhyNot]:
         """Why a memory is not in the answer to a query, and what would have let it in."""
-        return self.answer("why_not", **_checked(fields), query=text, id=ids.normalise(id))
+        return self._calls.answer("why_not", **_checked(fields), query=text, id=ids.normalise(id))
 
+    @verb
     def get(self, id: str) -> Steps[Memory]:
         """The present version of a memory, deleted or not."""
-        answer = yield from self.answer("get", id=ids.normalise(id))
-        memory: Memory = answer.memory
-        return memory
+        return self._memory(id)
 
+    @verb
     def versions(self, id: str) -> Steps[Sequence[Memory]]:
         """Every version of a memory, oldest first; of another's memory the present one alone."""
-        answer = yield from self.answer("get", id=ids.normalise(id))
+        answer = yield from self._calls.answer("get", id=ids.normalise(id))
         return *answer.earlier, answer.memory
 
+    @verb
     def links(self, id: str) -> Steps[Sequence[Link]]:
         """The links that begin or end at a memory."""
-        return self._part("links", "get", id=ids.normalise(id))
+        return self._calls.part("links", "get", id=ids.normalise(id))
 
+    @verb
     def list(
         self,
         *,
@@ -165,13 +179,13 @@ class ServerVerbs(Requests):
     ) -> Steps[Sequence[Memory]]:
         """Memories by creation time, own and shared; `after` continues behind one, or a place."""
         if isinstance(after, str):
-            last = yield from self.get(after)
+            last = yield from self._memory(after)
             after = (last.created_at, last.id)
         memories: list[Memory] = []
         left = check_number("limit", limit, LARGEST_POOL)
         cursor = write_cursor(*after) if after else None
         while left:
-            page = yield from self.page(
+            page = yield from self._page(
                 limit=min(left, _PAGE), after=cursor, newest_first=newest_first, **fields
             )
             memories += page.memories
@@ -180,6 +194,7 @@ class ServerVerbs(Requests):
                 break
         return tuple(memories)
 
+    @verb
     def page(
         self,
         *,
@@ -189,16 +204,15 @@ class ServerVerbs(Requests):
         **fields: Unpack[ListFields],
     ) -> Steps[ListPage]:
         """A page of a list, and where the next one begins."""
-        answer = yield from self.answer(
-            "list", **_checked(fields), limit=limit, after=after, newest_first=newest_first
-        )
-        return ListPage(answer.memories, answer.next)
+        return self._page(limit=limit, after=after, newest_first=newest_first, **fields)
 
+    @verb
     def why(self, id: str) -> Steps[Why]:
         """What led to a memory."""
-        answer = yield from self.answer("why", id=ids.normalise(id))
+        answer = yield from self._calls.answer("why", id=ids.normalise(id))
         return Why(**_same_fields(Why, answer))
 
+    @verb
     def timeline(
         self,
         around: str | datetime,
@@ -209,51 +223,55 @@ class ServerVerbs(Requests):
     ) -> Steps[Timeline]:
         """What was remembered before and after a memory or a moment."""
         place = ids.normalise(around) if isinstance(around, str) else around.isoformat()
-        answer = yield from self.answer(
+        answer = yield from self._calls.answer(
             "timeline", **_checked(fields), around=place, before=before, after=after
         )
         return Timeline(**_same_fields(Timeline, answer))
 
+    @verb
     def stats(self) -> Steps[Statistics]:
         """Counts of what is stored."""
-        return self.answer("stats")
-
-    def secret_get(self, id: str, *, version: int | None = None) -> Steps[str]:
-        """What a sensitive memory says; each time is written to the audit log."""
-        return self._part("content", "secret_get", id=ids.normalise(id), version=version)
+        return self._calls.answer("stats")
 
     # ---- sharing -------------------------------------------------------------------------------
 
+    @verb
     def share(self, id: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
         """Let another user see a memory, or change it."""
-        return self.answer(
+        return self._calls.answer(
             "share", id=ids.normalise(id), reader=check_user(reader), right=_right(right)
         )
 
+    @verb
     def unshare(self, id: str, reader: str) -> Steps[Share]:
         """End the share of a memory."""
-        return self.answer("unshare", id=ids.normalise(id), reader=check_user(reader))
+        return self._calls.answer("unshare", id=ids.normalise(id), reader=check_user(reader))
 
+    @verb
     def share_tag(self, tag: str, reader: str, right: Right | str = Right.READ) -> Steps[Share]:
         """Let another user see all memories with a tag, now and from now on."""
-        return self.answer(
+        return self._calls.answer(
             "share_tag", tag=check_tag(tag), reader=check_user(reader), right=_right(right)
         )
 
+    @verb
     def unshare_tag(self, tag: str, reader: str) -> Steps[Share]:
         """End the share of a tag."""
-        return self.answer("unshare_tag", tag=check_tag(tag), reader=check_user(reader))
+        return self._calls.answer("unshare_tag", tag=check_tag(tag), reader=check_user(reader))
 
+    @verb
     def shared_with_me(self) -> Steps[Sequence[Share]]:
         """What other users share with this one."""
-        return self._part("shares", "shared_with_me")
+        return self._calls.part("shares", "shared_with_me")
 
+    @verb
     def my_shares(self) -> Steps[Sequence[Share]]:
         """What this user shares with others."""
-        return self._part("shares", "my_shares")
+        return self._calls.part("shares", "my_shares")
 
     # ---- learning and curation -----------------------------------------------------------------
 
+    @verb
     def learn(
         self,
         messages: Iterable[Message],
@@ -264,7 +282,7 @@ class ServerVerbs(Requests):
         dry_run: bool = False,
     ) -> Steps[Learned]:
         """Learn from what was said in a turn, as the server's setting `learn` has it."""
-        return self.answer(
+        return self._calls.answer(
             "learn",
             messages=[{"role": each.role, "text": each.text} for each in messages],
             agent=agent,
@@ -273,6 +291,7 @@ class ServerVerbs(Requests):
             dry_run=dry_run,
         )
 
+    @verb
     def brief(
         self,
         *,
@@ -283,7 +302,7 @@ class ServerVerbs(Requests):
         budget_bytes: int = 4_000,
     ) -> Steps[Sequence[Memory]]:
         """What a session should begin with: what is important and new, for a project or at all."""
-        return self._part(
+        return self._calls.part(
             "memories",
             "brief",
             project=project,
@@ -293,6 +312,37 @@ class ServerVerbs(Requests):
             budget_bytes=budget_bytes,
         )
 
+    # ---- groups of verbs -----------------------------------------------------------------------
+
+    @property
+    def curation(self) -> CurationVerbs[Way]:
+        """Proposals to change memories, and the decisions about them."""
+        return CurationVerbs(self._calls, self._runner)
+
+    @property
+    def accounts(self) -> AccountVerbs[Way]:
+        """Users, their keys, and the audit, for a key with admin access."""
+        return AccountVerbs(self._calls, self._runner)
+
+    @property
+    def secrets(self) -> SecretVerbs[Way]:
+        """Sensitive memories."""
+        return SecretVerbs(self._calls, self._runner)
+
+    # ---- shared by the verbs -------------------------------------------------------------------
+
+    def _memory(self, id: str) -> Steps[Memory]:
+        return self._calls.part("memory", "get", id=ids.normalise(id))
+
+    def _page(self, **fields: Any) -> Steps[ListPage]:  # noqa: ANN401  those of `page`
+        answer = yield from self._calls.answer("list", **_checked(fields))
+        return ListPage(answer.memories, answer.next)
+
+
+class CurationVerbs(Group[Way]):
+    """Proposals to change memories, and the decisions about them."""
+
+    @verb
     def proposals(
         self,
         states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
@@ -301,46 +351,60 @@ class ServerVerbs(Requests):
     ) -> Steps[Sequence[Proposal]]:
         """The proposals in these states, those that were made or decided last first."""
         chosen = [choose(ProposalState, state, errors.InvalidInput) for state in states]
-        return self._part("proposals", "proposals", states=chosen, limit=limit)
+        return self._calls.part("proposals", "curation.proposals", states=chosen, limit=limit)
 
+    @verb
     def proposal(self, id: str) -> Steps[Proposal]:
         """One proposal."""
-        return self.answer("proposal", id=ids.normalise(id))
+        return self._calls.answer("curation.proposal", id=ids.normalise(id))
 
-    def apply_proposal(self, id: str) -> Steps[Proposal]:
+    @verb
+    def apply(self, id: str) -> Steps[Proposal]:
         """Do what a proposal says; it can be undone."""
-        return self.answer("apply_proposal", id=ids.normalise(id))
+        return self._calls.answer("curation.apply", id=ids.normalise(id))
 
-    def dismiss_proposal(self, id: str) -> Steps[Proposal]:
+    @verb
+    def dismiss(self, id: str) -> Steps[Proposal]:
         """Decide against a proposal; it is not made again."""
-        return self.answer("dismiss_proposal", id=ids.normalise(id))
+        return self._calls.answer("curation.dismiss", id=ids.normalise(id))
 
-    def undo_proposal(self, id: str) -> Steps[Proposal]:
+    @verb
+    def undo(self, id: str) -> Steps[Proposal]:
         """Take back what a proposal did."""
-        return self.answer("undo_proposal", id=ids.normalise(id))
+        return self._calls.answer("curation.undo", id=ids.normalise(id))
 
-    # ---- users, keys and the audit log, for a key with admin access -----------------------------
 
+class AccountVerbs(Group[Way]):
+    """Users, their keys, and the audit, for a key with admin access."""
+
+    @verb
     def users(self) -> Steps[Sequence[User]]:
         """Every user, by name."""
-        return self._part("users", "users")
+        return self._calls.part("users", "accounts.users")
 
+    @verb
     def add_user(self, name: str) -> Steps[User]:
         """Add a user."""
-        return self.answer("add_user", name=check_user(name))
+        return self._calls.answer("accounts.add_user", name=check_user(name))
 
+    @verb
     def disable_user(self, name: str) -> Steps[User]:
         """Stop letting a user in; their memories and keys stay."""
-        return self.answer("disable_user", name=check_user(name))
+        return self._calls.answer("accounts.disable_user", name=check_user(name))
 
+    @verb
     def enable_user(self, name: str) -> Steps[User]:
         """Let a user in again."""
-        return self.answer("enable_user", name=check_user(name))
+        return self._calls.answer("accounts.enable_user", name=check_user(name))
 
+    @verb
     def keys(self, user: str | None = None) -> Steps[Sequence[Key]]:
         """The keys of a user, or of everybody, oldest first; their hashes stay on the server."""
-        return self._part("keys", "keys", user=None if user is None else check_user(user))
+        return self._calls.part(
+            "keys", "accounts.keys", user=None if user is None else check_user(user)
+        )
 
+    @verb
     def create_key(
         self,
         user: str,
@@ -352,8 +416,8 @@ class ServerVerbs(Requests):
         per_day: int | None = None,
     ) -> Steps[NewKey]:
         """A new key of a user. Only now can its text be seen."""
-        made = yield from self.answer(
-            "create_key",
+        made = yield from self._calls.answer(
+            "accounts.create_key",
             user=check_user(user),
             access=choose(Access, access, errors.InvalidKeyTerms),
             label=label,
@@ -363,26 +427,36 @@ class ServerVerbs(Requests):
         )
         return _with_hash(made)
 
+    @verb
     def renew_key(self, id: str, *, overlap: timedelta = OVERLAP) -> Steps[NewKey]:
         """A new key with the same terms; the old one stays good for as long as the overlap."""
         hours = overlap / _HOUR
         return _with_hash(
-            (yield from self.answer("renew_key", id=_key_id(id), overlap_hours=hours))
+            (
+                yield from self._calls.answer(
+                    "accounts.renew_key", id=_key_id(id), overlap_hours=hours
+                )
+            )
         )
 
+    @verb
     def revoke_key(self, id: str) -> Steps[Key]:
         """Revoke a key."""
-        return self.answer("revoke_key", id=_key_id(id))
+        return self._calls.answer("accounts.revoke_key", id=_key_id(id))
 
-    def audit_log(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
+    @verb
+    def audit(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
         """What was done with secrets, shares, users and keys, youngest first."""
-        return self._part("entries", "audit_log", limit=limit)
+        return self._calls.part("entries", "accounts.audit", limit=limit)
 
-    # ---- what they are made of -----------------------------------------------------------------
 
-    def _part(self, part: str, verb: str, /, **fields: object) -> Steps[Any]:
-        """One field of the answer to a verb."""
-        return getattr((yield from self.answer(verb, **fields)), part)
+class SecretVerbs(Group[Way]):
+    """Sensitive memories."""
+
+    @verb
+    def reveal(self, id: str, *, version: int | None = None) -> Steps[str]:
+        """The text of a sensitive memory; each call is written to the audit log."""
+        return self._calls.part("content", "secrets.reveal", id=ids.normalise(id), version=version)
 
 
 def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def of_verb(verb: Verb, *, has_body: bool) -> dict[str, Any]:
         good[HTTPStatus.OK] = known
     return {
         "name": verb.name,
-        "operation_id": verb.name,
+        "operation_id": verb.operation,
         "summary": verb.says,
         "description": f"Needs a key with {verb.access} access.",
         "status_code": verb.status,

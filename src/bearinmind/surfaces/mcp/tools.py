@@ -7,7 +7,6 @@ import contextlib
 import math
 import re
 import time
-import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -22,7 +21,7 @@ from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
 from bearinmind.surfaces.mcp import texts
-from bearinmind.surfaces.verbs.requests import Request, StoreRequest
+from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS, Tool, Verb
 from bearinmind.types import Access
 
@@ -145,13 +144,6 @@ def read(verb: Verb, arguments: Mapping[str, Any]) -> Request:
         error = invalid_fields(exc)
         error.hint = _HINT
         raise error from None
-
-
-def sent_once(request: Request) -> Request:
-    """A request that may be sent to a server more than once, and is still done once."""
-    if isinstance(request, StoreRequest) and request.idempotency_key is None:
-        return request.model_copy(update={"idempotency_key": uuid.uuid4().hex})
-    return request
 
 
 def request(name: str, **fields: Any) -> tuple[Verb, Request]:  # noqa: ANN401  by the verb's own model

@@ -31,7 +31,7 @@ class Tool:
 class Verb:
     """Something that can be asked of a memory, on every surface."""
 
-    name: str  #: of the method of `Mind` and of the clients
+    name: str  #: of the method of `Mind` and of the clients, with its group: "accounts.add_user"
     says: str  #: what it does, in one line
     run: Callable[[Mind, Any], Any]
     access: Access
@@ -43,6 +43,11 @@ class Verb:
     status: HTTPStatus = HTTPStatus.OK
     #: By header of HTTP: the field of the request that is taken from it.
     headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def operation(self) -> str:
+        """The name of its operation in OpenAPI, where a point is no good."""
+        return self.name.replace(".", "_")
 
     @property
     def tool(self) -> str | None:
@@ -259,7 +264,7 @@ VERBS: tuple[Verb, ...] = (
         tool_text=Tool(name="memory_count", says="Count what is stored."),
     ),
     _write(  # it leaves a row in the audit log, and an agent that only reads needs no secret
-        name="secret_get",
+        name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
         run=f.secret_get,
         path="/memories/{id}/secret",
@@ -364,35 +369,35 @@ VERBS: tuple[Verb, ...] = (
     ),
     # The inbox has no tools: people decide.
     _read(
-        name="proposals",
+        name="curation.proposals",
         says="What waits for a decision, or was decided.",
         run=f.proposals,
         path="/proposals",
         command="curate inbox",
     ),
     _read(
-        name="proposal",
+        name="curation.proposal",
         says="One proposal.",
         run=f.proposal,
         path="/proposals/{id}",
         command="curate show",
     ),
     _write(
-        name="apply_proposal",
+        name="curation.apply",
         says="Do what a proposal says; it can be undone.",
         run=f.apply_proposal,
         path="/proposals/{id}/apply",
         command="curate apply",
     ),
     _write(
-        name="dismiss_proposal",
+        name="curation.dismiss",
         says="Decide against a proposal; it is not made again.",
         run=f.dismiss_proposal,
         path="/proposals/{id}/dismiss",
         command="curate dismiss",
     ),
     _write(
-        name="undo_proposal",
+        name="curation.undo",
         says="Take back what a proposal did.",
         run=f.undo_proposal,
         path="/proposals/{id}/undo",
@@ -402,7 +407,7 @@ VERBS: tuple[Verb, ...] = (
 
 ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
-        name="users",
+        name="accounts.users",
         says="Every user whom the server knows.",
         run=f.users,
         method="GET",
@@ -410,7 +415,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         command="user list",
     ),
     _admin(
-        name="add_user",
+        name="accounts.add_user",
         says="Add a user.",
         run=f.add_user,
         path="/users",
@@ -419,21 +424,21 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         example={"name": "grace"},
     ),
     _admin(
-        name="disable_user",
+        name="accounts.disable_user",
         says="Stop letting a user in; their memories and keys stay.",
         run=f.disable_user,
         path="/users/{name}/disable",
         command="user disable",
     ),
     _admin(
-        name="enable_user",
+        name="accounts.enable_user",
         says="Let a user in again.",
         run=f.enable_user,
         path="/users/{name}/enable",
         command="user enable",
     ),
     _admin(
-        name="keys",
+        name="accounts.keys",
         says="The keys of a user, or of everybody.",
         run=f.keys,
         method="GET",
@@ -441,7 +446,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         command="key list",
     ),
     _admin(
-        name="create_key",
+        name="accounts.create_key",
         says="Make a key; its text is seen only in this answer.",
         run=f.create_key,
         path="/keys",
@@ -450,7 +455,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         example={"user": "grace", "access": "write", "label": "laptop"},
     ),
     _admin(
-        name="renew_key",
+        name="accounts.renew_key",
         says="Make a key with the terms of another one, which stays good for a while.",
         run=f.renew_key,
         path="/keys/{id}/renew",
@@ -459,7 +464,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         example={"overlap_hours": 24},
     ),
     _admin(
-        name="revoke_key",
+        name="accounts.revoke_key",
         says="Revoke a key.",
         run=f.revoke_key,
         method="DELETE",
@@ -467,7 +472,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
         command="key revoke",
     ),
     _admin(
-        name="audit_log",
+        name="accounts.audit",
         says="What was done with secrets, shares, users and keys, youngest first.",
         run=f.audit_log,
         method="GET",
