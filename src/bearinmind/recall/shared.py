@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bearinmind import errors
-from bearinmind.changes import is_mirror, mirror_of
+from bearinmind.changes import copy_name, is_copy
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
@@ -446,8 +446,8 @@ def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) 
 
 def _is_copy(store: Store, reader: UserId, memory: Memory, now: datetime) -> bool:
     """Whether a memory of somebody else is seen here because it came from a server."""
-    mirrored = eyes(reader, mirror_of(memory.owner, reader), now)
-    return bool(store.visible(mirrored, [memory.id]))
+    copied = eyes(reader, copy_name(memory.owner, reader), now)
+    return bool(store.visible(copied, [memory.id]))
 
 
 def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
@@ -459,7 +459,7 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
     writable = [
         share
         for share in store.shared_with(reader)
-        if share.right is Right.WRITE and not is_mirror(share.owner)
+        if share.right is Right.WRITE and not is_copy(share.owner)
     ]
     found: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):

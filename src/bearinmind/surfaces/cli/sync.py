@@ -180,7 +180,7 @@ def watch(run: Session) -> None:
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         while True:
             report = _round(run, mind, quiet=True)
-            if run.as_json or report.pulled or report.pushed or report.refused or report.mirrored:
+            if run.as_json or report.pulled or report.pushed or report.refused or report.copied:
                 _reply(run, report)
                 sys.stdout.flush()
             if error := report.error:
@@ -291,8 +291,8 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
         line += f" Changed on both sides and merged: {value.merged:,}."
-    if value.mirrored or value.unmirrored:
-        line += f" Shared with you: {value.mirrored:,} came, {value.unmirrored:,} went."
+    if value.copied or value.dropped:
+        line += f" Shared with you: {value.copied:,} came, {value.dropped:,} went."
     yield styled(line)
     if value.conflicts:
         text = f"{many(value.conflicts, 'conflict')}: both versions are kept."
@@ -318,7 +318,7 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
     if not has_key:
         facts.add_row(styled("key", QUIET), styled(_NO_KEY, QUIET))
     facts.add_row(styled("background", QUIET), f"every {every:g} s" if every else "off")
-    facts.add_row(styled("others'", QUIET), styled(_mirrored(value.mirrored)))
+    facts.add_row(styled("others'", QUIET), styled(_copied(value.copied)))
     facts.add_row(styled("waits", QUIET), styled(_waiting(value.pending)))
     if value.refused:
         facts.add_row(styled("refused", QUIET), styled(f"{value.refused:,} of these", NOTICE))
@@ -336,7 +336,7 @@ def _waiting(pending: Mapping[SubjectKind, int]) -> str:
     return ", ".join(text) or "nothing"
 
 
-def _mirrored(counts: Mapping[UserId, int]) -> str:
+def _copied(counts: Mapping[UserId, int]) -> str:
     """What of others' memories is here to read, such as "3 memories of bob"."""
     text = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
     return ", ".join(text) or "none"
