@@ -238,14 +238,14 @@ Verdict = Taken | Stale | Refused
 _BETWEEN = "/"  # in no name of a user, see `bearinmind.remember.admit.check_user`
 
 
-def mirror_of(owner: UserId, reader: UserId) -> UserId:
+def copy_name(owner: UserId, reader: UserId) -> UserId:
     """The name under which a reader's copy of an owner's memories is kept."""
     if not owner or owner == reader or _BETWEEN in owner:
         raise InvalidChange(f"{owner!r} cannot share anything with {reader!r}")
     return UserId(f"{owner}{_BETWEEN}{reader}")
 
 
-def is_mirror(name: UserId) -> bool:
+def is_copy(name: UserId) -> bool:
     """Whether a copy is kept under a name, rather than a user's own memories."""
     return _BETWEEN in name
 

@@ -107,11 +107,7 @@ class Configuration:
         environment: Mapping[str, str] = os.environ,
         file: Path | None = None,
     ) -> Self:
-        """Gather the settings from all sources.
-
-        Raises:
-            InvalidSetting: a value is not allowed, a name is unknown or the file cannot be read.
-        """
+        """Gather the settings from all sources."""
         path = file or (Path(environment[FILE_VARIABLE]) if FILE_VARIABLE in environment else None)
         sources: list[tuple[str, Mapping[str, Any]]] = [
             ("option", {k: v for k, v in (overrides or {}).items() if v is not None}),
@@ -146,11 +142,7 @@ class Configuration:
 
 
 def checked(values: Mapping[str, Any], origin_of: Mapping[str, str] | None = None) -> Settings:
-    """Settings from these values and no other source; the others have their defaults.
-
-    Raises:
-        InvalidSetting: a value is not allowed or a name is unknown.
-    """
+    """Settings from these values and no other source; the others have their defaults."""
     try:
         return Settings.model_validate(values)
     except ValidationError as exc:
@@ -183,11 +175,7 @@ def _provider_keys(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def assignments(texts: Iterable[str]) -> dict[str, Any]:
-    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`.
-
-    Raises:
-        InvalidSetting: a text is not an assignment.
-    """
+    """Settings from texts such as `pool=100` or, for one entry of a table, `lexical.b=0.3`."""
     settings: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")

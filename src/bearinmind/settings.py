@@ -44,11 +44,7 @@ _Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
 def must_name(setting: str, given: Iterable[str], known: Iterable[str], thing: str) -> None:
-    """Check the names in a table.
-
-    Raises:
-        ValueError: a name is unknown.
-    """
+    """Check the names in a table."""
     allowed = [*known]
     if unknown := ", ".join(sorted({*given} - {*allowed})):
         raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
@@ -102,8 +98,7 @@ class SettingFields(BaseModel):
         description="Most connections of a process to a Postgres server.",
     )
     replica: StoreServer | None = Field(
-        default=None,
-        description="A standby server that answers recalls in its place.",
+        default=None, description="A standby server that answers recalls in its place."
     )
     replica_staleness: float = Field(
         default=5.0, ge=0, le=3_600, description="Most seconds that the replica may be behind."
@@ -148,14 +143,10 @@ class SettingFields(BaseModel):
         description="By category: after how many days a score has faded to 1/e.",
     )
     trust_factors: dict[Trust, _AboveZero] = Field(
-        default_factory=dict,
-        description="By trust class: the factor of a score.",
+        default_factory=dict, description="By trust class: the factor of a score."
     )
     least_confidence: float = Field(
-        default=0.0,
-        ge=0,
-        le=1,
-        description="Recall leaves out what is less certain than this.",
+        default=0.0, ge=0, le=1, description="Recall leaves out what is less certain than this."
     )
     near_duplicates: float = Field(
         default=0.0,
@@ -196,10 +187,7 @@ class SettingFields(BaseModel):
         description="Most seconds to embed a query by HTTP; a batch gets six times as long.",
     )
     embedder_per_minute: float | None = Field(
-        default=None,
-        gt=0,
-        le=1_000_000,
-        description="Most requests a minute to it by HTTP.",
+        default=None, gt=0, le=1_000_000, description="Most requests a minute to it by HTTP."
     )
     provider_keys: dict[str, SecretStr] = Field(
         default_factory=dict,
@@ -210,8 +198,7 @@ class SettingFields(BaseModel):
     # ---- reranker
 
     reranker: Annotated[str, AfterValidator(rerank.checked)] = Field(
-        default="none",
-        description="What reads the best memories again and reorders them.",
+        default="none", description="What reads the best memories again and reorders them."
     )
     reranker_url: str | None = Field(
         default=None, description="Address of the reranker, unless it is its provider's own server."
@@ -384,12 +371,10 @@ class SettingFields(BaseModel):
         default=8_377, ge=0, le=65_535, description="The port of the server; 0: any free one."
     )
     server_url: str | None = Field(
-        default=None,
-        description="The public address of the server, unless it is where it listens.",
+        default=None, description="The public address of the server, unless it is where it listens."
     )
     server_hosts: tuple[_Name, ...] = Field(
-        default=(),
-        description="Further host names under which the server answers; `*`: any.",
+        default=(), description="Further host names under which the server answers; `*`: any."
     )
     auth: Literal["auto", "on", "off"] = Field(
         default="auto",
@@ -397,13 +382,10 @@ class SettingFields(BaseModel):
         "only and its store has no users.",
     )
     oauth_issuers: tuple[_Name, ...] = Field(
-        default=(),
-        description="Addresses of authorization servers that issue keys of this server.",
+        default=(), description="Addresses of authorization servers that issue keys of this server."
     )
     key_per_minute: int | None = Field(
-        default=None,
-        ge=1,
-        description="Most requests a minute of a key without its own limit.",
+        default=None, ge=1, description="Most requests a minute of a key without its own limit."
     )
     key_failures_per_minute: int = Field(
         default=30, ge=1, description="Most requests a minute with an invalid key from one address."

@@ -160,7 +160,7 @@ class Hooked:
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def logged(self, event: str) -> dict[str, Any]:
-        """What a run wrote down that goes on behind; waits for it."""
+        """What a run in the background logged; waits for it."""
         found: dict[str, Any] = wait_for(
             lambda: next((each for each in self.log if each["event"] == event), None)
         )

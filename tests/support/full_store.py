@@ -19,8 +19,8 @@ from bearinmind.changes import (
     Peer,
     ShareState,
     SyncConflict,
+    copy_name,
     memory_subject,
-    mirror_of,
     share_subject,
 )
 from bearinmind.concepts import Merge, Role
@@ -67,7 +67,7 @@ def sync(store: Store, scope: Scope, now: datetime) -> None:
 
 def copy_from_grace(store: Store, scope: Scope, now: datetime) -> None:
     """Have a copy of what somebody else shares, as it comes from a server."""
-    mirror = Scope(user=mirror_of(UserId("grace"), scope.user))
+    mirror = Scope(user=copy_name(UserId("grace"), scope.user))
     own = store.browse(Filter(scope=scope, now=now), Page(limit=9))
     said = next(memory for memory in own if not memory.sensitive)
     share = Share(
@@ -108,7 +108,7 @@ def synced(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "server", store.peer_numbers(scope, subjects)
     yield "states", store.states(scope, subjects)
     yield "conflicts", store.conflicts(scope, 99, every=True)
-    mirror = Scope(user=mirror_of(UserId("grace"), scope.user))
+    mirror = Scope(user=copy_name(UserId("grace"), scope.user))
     ids = [share.memory for share in store.shares(mirror) if share.memory]
     yield "copies", (store.shared_with(scope.user), store.get_many(mirror, ids))
     yield "proposals", store.proposals(scope, [*ProposalState], 99)

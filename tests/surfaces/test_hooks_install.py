@@ -284,12 +284,12 @@ def test_a_key_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'{\n "a": 1\n "b": 2\n}', "line 3: this is not JSON: a comma or } should stand"),
+        (b'{\n "a": 1\n "b": 2\n}', "line 3: this is not JSON: expected a comma or }, found"),
         (b'{"hooks": []}', "'hooks' is not an object"),
         (b'{"hooks": {"Stop": {}}}', "'hooks.Stop' is not a list"),
         (b"[]", "'the file' is not an object"),
         (b'{"a":\n"\xff"}', "line 2: this is not UTF-8"),
-        (b'{"a": 1} x', "line 1: this is not JSON: nothing after the end should stand"),
+        (b'{"a": 1} x', "line 1: this is not JSON: expected the end of the file, found"),
     ],
 )
 def test_a_file_that_cannot_be_understood_is_named_and_left_alone(

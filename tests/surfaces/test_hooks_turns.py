@@ -60,7 +60,7 @@ def test_after_a_turn_only_what_user_and_agent_said_is_learned_from(
     ran = claude.event("Stop", stop_hook_active=False)
 
     assert ran.silent
-    assert home.logged("Stop behind")["note"] == "learned from 4"
+    assert home.logged("Stop in the background")["note"] == "learned from 4"
     (sent,) = _learned(between)
     assert sent == {
         "messages": [
@@ -84,7 +84,9 @@ def test_a_turn_is_sent_once_with_what_it_answers_to(
         claude.event("Stop")
         wait_until(lambda number=number: len(_learned(between)) == number + 1)
         wait_until(
-            lambda number=number: sum(e["event"] == "Stop behind" for e in home.log) == number + 1
+            lambda number=number: (
+                sum(e["event"] == "Stop in the background" for e in home.log) == number + 1
+            )
         )
 
     texts = [[message["text"] for message in sent["messages"]] for sent in _learned(between)]
@@ -98,7 +100,7 @@ def test_a_turn_that_two_hooks_hear_of_is_learned_from_once(
     with ThreadPoolExecutor(2) as pool:  # as when the plugin is there beside the hooks
         [*pool.map(claude.event, ["Stop", "Stop"])]
 
-    wait_until(lambda: sum(each["event"] == "Stop behind" for each in home.log) == 2)
+    wait_until(lambda: sum(each["event"] == "Stop in the background" for each in home.log) == 2)
     assert len(_learned(between)) == 1
 
 
@@ -109,7 +111,7 @@ def test_what_could_not_be_sent_is_sent_the_next_time(
     with nobody() as url:
         home.configure(url=url)
         claude.event("Stop")
-        assert not home.logged("Stop behind")["good"]
+        assert not home.logged("Stop in the background")["good"]
     home.configure(url=between.url)
     claude.says("assistant", "OK.")
     claude.event("Stop")
@@ -126,7 +128,7 @@ def test_the_agent_does_not_wait_for_the_server_to_learn(home: Hooked, claude: C
         events = [each["event"] for each in home.log]
 
     assert ran.silent
-    assert events == ["Stop"]  # what goes on behind it was still waiting
+    assert events == ["Stop"]  # the work in the background was still waiting
 
 
 def test_who_does_not_want_to_learn_sends_nothing(
@@ -136,7 +138,7 @@ def test_who_does_not_want_to_learn_sends_nothing(
     claude.says("user", "From now on, use pnpm.")
     claude.event("Stop")
 
-    assert home.logged("Stop behind")["note"] == "does not learn"
+    assert home.logged("Stop in the background")["note"] == "does not learn"
     assert not between.seen
 
 
@@ -160,7 +162,7 @@ def test_what_mattered_survives_a_compaction_once(
     server.bearinmind.delete(gone.memory.id)
 
     compacting = claude.event("PreCompact", trigger="auto", custom_instructions="")
-    note = home.logged("PreCompact behind")["note"]
+    note = home.logged("PreCompact in the background")["note"]
     first, second = claude.start("compact"), claude.start("compact")
     later = claude.prompt("turbine hall 4")
 
@@ -229,8 +231,8 @@ def test_a_session_starts_the_server_which_ends_when_it_is_idle(
 
     started = claude.start()
     claude.event("Stop")  # the turn is over before the server listens
-    learned = home.logged("Stop behind")
-    ready = home.logged("SessionStart behind")
+    learned = home.logged("Stop in the background")
+    ready = home.logged("SessionStart in the background")
     ran = claude.prompt("How many blades has the turbine in hall 4?")
 
     assert serve[-2:] == ["--idle-exit", "3600"]
@@ -249,7 +251,7 @@ def test_a_session_starts_the_server_which_ends_when_it_is_idle(
 
 
 def _learned_well(home: Hooked) -> int:
-    return sum(each["event"] == "Stop behind" and each["good"] for each in home.log)
+    return sum(each["event"] == "Stop in the background" and each["good"] for each in home.log)
 
 
 def _listens(url: str) -> bool:

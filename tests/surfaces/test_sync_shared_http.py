@@ -105,10 +105,10 @@ def test_a_machine_gets_what_is_shared_and_finds_it(server: Serving, tmp_path: P
     ):
         laptop.sync.connect(reached.url, "dora")
         report = laptop.sync.run(reached)
-        assert (report.error, report.mirrored) == (None, 1)
+        assert (report.error, report.copied) == (None, 1)
         [hit] = laptop.recall("what does the penguin eat").hits
         assert (hit.memory, hit.memory.owner) == (kept, "carl")
         status = laptop.sync.status()
-        assert status.mirrored == {"carl": 1}
+        assert status.copied == {"carl": 1}
         assert status.peer.shared_at is not None
         assert status.peer.shared_at <= datetime.now(UTC)

@@ -64,7 +64,7 @@ def test_an_item_comes_and_goes_without_a_trace(
     text = written({"hooks": {"Stop": items}, "x": 1}, way, newline)
 
     more = json_edit.with_item(text, ("hooks", "Stop"), OURS)
-    less = json_edit.without_place(more, ("hooks", "Stop"), len(items))
+    less = json_edit.without_part(more, ("hooks", "Stop"), len(items))
 
     assert json.loads(more) == {"hooks": {"Stop": [*items, OURS]}, "x": 1}
     assert json.loads(less) == {"hooks": {"Stop": items}, "x": 1}

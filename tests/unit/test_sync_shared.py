@@ -68,7 +68,7 @@ def test_what_is_shared_is_found_on_the_machine_with_its_owner(
 ) -> None:
     kept = shared(bob)
     [report] = world.sync(laptop)
-    assert (report.mirrored, report.unmirrored) == (1, 0)
+    assert (report.copied, report.dropped) == (1, 0)
     assert found(laptop, "what does the walrus eat?") == [("bob", "the walrus eats clams")]
     assert laptop.get(kept.id) == world.server.get(kept.id) == kept
     assert [memory.id for memory in laptop.list()] == [kept.id]
@@ -81,9 +81,9 @@ def test_a_second_round_has_nothing_to_do(world: Machines, bob: Mind, laptop: Mi
     shared(bob)
     world.sync(laptop)
     [again] = world.sync(laptop)
-    assert (again.mirrored, again.unmirrored) == (0, 0)
+    assert (again.copied, again.dropped) == (0, 0)
     status = laptop.sync.status()
-    assert status.mirrored == {"bob": 1}
+    assert status.copied == {"bob": 1}
     assert status.peer.shared_at == world.clock()
 
 
@@ -98,7 +98,7 @@ def test_what_a_shared_tag_covers_follows_the_tag(world: Machines, bob: Mind, la
     assert found(laptop, "walrus") == [("bob", "the walrus eats crabs")]
     bob.update(kept.id, tags=())
     [report] = world.sync(laptop)
-    assert report.unmirrored == 1
+    assert report.dropped == 1
     assert found(laptop, "walrus") == []
 
 
@@ -118,11 +118,11 @@ def test_what_is_not_shared_any_more_is_gone_from_the_machine(
     else:
         bob.link(bob.store("the walrus eats squid").memory.id, "supersedes", kept.id)
     [report] = world.sync(laptop)
-    assert report.unmirrored == 1
+    assert report.dropped == 1
     with pytest.raises(MemoryNotFound):
         laptop.get(kept.id)
     assert found(laptop, "walrus clams") == []
-    assert laptop.sync.status().mirrored == {}
+    assert laptop.sync.status().copied == {}
 
 
 @on_every_store
@@ -184,7 +184,7 @@ def test_what_is_seen_in_the_same_store_anyway_is_not_there_twice(
     local.sync.run(bob.sync.server())
     assert local.get(kept.id) == kept
     world.sync(laptop)
-    assert laptop.sync.status().mirrored == {}
+    assert laptop.sync.status().copied == {}
     assert found(laptop, "walrus") == [("bob", "the walrus eats clams")]
 
 
@@ -229,9 +229,9 @@ def test_more_than_a_page_is_listed_and_taken_whole(
         for owner in (bob, carl):
             owner.store(f"walrus {number} of {owner.scope.user}", tags=["zoo"])
     [report] = world.sync(laptop)
-    assert report.mirrored == 14
-    assert laptop.sync.status().mirrored == {"bob": 7, "bob-2": 7}
-    assert world.sync(laptop)[0].mirrored == 0
+    assert report.copied == 14
+    assert laptop.sync.status().copied == {"bob": 7, "bob-2": 7}
+    assert world.sync(laptop)[0].copied == 0
 
 
 # ---- trouble, and servers that are not what they say -------------------------------------------
@@ -316,7 +316,7 @@ def test_a_look_that_is_cut_off_is_told_and_the_next_one_does_it_all(
     report = laptop.sync.run(Other(world.server.sync.server(), seen(kept, "bob"), None))
     assert isinstance(report.shared_error, ServerUnreachable)
     assert (laptop.sync.status().peer.shared_error or "").startswith("it is gone")
-    assert world.sync(laptop)[0].mirrored == 1
+    assert world.sync(laptop)[0].copied == 1
     assert laptop.sync.status().peer.shared_error is None
 
 

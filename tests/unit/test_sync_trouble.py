@@ -32,6 +32,7 @@ from bearinmind.sync.model import (
     SharedPage,
     size_of,
 )
+from bearinmind.sync.replica import Replica
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import MemoryId, Scope, UserId
 from support.replicas import KEY, Machines, contents, machines
@@ -152,8 +153,13 @@ def test_a_release_that_does_not_know_something_stops_before_it_and_goes_on_when
     here.share_tag("zoo", "grace")
     behind = here.store("behind").memory.id
     world.sync(here)
-    old = replace(
-        there.sync._replica(world.server.sync.server()), kinds=frozenset({SubjectKind.MEMORY})
+    old = Replica(
+        store=there.sync.store,
+        scope=there.scope,
+        server=world.server.sync.server(),
+        sealing=there.sync.remember.boundary,
+        clock=there.sync.clock,
+        kinds=frozenset({SubjectKind.MEMORY}),
     )
     report = old.round()
     assert isinstance(report.pull_error, errors.InvalidChange)

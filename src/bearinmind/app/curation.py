@@ -29,17 +29,7 @@ from bearinmind.remember import pipeline, secrets
 from bearinmind.remember.admit import check_origin
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.text import ids
-from bearinmind.types import (
-    Draft,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryId,
-    Outcome,
-    Scope,
-    UserId,
-    choose,
-)
+from bearinmind.types import Draft, Link, LinkKind, Memory, MemoryId, Outcome, Scope, UserId, choose
 from bearinmind.work.worker import Background
 
 
@@ -62,15 +52,12 @@ class Curation:
     def review(
         self, *, propose: bool = False, since: datetime | None = None, ask: bool = False
     ) -> review.Review:
-        """Look at all memories of this user for what could be changed; nothing is changed.
+        """Review all memories of this user for what could be changed; nothing is changed.
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
         `since`, only what was written since then is compared, with what is near to it. With `ask`,
-        the model of the `llm_` settings is asked about pairs that may say the same, which costs
-        tokens; pairs that it takes for different are left out.
-
-        Raises:
-            InvalidSetting: `ask` is set, and no model is configured.
+        the model of the `llm_` settings compares pairs that may say the same, which costs tokens;
+        pairs that it takes for different are left out.
         """
         options = review.Options(
             cosine=self.settings.curate_cosine,
@@ -98,12 +85,7 @@ class Curation:
         *,
         limit: int = PROPOSALS,
     ) -> Sequence[Proposal]:
-        """The proposals in these states, those that were made or decided last first.
-
-        Raises:
-            InvalidInput: there is no such state.
-            InvalidQuery: the limit is out of its range.
-        """
+        """The proposals in these states, those that were made or decided last first."""
         check_number("limit", limit, MOST_PROPOSALS)
         chosen = [choose(ProposalState, state, InvalidInput) for state in states]
         proposals = [*review.all_proposals(self.store, self.scope, *chosen)]
@@ -111,11 +93,7 @@ class Curation:
         return proposals[:limit]
 
     def proposal(self, id: str) -> Proposal:
-        """One proposal.
-
-        Raises:
-            ProposalNotFound, AmbiguousId
-        """
+        """One proposal."""
         prefix = ids.normalise(id)
         exact = self.store.proposal(self.scope, prefix)
         if exact is not None:
@@ -134,30 +112,17 @@ class Curation:
         return self.store.proposal_counts(self.scope)
 
     def apply(self, id: str) -> Proposal:
-        """Do what a proposal says.
-
-        Raises:
-            ProposalDecided: somebody decided about it before.
-            WouldLoseFact: the last retrievable copy of a fact would disappear.
-        """
+        """Do what a proposal says, unless the last retrievable copy of a fact would be lost."""
         applied = self._decider().apply(self.proposal(id))
         self.background.nudge()
         return applied
 
     def dismiss(self, id: str) -> Proposal:
-        """Decide against a proposal; it is not made again.
-
-        Raises:
-            ProposalDecided: somebody decided about it before.
-        """
+        """Decide against a proposal; it is not made again."""
         return self._decider().dismiss(self.proposal(id))
 
     def undo(self, id: str) -> Proposal:
-        """Take back what a proposal did.
-
-        Raises:
-            CannotUndo: it was not applied, or what it changed was changed since.
-        """
+        """Take back what a proposal did, unless what it changed was changed since."""
         undone = self._decider().undo(self.proposal(id))
         self.background.nudge()
         return undone
@@ -187,15 +152,15 @@ class _Verbs:
         return self.remember.unlink(self.scope, source, kind, target)
 
     def change(self, memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
-        given = _typed(fields)
-        spans = {"valid_from", "valid_to"} & given.keys()
-        changes = Changes(**given, always_valid=any(given[name] is None for name in spans))
+        typed = _typed(fields)
+        spans = {"valid_from", "valid_to"} & typed.keys()
+        changes = Changes(**typed, always_valid=any(typed[name] is None for name in spans))
         return self.remember.update(self.scope, memory, changes, version)
 
     def add(self, fields: Mapping[str, Any], supersedes: Sequence[Memory]) -> Outcome:
-        given = _typed(fields)
-        content = str(given.pop("content", ""))
-        draft = requests.draft(content, cast("DraftFields", given), self.settings)
+        typed = _typed(fields)
+        content = str(typed.pop("content", ""))
+        draft = requests.draft(content, cast("DraftFields", typed), self.settings)
         return self.remember.add(self.scope, draft, supersedes)
 
     def delete(self, memory: Memory) -> Memory:
@@ -270,7 +235,7 @@ def learner_of(
     *,
     dry_run: bool,
 ) -> Learner:
-    """What learns from one turn for one user."""
+    """The learner for one turn of one user."""
     return Learner(
         memories=_Memories(
             store=parts.store,

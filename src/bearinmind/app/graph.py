@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 Format = Literal["graphml", "json"]
 
-LONGEST = 8  #: steps of a path that may be asked for
+LONGEST = 8  #: steps of a path
 MOST_HOPS = 4  #: of a subgraph
 MOST_REVIEWED = 2_000  #: concepts that are compared with each other
 
@@ -97,12 +97,7 @@ class Graph:
         )
 
     def path(
-        self,
-        start: str,
-        goal: str,
-        *,
-        longest: int = 4,
-        **fields: Unpack[FilterFields],
+        self, start: str, goal: str, *, longest: int = 4, **fields: Unpack[FilterFields]
     ) -> walk.Path:
         """The shortest way from a concept to another, over relations and shared memories."""
         filter_ = self._filter(fields)
@@ -224,7 +219,7 @@ class Graph:
         return merge
 
     def unmerge(self, alias: str) -> str:
-        """Undo a merge; the name of the concept that stands by itself again."""
+        """Undo a merge; the name of the concept that is separate again."""
         name = name_of(alias)
         if not self.store.unmerge(self.scope, name, self.clock()):
             raise ConceptNotFound(
@@ -263,7 +258,7 @@ class Graph:
         lines to the ids of memories here, where those differ.
         """
         from bearinmind.graph.importer import GraphImport  # noqa: PLC0415  seldom needed
-        from bearinmind.remember import secrets  # noqa: PLC0415  likewise
+        from bearinmind.remember import secrets  # noqa: PLC0415  seldom needed
 
         run = GraphImport(
             self.store,

@@ -14,13 +14,7 @@ from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place
 from bearinmind.app.shares import Shares
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import InvalidLink
-from bearinmind.protocols import (
-    Finding,
-    Page,
-    Statistics,
-    Store,
-    StoreFacts,
-)
+from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import BriefRequest, Listing, brief, listing
@@ -62,9 +56,9 @@ class Mind:
     """A memory: store what was learned, recall what matters.
 
     An id may be given by any unambiguous beginning of it. `owner` says whose memories are listed:
-    `me`, `others`, or the name of a user who shares some; all visible ones without it. Every verb
-    raises a `MindError` with a code and a hint when it cannot do what it was asked: `NotAllowed`
-    for a change to a memory that another user shares to read.
+    `me`, `others`, or the name of a user who shares some; all visible ones without it. A verb that
+    fails raises a `MindError` with a code and a hint: `NotAllowed` for a change to a memory that
+    another user shares to read.
     """
 
     def __init__(
@@ -363,35 +357,19 @@ class Mind:
     # ---- share ---------------------------------------------------------------------------------
 
     def share(self, id: str, reader: str, right: Right | str = Right.READ) -> Share:
-        """Let another user read a memory, or write it; an existing share gets the new right.
-
-        Raises:
-            InvalidShare: it is sensitive, or the reader is its owner.
-        """
+        """Let another user read or write a memory, unless it is sensitive; or change the right."""
         return self._shares.add(id, reader, right)
 
     def unshare(self, id: str, reader: str) -> Share:
-        """End the share of a memory; a tag of it may still be shared.
-
-        Raises:
-            ShareNotFound: the memory itself is not shared with the reader.
-        """
+        """End the share of a memory; a tag of it may still be shared."""
         return self._shares.end(id, reader)
 
     def share_tag(self, tag: str, reader: str, right: Right | str = Right.READ) -> Share:
-        """Let another user see all memories with a tag, those that get it later included.
-
-        Raises:
-            SecretInClearField: the tag holds a secret, so that no memory can have it.
-        """
+        """Let another user see all memories with a tag, those that get it later included."""
         return self._shares.add_tag(tag, reader, right)
 
     def unshare_tag(self, tag: str, reader: str) -> Share:
-        """End the share of a tag; a memory that has it may still be shared by itself.
-
-        Raises:
-            ShareNotFound: the tag is not shared with the reader.
-        """
+        """End the share of a tag; a memory that has it may still be shared by itself."""
         return self._shares.end_tag(tag, reader)
 
     def shared_with_me(self) -> Sequence[Share]:

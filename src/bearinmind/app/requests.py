@@ -141,9 +141,6 @@ def owner(fields: ListFields) -> Whose | UserId | None:
     """Whose memories are listed; None for all visible ones.
 
     `me` and `others` come before names. The answer does not tell whether a user of a name exists.
-
-    Raises:
-        InvalidUser: it is neither of the words, and no user can have such a name.
     """
     name = fields.get("owner")
     if name is None:

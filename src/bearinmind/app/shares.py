@@ -95,12 +95,7 @@ class Shares:
         return kept
 
     def _end(
-        self,
-        reader: UserId,
-        what: str,
-        *,
-        memory: MemoryId | None = None,
-        tag: str | None = None,
+        self, reader: UserId, what: str, *, memory: MemoryId | None = None, tag: str | None = None
     ) -> Share:
         now = self.clock()
         share = next(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,22 +25,20 @@ from bearinmind.sync.model import (
     ConflictDetail,
     PendingChange,
     Server,
-    SharingServer,
     SyncReport,
-    SyncServer,
     SyncStatus,
 )
 from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
+from bearinmind.sync.shared_copies import SharedCopies
 from bearinmind.sync.sync_loop import SyncLoop
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.work.worker import Background
 from bearinmind.work.worker_lock import WorkerLock
 
-if TYPE_CHECKING:  # httpx takes long to load
+if TYPE_CHECKING:
     from bearinmind.app.mind import Mind
-    from bearinmind.sync.http_transport import HttpSyncServer
 
 Keep = Literal["served", "other"]
 _LISTED = 50  # pending changes that a status names one by one
@@ -64,9 +62,6 @@ class Sync:
         """Make these memories a replica of a server, where their owner has the same name.
 
         Every memory counts as not sent yet; the server recognises what it has already.
-
-        Raises:
-            OtherPeer: they are synced with another server.
         """
         present = self.peer()
         if present is not None:
@@ -79,11 +74,7 @@ class Sync:
         return peer
 
     def disconnect(self) -> Peer:
-        """Stop syncing and forget the server; own memories stay, copies of others' are removed.
-
-        Raises:
-            PeerNotFound: they are not synced.
-        """
+        """Stop syncing and forget the server; own memories stay, copies of others' are removed."""
         peer = self._peer()
         copies = shared_copies.held(self.store, self.scope, self.clock())
         shared_copies.purge(self.store, self.scope, [(copy.owner, copy.id) for copy in copies])
@@ -95,73 +86,56 @@ class Sync:
         return self.store.peer(self.scope)
 
     def run(self, server: Server, advance: Callable[[int], None] = lambda _: None) -> SyncReport:
-        """Pull, push and fetch what others share, once; the report names what failed.
-
-        Raises:
-            PeerNotFound: they are not synced.
-        """
+        """Pull, push and fetch what others share, once; the report names what failed."""
         self._peer()
-        report = replace(self._replica(server), advance=advance).round()
-        if report.pull_error is None or report.push_error is None:  # the server answers
-            self._shared_copies(server).sync(report)
-        if report.pulled or report.mirrored:
-            self.background.nudge()
-        return report
-
-    def _replica(self, server: SyncServer) -> Replica:
-        return Replica(
+        replica = Replica(
             store=self.store,
             scope=self.scope,
             server=server,
             sealing=self.remember.boundary,
             clock=self.clock,
+            advance=advance,
         )
-
-    def _shared_copies(self, server: SharingServer) -> shared_copies.SharedCopies:
-        return shared_copies.SharedCopies(
-            store=self.store, scope=self.scope, server=server, clock=self.clock
-        )
+        report = replica.round()
+        if report.pull_error is None or report.push_error is None:  # the server answers
+            copies = SharedCopies(
+                store=self.store, scope=self.scope, server=server, clock=self.clock
+            )
+            copies.sync(report)
+        if report.pulled or report.copied:
+            self.background.nudge()
+        return report
 
     def status(self) -> SyncStatus:
-        """What was not sent to the server yet, and why.
-
-        Raises:
-            PeerNotFound: they are not synced.
-        """
+        """What was not sent to the server yet, and why."""
         peer = self._peer()
         counts: Counter[SubjectKind] = Counter()
         refused: list[Change] = []
         others: list[Change] = []
         number_refused = 0
-        for change in self._pending():
-            counts[change.subject.kind] += 1
-            number_refused += change.refused is not None
-            named = others if change.refused is None else refused
-            if len(named) < _LISTED:
-                named.append(change)
+        after = 0
+        while page := self.store.changes(self.scope, after, _PAGE):
+            after = page[-1].number
+            for change in page:
+                counts[change.subject.kind] += 1
+                number_refused += change.refused is not None
+                named = others if change.refused is None else refused
+                if len(named) < _LISTED:
+                    named.append(change)
+        listed = [*refused, *others][:_LISTED]
+        sent = self.store.peer_numbers(self.scope, [change.subject for change in listed])
         return SyncStatus(
             peer=peer,
             pending={kind: counts[kind] for kind in SubjectKind if counts[kind]},
             refused=number_refused,
-            listed=self._named([*refused, *others][:_LISTED]),
+            listed=tuple(
+                PendingChange(
+                    x.subject, x.refused or (CHANGED if x.subject in sent else NEVER_SENT)
+                )
+                for x in listed
+            ),
             conflicts=len(self.store.conflicts(self.scope, _CONFLICTS)),
-            mirrored=shared_copies.counted(self.store, self.scope, self.clock()),
-        )
-
-    def _pending(self) -> Iterator[Change]:
-        after = 0
-        while page := self.store.changes(self.scope, after, _PAGE):
-            yield from page
-            after = page[-1].number
-
-    def _named(self, changes: Sequence[Change]) -> tuple[PendingChange, ...]:
-        sent = self.store.peer_numbers(self.scope, [change.subject for change in changes])
-        return tuple(
-            PendingChange(
-                change.subject,
-                change.refused or (CHANGED if change.subject in sent else NEVER_SENT),
-            )
-            for change in changes
+            copied=shared_copies.counted(self.store, self.scope, self.clock()),
         )
 
     # ---- conflicts -----------------------------------------------------------------------------
@@ -171,12 +145,7 @@ class Sync:
         return [*map(self._detail, self.store.conflicts(self.scope, limit))]
 
     def resolve(self, number: int, keep: Keep | None = None) -> ConflictDetail:
-        """Close a conflict; with `other`, the version that is not served becomes the present one.
-
-        Raises:
-            ConflictNotFound: no open conflict has this number.
-            InvalidInput: there is no other version to keep.
-        """
+        """Close a conflict; with `other`, the version that is not served becomes the present."""
         detail = next((x for x in self.conflicts() if x.conflict.number == number), None)
         if detail is None:
             raise ConflictNotFound(f"there is no conflict {number}")
@@ -240,11 +209,7 @@ class Sync:
     # ---- a server ------------------------------------------------------------------------------
 
     def server(self) -> ServerSide:
-        """These memories as the server that replicas of their owner sync with.
-
-        Raises:
-            OtherPeer: they are a replica themselves: there is one server for all replicas.
-        """
+        """These memories as the server of other replicas; a replica cannot be one."""
         peer = self.peer()
         if peer is not None:
             raise OtherPeer(
@@ -315,9 +280,9 @@ def connection(mind: Mind) -> Connection:
 
 
 def lock_of(store: Path) -> WorkerLock:
-    """The lock of the store whose files lie beside a path: its holder may sync."""
-    place = store.resolve()
-    return WorkerLock(place.with_name(f"{place.name}.sync"))
+    """The lock of a store: its holder may sync."""
+    path = store.resolve()
+    return WorkerLock(path.with_name(f"{path.name}.sync"))
 
 
 def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
@@ -329,7 +294,7 @@ def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
         mind,
         every=settings.sync_seconds,
         lock=lock_of(settings.beside),
-        server_of=_server,
+        server_of=lambda open_mind: connection(open_mind).server(),
     )
 
 
@@ -342,7 +307,3 @@ def in_step(mind: Mind) -> Iterator[None]:
     finally:
         if loop is not None:
             loop.close()
-
-
-def _server(mind: Mind) -> HttpSyncServer:
-    return connection(mind).server()

@@ -293,11 +293,7 @@ def reranker_of(settings: Settings) -> OwnedReranker | None:
 
 
 def judge_of(settings: Settings) -> ChatJudge:
-    """The chat model that compares memories where no rule is sure; nothing is sent yet.
-
-    Raises:
-        InvalidSetting: no model is configured.
-    """
+    """The chat model that compares memories where no rule is sure; nothing is sent yet."""
     from bearinmind.curate.review import ChatJudge  # noqa: PLC0415
     from bearinmind.models import token_budget  # noqa: PLC0415
     from bearinmind.models.chat import DIALECTS  # noqa: PLC0415
@@ -306,8 +302,7 @@ def judge_of(settings: Settings) -> ChatJudge:
 
     if settings.llm_url is None or settings.llm_model is None:
         raise InvalidSetting(
-            "no chat model is configured",
-            hint="Set `llm_url` and `llm_model`, or leave --ask out.",
+            "no chat model is configured", hint="Set `llm_url` and `llm_model`, or leave --ask out."
         )
     return ChatJudge(
         token_budget.MeteredChat(
@@ -371,8 +366,7 @@ def recall_of(
             trust=settings.trust_factors,
         ),
         selection=Selection(
-            least_confidence=settings.least_confidence,
-            near_duplicates=settings.near_duplicates,
+            least_confidence=settings.least_confidence, near_duplicates=settings.near_duplicates
         ),
         executor=executor,
         rerank=_rerank(reranker, settings),

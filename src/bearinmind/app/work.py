@@ -78,27 +78,15 @@ class Work:
         return dropped
 
     def embedder(self) -> Embedder | None:
-        """The configured embedder; None when recall by meaning is off.
-
-        Raises:
-            MindError: it cannot be made.
-        """
+        """The configured embedder; None when recall by meaning is off."""
         return self.embedders.configured()
 
     def extractor(self) -> Extractor | None:
-        """The configured extractor; None when the graph is not built further.
-
-        Raises:
-            MindError: it cannot be made.
-        """
+        """The configured extractor; None when the graph is not built further."""
         return self.extractors.configured()
 
     def required_extractor(self) -> Extractor:
-        """The configured extractor.
-
-        Raises:
-            InvalidSetting: there is none.
-        """
+        """The configured extractor."""
         extractor = self.extractor()
         if extractor is None:
             raise InvalidSetting(
@@ -108,19 +96,11 @@ class Work:
         return extractor
 
     def extract_again(self) -> int:
-        """Queue every memory for the graph again; the present edges stay until it is done.
-
-        Raises:
-            InvalidSetting: there is no extractor.
-        """
+        """Queue every memory for the graph again; the present edges stay until it is done."""
         return self.store.use_extractor(self.required_extractor().key, again=True)
 
     def extraction_plan(self, *, again: bool = False) -> ExtractionPlan:
-        """What extraction would cost for the memories of this user; nothing is done.
-
-        Raises:
-            InvalidSetting: there is no extractor.
-        """
+        """What extraction would cost for the memories of this user; nothing is done."""
         from bearinmind.graph.extractors import plan  # noqa: PLC0415  a status needs none of it
 
         return plan(self.store, self.scope, self.required_extractor(), self.clock(), again=again)

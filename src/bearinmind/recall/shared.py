@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bearinmind import errors
-from bearinmind.changes import is_mirror, mirror_of
+from bearinmind.changes import is_copy
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
@@ -416,7 +416,7 @@ def check_writable(store: Store, reader: UserId, memory: Memory, now: datetime) 
     view = view_of(reader, memory.owner, now)
     right = store.rights(view, [memory.id]).get(memory.id)
     if right is None:
-        copies = view_of(reader, mirror_of(memory.owner, reader), now)  # what came from a server
+        copies = view_of(reader, copy_name(memory.owner, reader), now)  # what came from a server
         if not store.visible(copies, [memory.id]):
             raise history.not_found(memory.id)
         raise errors.NotAllowed(
@@ -440,7 +440,7 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
     writable = [
         share
         for share in store.shared_with(reader)
-        if share.right is Right.WRITE and not is_mirror(share.owner)
+        if share.right is Right.WRITE and not is_copy(share.owner)
     ]
     found: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):

@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 from bearinmind import errors
-from bearinmind.changes import is_mirror
+from bearinmind.changes import is_copy
 from bearinmind.concepts import Concept, ConceptName
 from bearinmind.protocols import AuditEntry, LexicalStatistics, Sealed, Sighting, User
 from bearinmind.store import graph_search, rows, sync_feed
@@ -217,7 +217,7 @@ def require_write(transaction: Owned, filter: Filter, memory: Memory) -> None:
     """Raise unless the reader may make this the present version of a memory."""
     parameters = rows.from_filter(filter) | {"id": memory.id}
     # A copy is changed at its origin: a change here would be lost with the next sync.
-    copied = is_mirror(filter.scope.user)
+    copied = is_copy(filter.scope.user)
     row = None if copied else transaction.row("writable_version", parameters)
     if row is None:
         raise errors.NotAllowed(

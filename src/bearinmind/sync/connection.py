@@ -1,4 +1,4 @@
-"""How a replica gets to its server: the address is checked once, the key is a private file.
+"""The connection of a replica with its server: the address is checked, the key is a private file.
 
 The key is in no store, which may be copied, and in no configuration, which may be shown.
 """
@@ -43,7 +43,7 @@ class Synced(Protocol):
         """The server that they are synced with, if they are."""
 
     def connect(self, url: str, user: str) -> Peer:
-        """Have them synced with a server."""
+        """Sync them with a server from now on."""
 
     def disconnect(self) -> Peer:
         """Sync no more."""
@@ -62,18 +62,16 @@ class Connection:
     timeout: float  #: seconds to wait for one answer
 
     def connect(self, url: str, key: Secret | None, *, insecure: bool = False) -> Peer:
-        """Have the memories synced with a server, after a look at it. Nothing is synced yet.
-
-        Raises:
-            InvalidSetting: the address is none, or the key would cross a network in clear.
-            InvalidUser: the key is of a user with another name.
-            NotAllowed: the key may not write.
-            OtherPeer: they are synced with another server.
-            MindError: the server does not answer, or refuses.
-        """
+        """Connect the memories with a server that takes the key; nothing is synced yet."""
         text = None if key is None else key.get_secret_value()
-        if text is not None and not insecure:
-            _check_private(url)
+        address = split(url)  # an invalid one is refused where it is used
+        host = (address and address.hostname) or ""
+        is_clear = address is not None and address.scheme == "http" and not is_loopback(host)
+        if text is not None and is_clear and not insecure:
+            raise InvalidSetting(
+                f"the key would go to {host!r} in clear",
+                hint="Use https://, or say --insecure if nobody can listen in between.",
+            )
         with self._server(url, text) as server:
             server.check_writing(server.pull("", 0, _FIRST_PAGE).epoch)
             peer = self.memories.connect(server.url, self.memories.scope.user)
@@ -82,21 +80,13 @@ class Connection:
         return peer
 
     def disconnect(self) -> Peer:
-        """Have the memories synced no more; they stay, here and there.
-
-        Raises:
-            PeerNotFound: they are not synced.
-        """
+        """Stop syncing; the memories stay on both sides."""
         peer = self.memories.disconnect()
         self.key_file.remove()
         return peer
 
     def server(self) -> HttpSyncServer:
-        """The server that the memories are synced with.
-
-        Raises:
-            PeerNotFound: there is none.
-        """
+        """The server that the memories are synced with."""
         peer = self.memories.peer()
         if peer is None:
             raise PeerNotFound
@@ -105,7 +95,7 @@ class Connection:
 
     @property
     def has_key(self) -> bool:
-        """Whether a setting or the file has a key of the server."""
+        """Whether a setting or the file has a key for the server."""
         return self.key is not None or self.key_file.read() is not None
 
     def _server(self, url: str, key: str | None) -> HttpSyncServer:
@@ -127,11 +117,7 @@ class KeyFile:
         return cls(folder / "peers" / f"{name}.key")
 
     def read(self) -> str | None:
-        """The key; None when there is none.
-
-        Raises:
-            StoreReadOnly: the file cannot be read.
-        """
+        """The key; None when there is none."""
         try:
             return self.path.read_text("utf-8").strip() or None
         except FileNotFoundError:
@@ -143,11 +129,7 @@ class KeyFile:
             ) from exc
 
     def write(self, key: str) -> None:
-        """Keep a key where nobody else can read it.
-
-        Raises:
-            StoreReadOnly: the file cannot be written.
-        """
+        """Keep a key in a file that nobody else can read."""
         part = self.path.with_suffix(f".{os.getpid()}")
         try:
             self.path.parent.mkdir(mode=_PRIVATE_FOLDER, parents=True, exist_ok=True)
@@ -164,12 +146,3 @@ class KeyFile:
     def remove(self) -> None:
         """Remove the file, if there is one."""
         self.path.unlink(missing_ok=True)
-
-
-def _check_private(url: str) -> None:
-    address = split(url)  # one that is none is refused where it is used
-    if address and address.scheme == "http" and not is_loopback(address.hostname or ""):
-        raise InvalidSetting(
-            f"the key would go to {address.hostname!r} in clear",
-            hint="Use https://, or say --insecure if nobody can listen in between.",
-        )

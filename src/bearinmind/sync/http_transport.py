@@ -28,17 +28,13 @@ _PUSH_COUNT = 200  # operations of one request
 class HttpSyncServer:
     """Satisfies `bearinmind.sync.model.Server`, as the user whose key it has.
 
-    Nothing is sent before the server has said that this is the user whose memories are synced.
+    No change is sent before the server has confirmed that this is the owner of the memories.
     """
 
     def __init__(self, url: str, key: str | None, owner: UserId, *, timeout: float) -> None:
-        """Nothing is sent before the first call.
-
-        Raises:
-            InvalidSetting: the address or the key cannot be used.
-        """
+        """Nothing is sent before the first call."""
         self._owner = owner
-        self._known = False  # whether the server has said that this is the owner
+        self._known = False  # whether the server has confirmed the owner
         self._server = Server.at(url, key, timeout=timeout, retries=_RETRIES, patience=2 * timeout)
         self._http = httpx.Client(**self._server.http_options())
 
@@ -51,26 +47,14 @@ class HttpSyncServer:
         return self._server.where
 
     def pull(self, epoch: str, after: int, limit: int, space: str | None = None) -> Pulled:
-        """The changes behind a number, up to the first one that this release cannot read.
-
-        Raises:
-            InvalidChange: the answer cannot be taken; the hint says whether to upgrade.
-            InvalidUser: the key is somebody else's.
-            MindError: the server does not answer, or refuses.
-        """
+        """The changes behind a number, up to the first one that this release cannot read."""
         query = {"epoch": epoch, "after": str(after), "limit": str(limit)}
         if space is not None:
             query["space"] = space
         return wire.read_page(self._get(_CHANGES, query), self._owner).page
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
-        """Ask for changes; an operation that cannot be sent is refused, the others go on.
-
-        Raises:
-            FeedRestarted: the epoch is not the server's.
-            InvalidUser: the key is somebody else's.
-            MindError: the server does not answer, or refuses.
-        """
+        """Ask for changes; an operation that cannot be sent is refused, the others go on."""
         if not self._known:
             self.pull(epoch, after=0, limit=1)
         verdicts: list[Verdict] = []
@@ -79,13 +63,7 @@ class HttpSyncServer:
         return verdicts
 
     def shared(self, mark: str, after: str) -> SharedPage | None:
-        """A page of what others share behind a place; None from a server that does not list it.
-
-        Raises:
-            InvalidChange: the answer cannot be taken.
-            InvalidUser: the key is somebody else's.
-            MindError: the server does not answer, or refuses.
-        """
+        """A page of what others share behind a place; None from a server that does not list it."""
         try:
             message = self._get(_SHARED, {"mark": mark, "after": after})
         except NotFound:
@@ -95,23 +73,13 @@ class HttpSyncServer:
     def shared_memories(
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
     ) -> SharedMemories:
-        """Those of these memories that the user can see.
-
-        Raises:
-            InvalidChange: the answer cannot be taken.
-            InvalidUser: the key is somebody else's.
-            MindError: the server does not answer, or refuses.
-        """
+        """Those of these memories that the user can see."""
         request = {"wire": wire.VERSION, "owner": owner, "memories": [*ids], "space": space}
         message = self._post(_SHARED, json.dumps(request).encode())
         return wire.read_shared_memories(message).found
 
     def check_writing(self, epoch: str) -> None:
-        """Make sure that the key may write, by a push of nothing.
-
-        Raises:
-            NotAllowed: it may not.
-        """
+        """Make sure that the key may write, by a push of nothing."""
         self._push(epoch, [])
 
     def close(self) -> None:
@@ -125,7 +93,7 @@ class HttpSyncServer:
         self.close()
 
     def _push(self, epoch: str, batch: Sequence[bytes]) -> list[Verdict]:
-        """Send these; when the server cannot read them, the halves, down to the one at fault."""
+        """Send operations; if the server cannot read them, send halves to find the one at fault."""
         head = f'{{"wire":{wire.VERSION},"epoch":{json.dumps(epoch)},"operations":['.encode()
         try:
             message = self._post(_CHANGES, head + b",".join(batch) + b"]}")
@@ -156,11 +124,7 @@ class HttpSyncServer:
         )
 
     def _message(self, call: Call) -> wire.Data:
-        """The answer of the server to a call, as the owner of the memories.
-
-        Raises:
-            InvalidUser: the key is somebody else's.
-        """
+        """The answer of the server to a call, as the owner of the memories."""
         steps = server_calls.trying(call, self._server, time.monotonic)
         settled = server_calls.run(steps, self._http, self._server)
         if settled.error is not None:

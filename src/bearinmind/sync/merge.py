@@ -1,8 +1,9 @@
-"""Two histories of one memory become one in which nothing is lost.
+"""Merges two histories of one memory into one in which nothing is lost.
 
-What the server has comes first and stays as it is; what only this replica has follows, numbered
-anew. Where both sides changed a memory, a last version takes every field from the side that changed
-it. Where both changed the same field, the later change is served, and the conflict is named.
+The versions of the server come first and stay as they are; those that only this replica has follow,
+numbered anew. Where both sides changed a memory, a last version takes every field from the side
+that changed it. Where both changed the same field, the later change is served, and the conflict is
+named.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _Span = tuple[datetime | None, datetime | None]
 
 
 class Merged(NamedTuple):
-    """One history out of two."""
+    """The merged history."""
 
     history: History
     settled: bool  #: whether the server has exactly this
@@ -43,14 +44,12 @@ class Merged(NamedTuple):
 
 
 def merge(local: History, server: History, sealing: Sealing, now: datetime) -> Merged:
-    """One history out of a replica's and its server's.
-
-    Raises:
-        VaultFailure: what is sensitive must be sealed anew, and its key is not here.
-    """
+    """Merge the histories of a replica and its server; a missing key is a `VaultFailure`."""
     ours, theirs = versions_of(local), versions_of(server)
     common = common_length(ours, theirs, opener(sealing))
-    merged = _History([_hidden_one(*pair) for pair in zip(ours, theirs, strict=False)][:common])
+    pairs = zip(ours[:common], theirs[:common], strict=True)
+    # Of two that are the same, the sealed one; with our record, which opens with our key.
+    merged = _History([their if conceals(their, our) else our for our, their in pairs])
     shut_there = _shuts(theirs, ours, common)
     if common == len(theirs) and not shut_there:
         merged.versions += ours[common:]
@@ -123,11 +122,6 @@ class _History:
 # ---- what was sealed afterwards ----------------------------------------------------------------
 
 
-def _hidden_one(our: Version, their: Version) -> Version:
-    """Of two that are the same the sealed one; with our record, which opens with our key."""
-    return their if conceals(their, our) else our
-
-
 def _shuts(these: Sequence[Version], those: Sequence[Version], common: int) -> bool:
     """Whether one side sealed the memory with all its versions, and the other has some in clear."""
     pairs = zip(these[:common], those[:common], strict=True)
@@ -166,15 +160,12 @@ def _unsent(
 def _rewritten(
     merged: _History, version: Version, sealing: Sealing, *, shut: bool
 ) -> tuple[Memory, tuple[Sealed, ...]]:
-    """A version at another place; what is sealed is bound to its place, and is sealed anew."""
+    """A version with another number; a sealed text is bound to its number, so it is sealed anew."""
     before = version.memory
     number, at = merged.place(before.updated_at)
     is_deletion = before.deleted_at == before.updated_at
     moved = replace(
-        before,
-        version=number,
-        updated_at=at,
-        deleted_at=at if is_deletion else before.deleted_at,
+        before, version=number, updated_at=at, deleted_at=at if is_deletion else before.deleted_at
     )
     if before.sensitive:
         text = text_of(version, sealing)
@@ -234,11 +225,11 @@ def history_of(versions: Sequence[Version]) -> History:
     )
 
 
-Opener = Callable[[Sealed], str | None]  #: what a record says; None without its key
+Opener = Callable[[Sealed], str | None]  #: the text of a record; None without its key
 
 
 def no_key(_: Sealed) -> None:
-    """Nothing is opened where there is no key."""
+    """Open nothing: there is no key."""
 
 
 def common_length(
@@ -270,10 +261,10 @@ def is_same(one: Version, other: Version) -> bool:
 
 
 def conceals(hidden: Version, clear: Version, opener: Opener = no_key) -> bool:
-    """Whether one is what the other became when its text was sealed afterwards.
+    """Whether one version is the other with its text sealed afterwards.
 
-    Two machines may have written them at the same moment, so the texts are compared as well if the
-    key is here.
+    Two machines may have written them at the same moment, so the texts are compared too if the key
+    is here.
     """
     if clear.memory.sensitive or not hidden.memory.sensitive:
         return False
@@ -293,7 +284,7 @@ def continues(longer: History, shorter: History) -> bool:
 
 
 def fields_and_text(version: Version) -> tuple[object, ...]:
-    """Everything about a version but when it was written, without opening what is sealed."""
+    """All of a version except its time; a sealed text is not opened."""
     content = version.record.fingerprint if version.record else version.memory.content
     return tuple(_fields(version.memory, content).values())
 
@@ -302,11 +293,7 @@ def fields_and_text(version: Version) -> tuple[object, ...]:
 
 
 def fields_of(version: Version, sealing: Sealing) -> Fields:
-    """The fields of a version.
-
-    Raises:
-        VaultFailure: it is sensitive, and its key is not here.
-    """
+    """The fields of a version."""
     return _fields(version.memory, text_of(version, sealing))
 
 
@@ -320,11 +307,7 @@ def _fields(memory: Memory, content: object) -> dict[str, object]:
 
 
 def text_of(version: Version, sealing: Sealing) -> str:
-    """The text of a version, also when it is sealed.
-
-    Raises:
-        VaultFailure: it is sealed, and its key is not here.
-    """
+    """The text of a version, also when it is sealed."""
     if not version.memory.sensitive:
         return version.memory.content
     if version.record is None:
@@ -349,9 +332,8 @@ def merged_fields(
 ) -> tuple[Fields, tuple[str, ...]]:
     """Every field from the side that changed it, and the names of those that both changed.
 
-    `base` is what both said when they were last the same. Of a field that both changed differently
-    one side's is taken. A deletion gives way to a change: nothing that somebody still works on is
-    taken away.
+    `base` has the fields when both were last the same. Of a field that both changed differently,
+    one side's is taken. A deletion gives way to a change, so that nothing in use is taken away.
     """
     both = _changed(our, base) & _changed(their, base)
     contested = [name for name in our if name in both and our[name] != their[name]]
@@ -377,9 +359,9 @@ def _edited_where_not_deleted(our: Fields, their: Fields, base: Fields | None) -
 
 
 def _is_sensitive(merged: Fields, our: Fields, their: Fields, base: Fields | None) -> bool:
-    """A flag that either side raised stays; one is lowered only for the text it was lowered for.
+    """Whether the merged version is sensitive: nothing that was sensitive becomes readable.
 
-    So nothing that was sensitive where it was written is ever in clear.
+    A flag that either side set stays; it is cleared only for the text for which it was cleared.
     """
     raised = not (base and base["sensitive"]) and bool(our["sensitive"] or their["sensitive"])
     in_clear = {side["content"] for side in (our, their) if not side["sensitive"]}

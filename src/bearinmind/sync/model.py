@@ -58,11 +58,7 @@ class SentVector:
         return cls(memory=memory, digest=digest, values=vector.astype(_HALF).tobytes())
 
     def vector(self) -> Vector:
-        """The vector, of length 1.
-
-        Raises:
-            InvalidChange: these are no numbers, or it has no direction.
-        """
+        """The vector, of length 1."""
         import numpy as np  # noqa: PLC0415  most messages have no vectors
 
         if not self.values or len(self.values) % 2:
@@ -75,11 +71,7 @@ class SentVector:
 
 
 def vectors_by_id(vectors: Sequence[SentVector]) -> dict[MemoryId, tuple[str, Vector]]:
-    """Vectors as a store takes them: by memory, with the digests of their versions.
-
-    Raises:
-        InvalidChange: one of them is no vector.
-    """
+    """Vectors as a store takes them: by memory, with the digests of their versions."""
     return {each.memory: (each.digest, each.vector()) for each in vectors}
 
 
@@ -148,10 +140,9 @@ class SyncServer(Protocol):
         """
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
-        """Ask for changes; a verdict for each, in order.
+        """Request changes; a verdict for each, in order.
 
-        Raises:
-            FeedRestarted: the epoch is not the server's; nothing was taken.
+        `FeedRestarted` is raised, and nothing taken, if the epoch is not the server's.
         """
 
 
@@ -161,7 +152,7 @@ class SharingServer(Protocol):
     def shared(self, mark: str, after: str) -> SharedPage | None:
         """A page of what others share behind a place; None from a server that does not list it.
 
-        The mark stands for what the replica has; if that is all there is, nothing is listed.
+        The mark is a hash of what the replica has; if that is all of it, nothing is listed.
         """
 
     def shared_memories(
@@ -171,7 +162,7 @@ class SharingServer(Protocol):
 
 
 class Server(SyncServer, SharingServer, Protocol):
-    """All that a replica asks of its server."""
+    """Everything that a replica requests from its server."""
 
 
 class Sealing(Protocol):
@@ -205,8 +196,8 @@ class SyncReport:
     refused: int = 0  #: own changes that the server does not take; `sync status` says why
     waiting: int = 0  #: what cannot be merged before its key is here
     joined: int = 0  #: memories that say the same and were made on two machines
-    mirrored: int = 0  #: memories that others share, which are new here or changed
-    unmirrored: int = 0  #: memories that others do not share any more: they are gone from here
+    copied: int = 0  #: memories that others share, which are new here or changed
+    dropped: int = 0  #: memories that others do not share any more: they are gone from here
     pull_error: MindError | None = None
     push_error: MindError | None = None
     shared_error: MindError | None = None
@@ -238,7 +229,7 @@ class SyncStatus:
     refused: int  #: of those: what the server does not take as it is
     listed: tuple[PendingChange, ...]  #: the oldest of them, one by one; refused ones first
     conflicts: int  #: that nobody has resolved
-    mirrored: Mapping[UserId, int] = field(default_factory=dict)  #: others' memories, by owner
+    copied: Mapping[UserId, int] = field(default_factory=dict)  #: others' memories, by owner
 
     @property
     def waits(self) -> int:

@@ -18,13 +18,7 @@ from bearinmind.changes import (
     Taken,
     link_subject,
 )
-from bearinmind.errors import (
-    DuplicateLink,
-    InvalidChange,
-    StoreBusy,
-    SupersedeCycle,
-    VaultFailure,
-)
+from bearinmind.errors import DuplicateLink, InvalidChange, StoreBusy, SupersedeCycle, VaultFailure
 from bearinmind.protocols import History, Received, Store, SubjectState
 from bearinmind.sync.model import Arrived, Sealing, SyncReport
 from bearinmind.sync.reconcile import Reconciliation
@@ -47,13 +41,9 @@ class Pull:
     deferred: list[Arrived] = field(default_factory=list)
 
     def take(self, changes: Sequence[Arrived]) -> None:
-        """Take changes, in order; what is known already changes nothing.
-
-        Raises:
-            StoreBusy: others change the same things here all the time.
-            MindError: one of them cannot be kept.
-        """
-        left = self._unknown(changes)
+        """Take changes, in order; what is known already changes nothing."""
+        known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
+        left = [change for change in changes if change.number > known.get(change.subject, 0)]
         for _ in range(TRIES):
             left = self._take(left)
             if not left:
@@ -62,12 +52,8 @@ class Pull:
             raise StoreBusy(f"{len(left)} changed things are being changed here all the time")
         self._join_twins(changes)
 
-    def _unknown(self, changes: Sequence[Arrived]) -> list[Arrived]:
-        known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
-        return [change for change in changes if change.number > known.get(change.subject, 0)]
-
     def _take(self, changes: Sequence[Arrived]) -> list[Arrived]:
-        """Take changes; which were not taken because a writer was faster."""
+        """Take changes; those that were not taken because another writer was faster."""
         subjects = [change.subject for change in changes]
         # Numbers before states: a change between them makes the number stale, and is seen.
         numbers = self.store.numbers(self.scope, subjects)
@@ -84,7 +70,9 @@ class Pull:
             change = by_subject[each.subject]
             match verdict:
                 case Taken():
-                    self._count(each)
+                    self.report.pulled += 1
+                    self.report.merged += not each.settled
+                    self.report.conflicts += each.conflict is not None
                 case Stale():
                     overtaken.append(change)
                 case Refused(SupersedeCycle()):
@@ -110,11 +98,7 @@ class Pull:
         return Received(change.subject, state, number, settled, change.number, conflict)
 
     def _under_present_key(self, history: History) -> History:
-        """The history; what was sealed under a key that was rotated away here is sealed anew.
-
-        Raises:
-            VaultKeyMissing: that key is not here any more.
-        """
+        """The history; what was sealed under a key that was rotated away here is sealed anew."""
         retired = self.store.retired_keys() if history.sealed else frozenset()
         if retired.isdisjoint(record.key_id for record in history.sealed):
             return history
@@ -124,11 +108,6 @@ class Pull:
             for x in history.sealed
         ]
         return replace(history, sealed=tuple(sealed))
-
-    def _count(self, received: Received) -> None:
-        self.report.pulled += 1
-        self.report.merged += not received.settled
-        self.report.conflicts += received.conflict is not None
 
     # ---- links that are impossible beside each other -------------------------------------------
 
@@ -177,7 +156,7 @@ class Pull:
     def _join_twins(self, changes: Sequence[Arrived]) -> None:
         """Of two memories that say the same, made on two machines, the older one is served.
 
-        Every replica comes to the same link. What a sensitive memory says is compared by nobody.
+        Every replica makes the same link. The texts of sensitive memories are not compared.
         """
         ids = [
             MemoryId(change.subject.parts[0])
@@ -189,7 +168,7 @@ class Pull:
             if memory.deleted_at is None and memory.id not in superseded:
                 twin = self.store.said_by(self.scope, memory)
                 if twin is not None:
-                    self._join(*sorted((memory, twin), key=_when_made))
+                    self._join(*sorted((memory, twin), key=lambda x: (x.created_at, x.id)))
 
     def _join(self, older: Memory, younger: Memory) -> None:
         link = Link(
@@ -216,7 +195,3 @@ def drop_link(
     settled = not ended.links and subject not in known  # the server does not know the link
     received = Received(subject, ended, number, settled=settled, conflict=conflict)
     return isinstance(store.receive(scope, [received])[0], Taken)
-
-
-def _when_made(memory: Memory) -> tuple[datetime, MemoryId]:
-    return memory.created_at, memory.id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bearinmind.changes import (
@@ -22,14 +22,7 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidAnswer, MindError, SupersedeCycle
 from bearinmind.protocols import Page, Received, Settled, Store
-from bearinmind.sync.model import (
-    PAGE_BYTES,
-    Operation,
-    SyncReport,
-    SyncServer,
-    error_text,
-    size_of,
-)
+from bearinmind.sync.model import PAGE_BYTES, Operation, SyncReport, SyncServer, error_text, size_of
 from bearinmind.sync.pull import drop_link
 from bearinmind.types import Filter, Memory, Scope, State
 
@@ -73,8 +66,8 @@ class Push:
     def _batches(self, changes: Sequence[Change]) -> Iterator[list[tuple[Change, Operation]]]:
         """What is pending as operations, as many at once as may be sent together."""
         subjects = [change.subject for change in changes]
-        # The server's numbers before the states: were a pull to come between them, the number would
-        # be too old, and the change stale; never would an old state be sent for a newer one.
+        # The server's numbers before the states: if a pull comes between them, the number is too
+        # old and the change stale; an old state is never sent for a newer one.
         bases = self.store.peer_numbers(self.scope, subjects)
         states = self.store.states(self.scope, subjects)
         batch: list[tuple[Change, Operation]] = []
@@ -90,7 +83,7 @@ class Push:
             yield batch
 
     def _note(self, changes: Sequence[Change], verdicts: Sequence[Verdict]) -> None:
-        """Keep what became of changes."""
+        """Keep the verdicts on changes."""
         settled: list[Settled] = []
         for change, verdict in zip(changes, verdicts, strict=True):
             match verdict:
@@ -123,17 +116,14 @@ def resend_everything(store: Store, scope: Scope, now: datetime) -> None:
 
 def resend(store: Store, scope: Scope, subjects: Iterable[Subject]) -> None:
     """Make these things pending, as they are."""
-    for some in _batches(subjects):
-        _make_pending(store, scope, some)
-
-
-def _make_pending(store: Store, scope: Scope, subjects: list[Subject]) -> None:
-    numbers = store.numbers(scope, subjects)
-    unnoted = [subject for subject in subjects if subject not in numbers]
-    states = store.states(scope, unnoted)
-    # A change that comes between gets its number by itself: the state here is stale then, and that
-    # is as well.
-    store.receive(scope, [Received(subject, states[subject], 0) for subject in unnoted])
+    left = iter(subjects)
+    while some := [*itertools.islice(left, _RESENT_AT_ONCE)]:
+        numbers = store.numbers(scope, some)
+        unnumbered = [subject for subject in some if subject not in numbers]
+        states = store.states(scope, unnumbered)
+        # A change that comes between gets its number by itself: the state here is stale then, and
+        # need not be sent.
+        store.receive(scope, [Received(subject, states[subject], 0) for subject in unnumbered])
 
 
 def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
@@ -148,18 +138,7 @@ def _subjects(store: Store, scope: Scope, now: datetime) -> Iterator[Subject]:
 
 def _memories(store: Store, scope: Scope, now: datetime) -> Iterator[Memory]:
     every = Filter(scope=scope, now=now, states=frozenset(State))
-    page: Page | None = Page(limit=_RESENT_AT_ONCE, newest_first=False)
-    while page:
-        memories = store.browse(every, page)
+    page = Page(limit=_RESENT_AT_ONCE, newest_first=False)
+    while memories := store.browse(every, page):
         yield from memories
-        page = _behind(memories[-1]) if len(memories) == _RESENT_AT_ONCE else None
-
-
-def _behind(memory: Memory) -> Page:
-    return Page(limit=_RESENT_AT_ONCE, after=(memory.created_at, memory.id), newest_first=False)
-
-
-def _batches(subjects: Iterable[Subject]) -> Iterator[list[Subject]]:
-    left = iter(subjects)
-    while some := [*itertools.islice(left, _RESENT_AT_ONCE)]:
-        yield some
+        page = replace(page, after=(memories[-1].created_at, memories[-1].id))

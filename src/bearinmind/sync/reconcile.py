@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from operator import attrgetter
 from typing import NamedTuple
 
 from bearinmind.changes import (
@@ -40,12 +41,7 @@ class Reconciliation(NamedTuple):
     def __call__(
         self, subject: Subject, local: SubjectState, server: SubjectState, *, pending: bool
     ) -> Reconciled:
-        """The state that a thing is to have; `pending`: it was changed here, and not sent yet.
-
-        Raises:
-            VaultFailure: a secret must be sealed anew, and its key is not here.
-            InvalidChange: the two states are not of the same kind.
-        """
+        """The state that a thing is to have; `pending`: it was changed here, and not sent yet."""
         match local, server:
             case ((History() | Gone()), (History() | Gone())):
                 return self._memory(subject, local, server, pending=pending)
@@ -144,9 +140,6 @@ def _is_live(links: Iterable[Link]) -> bool:
 
 def _one_at_a_time(links: Iterable[Link]) -> tuple[Link, ...]:
     """Links of one kind between two memories; no two of them end at the same moment."""
-    by_end = {link.removed_at: link for link in sorted(links, key=_age, reverse=True)}
-    return tuple(sorted(by_end.values(), key=_age))
-
-
-def _age(link: Link) -> datetime:
-    return link.created_at
+    created_at = attrgetter("created_at")
+    by_end = {link.removed_at: link for link in sorted(links, key=created_at, reverse=True)}
+    return tuple(sorted(by_end.values(), key=created_at))

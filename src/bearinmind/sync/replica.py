@@ -1,8 +1,8 @@
 """A replica: memories on this machine that are kept the same as those on a server.
 
-It never asks the server before it writes. What was changed here is pending until the server took
-it; what was changed elsewhere is merged here, where the keys are. Every step can be repeated: a
-crash, a lost answer or a second process that does the same costs time and nothing else.
+A write does not wait for the server. What was changed here is pending until the server took it;
+what was changed elsewhere is merged here, where the keys are. Every step can be repeated: a crash,
+a lost answer or a second process that does the same costs time and nothing else.
 """
 
 from __future__ import annotations
@@ -13,13 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from bearinmind.changes import Peer, SubjectKind
-from bearinmind.errors import (
-    FeedRestarted,
-    InvalidAnswer,
-    InvalidChange,
-    MindError,
-    PeerNotFound,
-)
+from bearinmind.errors import FeedRestarted, InvalidAnswer, InvalidChange, MindError, PeerNotFound
 from bearinmind.protocols import Store
 from bearinmind.sync.model import (
     Arrived,
@@ -35,7 +29,7 @@ from bearinmind.sync.pull import Pull
 from bearinmind.sync.push import Push, resend_everything
 from bearinmind.types import Scope
 
-PAGE = 200  # changes that are asked for at a time
+PAGE = 200  # changes of one request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +74,20 @@ class Replica:
         pull = self._new_pull(report)
         after = self._peer().cursor
         while True:
-            page = self._ask(after)
+            page = self._page(after)
             readable = [*self._readable(page.changes)]
             pull.take(readable)
             self.advance(len(readable))
-            self._carry(page)
+            space = active_space(self.store.spaces()) if page.vectors else None
+            if space is not None:  # what the server has embedded need not be embedded here
+                self.store.carry_vectors(self.scope, space.space, vectors_by_id(page.vectors))
             if len(readable) < len(page.changes):
                 self._keep_cursor(readable[-1].number if readable else None, pull)
-                self._refuse_unknown(page.changes[len(readable)])
+                kind = page.changes[len(readable)].subject.kind
+                raise InvalidChange(
+                    f"the server sent a {kind}, which this release does not know",
+                    hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
+                )
             after = page.cursor
             if not page.more:
                 break
@@ -95,7 +95,7 @@ class Replica:
         pull.finish()
         self._keep_cursor(after, pull)
 
-    def _ask(self, after: int) -> Pulled:
+    def _page(self, after: int) -> Pulled:
         """The next page; from the beginning, when the server numbers its changes anew."""
         peer = self._peer()
         space = active_space(self.store.spaces())
@@ -115,20 +115,8 @@ class Replica:
                 return
             yield change
 
-    def _refuse_unknown(self, change: Arrived) -> None:
-        raise InvalidChange(
-            f"the server sent a {change.subject.kind}, which this release does not know",
-            hint="Upgrade Bear in Mind on this machine; what comes behind is pulled then.",
-        )
-
-    def _carry(self, page: Pulled) -> None:
-        """Keep the vectors of the page: what the server has embedded need not be embedded here."""
-        space = active_space(self.store.spaces()) if page.vectors else None
-        if space is not None:
-            self.store.carry_vectors(self.scope, space.space, vectors_by_id(page.vectors))
-
     def _keep_cursor(self, cursor: int | None, pull: Pull) -> None:
-        """Keep how far everything was taken: never beyond something that waits."""
+        """Keep how far everything was taken: never beyond a deferred change."""
         waiting = [change.number - 1 for change in pull.deferred]
         if cursor is not None:
             self._keep(cursor=min([cursor, *waiting]))
@@ -146,7 +134,7 @@ class Replica:
             advance=self.advance,
         )
         try:
-            push.send(self._epoch())
+            push.send(self._peer().epoch or self._page(0).epoch)
             self._look_again(push.stale, report)
         except MindError as error:
             report.push_error = error
@@ -157,12 +145,8 @@ class Replica:
         self._keep(push_error=None, pushed_at=self.clock())
         return bool(push.stale)
 
-    def _epoch(self) -> str:
-        """The server's epoch; a replica that has never pulled asks for it."""
-        return self._peer().epoch or self._ask(0).epoch
-
     def _look_again(self, numbers: list[int], report: SyncReport) -> None:
-        """Take what a pull passed over, because a key was missing; the next one has the rest."""
+        """Take changes that a pull passed over because a key was missing."""
         peer = self._peer()
         pull = self._new_pull(report)
         for number in numbers:

@@ -1,8 +1,8 @@
 """The side of the server: sends what changed and what others share, and takes changes one by one.
 
 The history of a memory only ever grows here. A change is taken only from a replica that has seen
-the last one of the same thing, so it does not matter how often, how late or in which order messages
-arrive: one that was made on older knowledge is stale, and its replica merges and asks again.
+the last change of the same subject. So it does not matter how often, how late or in which order
+messages arrive: a change that was made without the last one is stale, and its replica merges it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, pairwise
 
-from bearinmind.changes import (
-    Change,
-    Feed,
-    Refused,
-    Stale,
-    Subject,
-    SubjectKind,
-    Verdict,
-    digest,
-    is_mirror,
-)
+from bearinmind.changes import Change, Feed, Refused, Stale, SubjectKind, Verdict, digest, is_copy
 from bearinmind.errors import FeedRestarted, InvalidChange, MindError
 from bearinmind.protocols import Gone, History, Received, Sighting, Store, SubjectState
 from bearinmind.sync.merge import continues
@@ -70,12 +60,13 @@ class ServerSide:
         start = after if epoch == feed.epoch else 0
         changes = self.store.changes(self.scope, start, min(limit, PAGE) + 1)
         sent = [*self._fitting(changes[: min(limit, PAGE)])]
+        latest = [each.state.versions[-1] for each in sent if isinstance(each.state, History)]
         return Pulled(
             epoch=feed.epoch,
             changes=tuple(sent),
             cursor=sent[-1].number if sent else start,
             more=len(sent) < len(changes),
-            vectors=self._vectors(sent, space) if space else (),
+            vectors=_vectors(self.store, self.scope, latest, space) if space else (),
         )
 
     def push(self, epoch: str, operations: Sequence[Operation]) -> Sequence[Verdict]:
@@ -95,23 +86,40 @@ class ServerSide:
         return [next(verdicts) if isinstance(each, Received) else each for each in judged]
 
     def shared(self, mark: str, after: str, limit: int = MOST_SEEN) -> SharedPage:
-        """A page of what others share with the user behind a place."""
-        return self._others().listed(mark, after, limit)
+        """A page of what others share behind a place; nothing if the mark is that of all of it."""
+        now = self.clock()
+        if not after and mark and mark == mark_of(self._seen("", now)):
+            return SharedPage(unchanged=True)
+        size = min(limit, MOST_SEEN)
+        seen = [*islice(self._seen(after, now), size + 1)]
+        last = seen[size - 1] if len(seen) > size else None
+        cursor = f"{last.owner}{_BETWEEN}{last.id}" if last else ""
+        return SharedPage(seen=tuple(seen[:size]), cursor=cursor)
 
     def shared_memories(
         self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
     ) -> SharedMemories:
         """Those of these memories that the user can see; with a space key also vectors."""
-        return self._others().memories(owner, ids, space)
+        reader = self.scope.user
+        view = Filter(scope=Scope(user=owner), reader=reader, now=self.clock())
+        is_other = owner != reader and not is_copy(owner)
+        requested = ids[:MOST_REQUESTED]
+        visible = self.store.visible(view, requested) if requested and is_other else {}
+        memories, settled = _fitting(visible, requested)
+        vectors = _vectors(self.store, view.scope, memories, space) if space else ()
+        return SharedMemories(memories, settled, vectors)
 
-    def _others(self) -> SharedView:
-        return SharedView(store=self.store, reader=self.scope.user, now=self.clock())
+    def _seen(self, after: str, now: datetime) -> Iterator[Seen]:
+        reader = self.scope.user
+        owners = sorted(x for x in self.store.sharers(reader) if not is_copy(x))
+        for owner, sighting in visible_to(self.store, reader, owners, now, after):
+            yield Seen(owner, *sighting)
 
     def _feed(self, epoch: str, seen: int) -> Feed:
-        """The feed. One that has fewer changes than a replica has seen is not the one it saw.
+        """The feed. It is numbered anew when it has fewer changes than a replica has seen.
 
-        That is so when the store was restored from a backup: the same numbers would soon mean other
-        changes. So the numbering begins anew, and every replica sends what is missing here.
+        The store was restored from a backup then, and the same numbers would soon mean other
+        changes. With a new numbering every replica sends what is missing here.
         """
         feed = self.store.feed(self.scope)
         if feed is not None and epoch == feed.epoch and seen > feed.head:
@@ -132,11 +140,6 @@ class ServerSide:
                 size += size_of(state)
                 yield Arrived(change.subject, change.number, state)
 
-    def _vectors(self, changes: Sequence[Arrived], key: str) -> tuple[SentVector, ...]:
-        """The vectors of the present versions, if they are of the requested space."""
-        histories = [each.state for each in changes if isinstance(each.state, History)]
-        return _vectors(self.store, self.scope, [each.versions[-1] for each in histories], key)
-
     def _judged(
         self, operation: Operation, number: int, present: SubjectState
     ) -> Received | Stale | Refused:
@@ -149,11 +152,7 @@ class ServerSide:
         return Received(operation.subject, operation.state, expected=operation.base)
 
     def _check(self, operation: Operation, present: SubjectState) -> None:
-        """Make sure that a change may be taken as it is.
-
-        Raises:
-            InvalidChange: it may not, or only if it were changed: both sides must have the same.
-        """
+        """Make sure that a change may be taken as it is."""
         is_memory = operation.subject.kind is SubjectKind.MEMORY
         if is_memory != isinstance(operation.state, History | Gone):
             raise InvalidChange(f"{operation.subject} is given a {type(operation.state).__name__}")
@@ -163,21 +162,18 @@ class ServerSide:
                     f"{operation.subject.label} would lose versions that the server has",
                     hint="Sync again: what the server has is merged first.",
                 )
-            _check_order(operation.subject, operation.state)
+            for before, memory in pairwise(operation.state.versions):
+                # Versions rise; what an import left out may be missing between them.
+                if memory.version <= before.version:
+                    raise InvalidChange(
+                        f"{operation.subject.label} has the version {memory.version} behind "
+                        f"{before.version}"
+                    )
         if self.admit(operation.state) != operation.state:
             raise InvalidChange(
                 f"{operation.subject.label} would have to be changed to be kept on the server",
                 hint="The server has other categories or limits, or another release: give both "
                 "sides the same ones, or update the memory.",
-            )
-
-
-def _check_order(subject: Subject, state: History) -> None:
-    """Versions rise; what an import left out may be missing between them."""
-    for before, memory in pairwise(state.versions):
-        if memory.version <= before.version:
-            raise InvalidChange(
-                f"{subject.label} has the version {memory.version} behind {before.version}"
             )
 
 
@@ -206,42 +202,6 @@ def mark_of(seen: Iterable[Seen]) -> str:
         at = each.updated_at.isoformat(timespec="microseconds")
         mark.update(f"{each.owner} {each.id} {each.version} {at} {each.right}\n".encode())
     return mark.hexdigest()[:32]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedView:
-    """What others share with one user of a store; nothing else can be asked for."""
-
-    store: Store
-    reader: UserId
-    now: datetime
-
-    def listed(self, mark: str, after: str, limit: int = MOST_SEEN) -> SharedPage:
-        """A page of the list behind a place; nothing if the mark is that of all there is."""
-        if not after and mark and mark == mark_of(self._seen("")):
-            return SharedPage(unchanged=True)
-        size = min(limit, MOST_SEEN)
-        seen = [*islice(self._seen(after), size + 1)]
-        last = seen[size - 1] if len(seen) > size else None
-        cursor = f"{last.owner}{_BETWEEN}{last.id}" if last else ""
-        return SharedPage(seen=tuple(seen[:size]), cursor=cursor)
-
-    def memories(
-        self, owner: UserId, ids: Sequence[MemoryId], space: str | None = None
-    ) -> SharedMemories:
-        """Those of these memories that can be seen; with a space key also vectors."""
-        view = Filter(scope=Scope(user=owner), reader=self.reader, now=self.now)
-        is_other = owner != self.reader and not is_mirror(owner)
-        requested = ids[:MOST_REQUESTED]
-        visible = self.store.visible(view, requested) if requested and is_other else {}
-        memories, settled = _fitting(visible, requested)
-        vectors = _vectors(self.store, view.scope, memories, space) if space else ()
-        return SharedMemories(memories, settled, vectors)
-
-    def _seen(self, after: str) -> Iterator[Seen]:
-        owners = sorted(x for x in self.store.sharers(self.reader) if not is_mirror(x))
-        for owner, sighting in visible_to(self.store, self.reader, owners, self.now, after):
-            yield Seen(owner, *sighting)
 
 
 def _fitting(

@@ -1,8 +1,8 @@
-"""Keeps a copy of what others share with the user of a replica, so that it can be read offline.
+"""Keeps copies of what others share with the user of a replica, to be read offline.
 
-The copy follows what the server lists: what is not listed any more is purged, its text too. Every
-round compares all of it by a mark that is made of what is here, so it does not matter at which
-moment the one before ended, or who else did the same beside it.
+The copies follow what the server lists: a memory that is not listed any more is purged with its
+text. Every round compares all of them by a hash of what is here, so it does not matter when the
+round before was interrupted, or whether another process does the same.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from bearinmind.changes import (
     Refused,
     ShareState,
-    is_mirror,
+    copy_name,
+    is_copy,
     memory_subject,
-    mirror_of,
     owner_of,
     share_subject,
 )
@@ -36,19 +36,11 @@ from bearinmind.sync.model import (
 from bearinmind.sync.server_side import mark_of, visible_to
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Share, State, UserId
 
-_AT_ONCE = 100  # memories that are asked for, kept or purged together
+_AT_ONCE = 100  # memories that are requested, kept or purged together
 
 _NOT_LISTED = "the server does not list what others share: it is of an earlier release"
 
-_Place = tuple[UserId, MemoryId]  # whose memory it is, and its id
-
-
-class CopiesUpdated(NamedTuple):
-    """What an update of the copies did."""
-
-    known: bool  #: whether the server lists what others share
-    taken: int = 0  #: memories that are new here, or changed
-    purged: int = 0  #: memories that are not shared any more
+_Key = tuple[UserId, MemoryId]  # whose memory it is, and its id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,21 +52,34 @@ class SharedCopies:
     server: SharingServer
     clock: Callable[[], datetime]
 
-    def update(self) -> CopiesUpdated:
-        """Take what is shared and is not here yet, and purge what is not shared any more.
+    def sync(self, report: SyncReport) -> None:
+        """Update the copies; what failed is in the report and kept for `sync status`."""
+        try:
+            is_listed = self._update(report)
+        except MindError as error:
+            report.shared_error = error
+            self._note(shared_error=error_text(error))
+            return
+        if is_listed:
+            self._note(shared_at=self.clock(), shared_error=None)
+        else:
+            self._note(shared_error=_NOT_LISTED)
 
-        Raises:
-            InvalidAnswer, InvalidChange: the answer of the server contradicts itself.
-            MindError: it does not answer, or refuses.
+    def _update(self, report: SyncReport) -> bool:
+        """Take what is shared and not here yet, and purge what is not shared any more.
+
+        False when the server does not list what others share.
         """
         here = {(each.owner, each.id): each for each in held(self.store, self.scope, self.clock())}
         page = self.server.shared(mark_of(here.values()), "")
         if page is None or page.unchanged:
-            return CopiesUpdated(known=page is not None)
+            return page is not None
         listed = self._without_local({(each.owner, each.id): each for each in self._all(page)})
-        purged = purge(self.store, self.scope, [place for place in here if place not in listed])
-        wanted = [each for place, each in listed.items() if here.get(place) != each]
-        return CopiesUpdated(known=True, taken=self._take(wanted), purged=purged)
+        gone = [key for key in here if key not in listed]
+        dropped = purge(self.store, self.scope, gone)
+        report.copied += self._take([each for key, each in listed.items() if here.get(key) != each])
+        report.dropped += dropped
+        return True
 
     def _all(self, page: SharedPage) -> Iterator[Seen]:
         """All that is listed, beginning with the first page."""
@@ -87,31 +92,16 @@ class SharedCopies:
                 raise InvalidAnswer("the server does not go on with what others share")
             page = following
 
-    def _without_local(self, listed: dict[_Place, Seen]) -> dict[_Place, Seen]:
-        """What the user does not see anyway, since its owner uses the same store."""
+    def _without_local(self, listed: dict[_Key, Seen]) -> dict[_Key, Seen]:
+        """What is listed, except memories that the user sees in this store anyway."""
         user, now = self.scope.user, self.clock()
-        sharers = {x for x in self.store.sharers(user) if not is_mirror(x)}
-        local: set[_Place] = set()
+        sharers = {x for x in self.store.sharers(user) if not is_copy(x)}
+        local: set[_Key] = set()
         for owner in sharers & {owner for owner, _ in listed}:
             view = Filter(scope=Scope(user=owner), reader=user, now=now)
             ids = [id_ for whose, id_ in listed if whose == owner]
             local |= {(owner, id_) for id_ in self.store.visible(view, ids)}
-        return {place: each for place, each in listed.items() if place not in local}
-
-    def sync(self, report: SyncReport) -> None:
-        """Update the copies; what failed is in the report and kept for `sync status`."""
-        try:
-            updated = self.update()
-        except MindError as error:
-            report.shared_error = error
-            self._note(shared_error=error_text(error))
-            return
-        report.mirrored += updated.taken
-        report.unmirrored += updated.purged
-        if updated.known:
-            self._note(shared_at=self.clock(), shared_error=None)
-        else:
-            self._note(shared_error=_NOT_LISTED)
+        return {key: each for key, each in listed.items() if key not in local}
 
     def _note(self, **changed: Any) -> None:  # noqa: ANN401  (fields of `Peer`)
         peer = self.store.peer(self.scope)
@@ -134,7 +124,7 @@ class SharedCopies:
                         f"the server answered {answer.settled} of {len(some)} shared memories"
                     )
                 if self.store.peer(self.scope) is None:
-                    raise PeerNotFound  # it was disconnected meanwhile, and nothing is to stay here
+                    raise PeerNotFound  # it was disconnected meanwhile, so nothing may be kept
                 self._keep(owner, some[: answer.settled], answer)
                 taken += len(answer.memories)
                 left = left[answer.settled :]
@@ -142,7 +132,7 @@ class SharedCopies:
 
     def _keep(self, owner: UserId, listed: Sequence[Seen], answer: SharedMemories) -> None:
         """Keep memories with the right to them, all or none; some may not be shared any more."""
-        scope = Scope(user=mirror_of(owner, self.scope.user))
+        scope = Scope(user=copy_name(owner, self.scope.user))
         rights = {each.id: each.right for each in listed}
         received: list[Received] = []
         for memory in answer.memories:
@@ -166,36 +156,36 @@ class SharedCopies:
 
 
 def held(store: Store, scope: Scope, now: datetime) -> Iterator[Seen]:
-    """What is here of others' memories, in the order in which a server lists it."""
-    for name, sighting in visible_to(store, scope.user, _mirrors(store, scope), now):
+    """The copies that are here, in the order in which a server lists them."""
+    for name, sighting in visible_to(store, scope.user, _copy_names(store, scope), now):
         yield Seen(owner_of(name), *sighting)
 
 
 def counted(store: Store, scope: Scope, now: datetime) -> dict[UserId, int]:
-    """How many memories of whom are here."""
+    """How many copies are here, by owner."""
     states = frozenset(State)
     return {
         owner_of(name): store.count(
             Filter(scope=Scope(user=name), reader=scope.user, now=now, states=states)
         )
-        for name in _mirrors(store, scope)
+        for name in _copy_names(store, scope)
     }
 
 
-def purge(store: Store, scope: Scope, places: Sequence[_Place]) -> int:
-    """Remove memories of others from the copy, with all that is kept of them."""
-    for owner in dict.fromkeys(owner for owner, _ in places):
-        mirror = Scope(user=mirror_of(owner, scope.user))
-        ids = [id_ for whose, id_ in places if whose == owner]
+def purge(store: Store, scope: Scope, keys: Sequence[_Key]) -> int:
+    """Remove copies of memories, with all that is kept about them; how many there were."""
+    for owner in dict.fromkeys(owner for owner, _ in keys):
+        copies = Scope(user=copy_name(owner, scope.user))
+        ids = [id_ for whose, id_ in keys if whose == owner]
         for start in range(0, len(ids), _AT_ONCE):
             some = ids[start : start + _AT_ONCE]
-            _receive(store, mirror, [Received(memory_subject(id_), Gone(), 0) for id_ in some])
-    return len(places)
+            _receive(store, copies, [Received(memory_subject(id_), Gone(), 0) for id_ in some])
+    return len(keys)
 
 
-def _mirrors(store: Store, scope: Scope) -> list[UserId]:
-    """The names under which others' memories are kept here, by who their owners are."""
-    return sorted(filter(is_mirror, store.sharers(scope.user)), key=owner_of)
+def _copy_names(store: Store, scope: Scope) -> list[UserId]:
+    """The names under which copies are kept here, sorted by owner."""
+    return sorted(filter(is_copy, store.sharers(scope.user)), key=owner_of)
 
 
 def _receive(store: Store, scope: Scope, received: Sequence[Received]) -> None:
@@ -205,9 +195,9 @@ def _receive(store: Store, scope: Scope, received: Sequence[Received]) -> None:
 
 
 def _goes_on(page: SharedPage, behind: SharedPage) -> bool:
-    """Whether a page comes behind another, so that there is an end to them."""
-    places = [(each.owner, each.id) for each in (*page.seen[-1:], *behind.seen)]
-    return bool(behind.seen) and places == sorted({*places})
+    """Whether a page comes behind another, so that the pages come to an end."""
+    keys = [(each.owner, each.id) for each in (*page.seen[-1:], *behind.seen)]
+    return bool(behind.seen) and keys == sorted({*keys})
 
 
 def _check(memory: Memory, owner: UserId, listed: Container[MemoryId]) -> None:

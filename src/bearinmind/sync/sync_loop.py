@@ -1,8 +1,7 @@
 """Syncing in the background: on a thread, every so often, by one process at a time.
 
 Every process that keeps a store open has such a thread. Before each round it takes a lock beside
-the store, which is free again the moment its holder dies; a process that does not get the lock
-leaves the round to the other.
+the store, which the system frees when its holder dies; without the lock it skips the round.
 """
 
 from __future__ import annotations
@@ -130,11 +129,7 @@ class SyncLoop(Generic[Memories]):
 
 @contextmanager
 def held(lock: Lock) -> Iterator[bool]:
-    """Have a lock, if nobody else has it.
-
-    Raises:
-        StoreReadOnly: its file cannot be made.
-    """
+    """Have a lock, if nobody else has it."""
     try:
         taken = lock.acquire()
     except OSError as exc:

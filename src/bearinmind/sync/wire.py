@@ -80,11 +80,7 @@ class SharedMemoriesAnswer(NamedTuple):
 
 
 def read_message(content: bytes) -> Data:
-    """An answer as decoded JSON. Its user is to be checked before its parts are read.
-
-    Raises:
-        InvalidChange: it is no JSON object, or has another version of the format.
-    """
+    """An answer as decoded JSON. Its user is to be checked before its parts are read."""
     try:
         message = json.loads(content)
     except (ValueError, RecursionError) as exc:
@@ -96,11 +92,7 @@ def read_message(content: bytes) -> Data:
 
 
 def read_page(message: Data, owner: UserId) -> PullAnswer:
-    """A page of an owner's changes, up to the first one that this release cannot read.
-
-    Raises:
-        InvalidChange: the answer cannot be read, not even its first change, or contradicts itself.
-    """
+    """A page of an owner's changes, up to the first one that this release cannot read."""
     page = message.get("page")
     sent = page.get("changes") if isinstance(page, dict) else None
     if not isinstance(page, dict) or not isinstance(sent, list):
@@ -120,11 +112,7 @@ def read_page(message: Data, owner: UserId) -> PullAnswer:
 
 
 def _readable(sent: Sequence[object]) -> Iterator[Arrived]:
-    """The changes before the first one that cannot be read.
-
-    Raises:
-        InvalidChange: that is the very first.
-    """
+    """The changes before the first one that cannot be read."""
     for place, each in enumerate(sent):
         try:
             yield _exact(Arrived, each)
@@ -135,11 +123,7 @@ def _readable(sent: Sequence[object]) -> Iterator[Arrived]:
 
 
 def read_shared_page(message: Data) -> SharedAnswer:
-    """A page of what others share.
-
-    Raises:
-        InvalidChange: it cannot be read, or contradicts itself.
-    """
+    """A page of what others share."""
     answer = _exact(SharedAnswer, message)
     for seen in answer.page.seen:
         _check_user(seen.owner)
@@ -149,11 +133,7 @@ def read_shared_page(message: Data) -> SharedAnswer:
 
 
 def read_shared_memories(message: Data) -> SharedMemoriesAnswer:
-    """Memories of another owner.
-
-    Raises:
-        InvalidChange: they cannot be read, or contradict themselves.
-    """
+    """Memories of another owner."""
     answer = _exact(SharedMemoriesAnswer, message)
     for memory in answer.found.memories:
         _check_id(memory.id)
@@ -165,22 +145,14 @@ def read_shared_memories(message: Data) -> SharedMemoriesAnswer:
 
 
 def read_verdicts(message: Data) -> tuple[Verdict, ...]:
-    """What became of operations.
-
-    Raises:
-        InvalidChange: it cannot be read.
-    """
+    """What became of operations."""
     verdicts = _exact(PushAnswer, message).verdicts
     _check_numbers(*(each.number for each in verdicts if not isinstance(each, Refused)))
     return verdicts
 
 
 def read_operations(sent: Sequence[object], owner: UserId) -> list[Operation]:
-    """The operations of a replica.
-
-    Raises:
-        InvalidChange: one cannot be read, or contradicts itself.
-    """
+    """The operations of a replica."""
     operations = [_exact(Operation, each) for each in sent]
     for operation in operations:
         check(operation.subject, operation.state, owner)
@@ -189,21 +161,13 @@ def read_operations(sent: Sequence[object], owner: UserId) -> list[Operation]:
 
 
 def check_ids(texts: Sequence[str]) -> None:
-    """Make sure that these are ids of memories.
-
-    Raises:
-        InvalidChange: one is none.
-    """
+    """Make sure that these are ids of memories."""
     for text in texts:
         _check_id(text)
 
 
 def check_version(version: object) -> None:
-    """Make sure that a message has the version of this format.
-
-    Raises:
-        InvalidChange: it has not.
-    """
+    """Make sure that a message has the version of this format."""
     if version != VERSION:
         raise InvalidChange(
             f"the message has version {version!r} of the sync format, and {VERSION} is known here",
@@ -245,11 +209,7 @@ def _difference(sent: object, kept: object, place: str = "") -> str | None:
 
 
 def check(subject: Subject, state: SubjectState, owner: UserId) -> None:
-    """Make sure that a state can be that of its subject, among the memories of an owner.
-
-    Raises:
-        InvalidChange: it cannot.
-    """
+    """Make sure that a state can be that of its subject, among the memories of an owner."""
     if flaw := flaw_of(owner, Received(subject, state, 0)):
         is_sealed = isinstance(state, History) and any(x.owner != owner for x in state.sealed)
         raise InvalidChange(flaw.message, hint=OTHER_USER if is_sealed else "")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 
-from bearinmind.changes import mirror_of, owner_of
+from bearinmind.changes import copy_name, owner_of
 from bearinmind.errors import MindError
 from bearinmind.protocols import Store
 from bearinmind.remember.pipeline import Changes, Remember
@@ -120,7 +120,7 @@ class Neighbour:
         view = Filter(scope=self.scope, reader=self.reader, now=START)
         ids = [seen.id for seen in server.visible_after(view, "", _ALL)]
         shared = server.visible(view, ids)
-        mirror = Scope(user=mirror_of(self.scope.user, self.reader))
+        mirror = Scope(user=copy_name(self.scope.user, self.reader))
         for name, store in machines.items():
             if _versions(store, mirror) != {id_: [shared[id_]] for id_ in ids}:
                 raise Broken(f"{name} has something else than what is shared with its user")

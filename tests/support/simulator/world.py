@@ -288,7 +288,7 @@ class World:
         self._note(report)
         if report.failed:
             raise Broken(f"{machine.name} cannot sync: {report}")
-        followed = report.mirrored or report.unmirrored
+        followed = report.copied or report.dropped
         return bool(followed or report.pulled or report.pushed or report.stale or report.refused)
 
     # ---- what must hold ------------------------------------------------------------------------

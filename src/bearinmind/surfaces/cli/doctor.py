@@ -23,7 +23,7 @@ from bearinmind.protocols import Embedder, Extractor, KnownSpace
 from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
-from bearinmind.surfaces.hooks.status import Runs, read_log, summed_up
+from bearinmind.surfaces.hooks.status import Runs, read_log, summaries
 from bearinmind.sync.model import SyncStatus
 from bearinmind.work.status import WorkStatus
 from bearinmind.work.worker_lock import WorkerLock
@@ -335,7 +335,7 @@ def _sync_facts(status: SyncStatus, every: float, *, has_key: bool) -> Iterator[
         yield f"conflicts: {status.conflicts:,}"
     if not has_key:
         yield "no key"
-    if others := sum(status.mirrored.values()):
+    if others := sum(status.copied.values()):
         yield f"memories of others: {others:,}"
     if error := peer.pull_error or peer.push_error or peer.shared_error:
         yield f"the last attempt failed: {error}"
@@ -377,7 +377,7 @@ def _hooks(folder: Path) -> Iterator[Check]:
     config = folder / "config.json"
     if not config.is_file():
         return
-    runs = summed_up(read_log(folder))
+    runs = summaries(read_log(folder))
     if not runs:
         detail = f"installed, for {HookSettings(str(config)).url}; none has run yet"
         yield _ok(_NAME, detail)

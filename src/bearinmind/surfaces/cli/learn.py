@@ -16,7 +16,7 @@ from bearinmind.learn.model import Learned, Message, Role, Taken
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
-from bearinmind.surfaces.hooks.standalone.turns import Read
+from bearinmind.surfaces.hooks.standalone.turns import Transcript
 from bearinmind.surfaces.lines import STANDARD
 from bearinmind.surfaces.verbs.answers import BriefAnswer
 
@@ -135,7 +135,7 @@ def _messages_in(file: Path) -> list[Message]:
             f"{str(file)!r} cannot be read: {exc.strerror or exc}",
             hint="Give the transcript of a session, a text, or `-` for standard input.",
         ) from exc
-    said = Read(str(file), 0, _MOST_BYTES).said
+    said = Transcript(str(file), 0, _MOST_BYTES).messages
     return [Message(role=Role(each.role), text=each.text) for each in said]
 
 

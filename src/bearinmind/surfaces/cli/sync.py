@@ -177,7 +177,7 @@ def watch(run: Session) -> None:
     with run.existing(PeerNotFound, PeerNotFound.hint) as mind:
         while True:
             report = _round(run, mind, quiet=True)
-            if run.as_json or report.pulled or report.pushed or report.refused or report.mirrored:
+            if run.as_json or report.pulled or report.pushed or report.refused or report.copied:
                 run.reply(report, lambda: _report_lines(report))  # noqa: B023  called at once
                 sys.stdout.flush()
             if error := report.error:
@@ -270,8 +270,8 @@ def _report_lines(value: SyncReport) -> Iterator[RenderableType]:
     line = f"Got {many(value.pulled, 'change')}, sent {value.pushed:,}."
     if value.merged:
         line += f" Changed on both sides and merged: {value.merged:,}."
-    if value.mirrored or value.unmirrored:
-        line += f" Shared with you: {value.mirrored:,} came, {value.unmirrored:,} went."
+    if value.copied or value.dropped:
+        line += f" Shared with you: {value.copied:,} came, {value.dropped:,} went."
     yield styled(line)
     if value.conflicts:
         text = f"{many(value.conflicts, 'conflict')}: both versions are kept."
@@ -298,7 +298,7 @@ def _status_lines(value: SyncStatus, *, every: float, has_key: bool) -> Iterator
             *rows,
             ("key", styled("" if has_key else _NO_KEY, QUIET)),
             ("background", f"every {every:g} s" if every else "off"),
-            ("others'", _mirrored(value.mirrored)),
+            ("others'", _copied(value.copied)),
             ("waits", _waiting(value.pending)),
             ("refused", styled(f"{value.refused:,} of these" if value.refused else "", NOTICE)),
             ("conflicts", styled(conflicts if value.conflicts else "", NOTICE)),
@@ -314,7 +314,7 @@ def _waiting(pending: Mapping[SubjectKind, int]) -> str:
     return ", ".join(text) or "nothing"
 
 
-def _mirrored(counts: Mapping[UserId, int]) -> str:
+def _copied(counts: Mapping[UserId, int]) -> str:
     """What of others' memories is here to read, such as "3 memories of bob"."""
     text = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
     return ", ".join(text) or "none"

@@ -1,4 +1,4 @@
-"""Changes the files of agents: shown before, written whole, undone byte for byte."""
+"""Changes the files of agents. A change is shown first, written whole, and undone byte for byte."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,40 +22,43 @@ from bearinmind.surfaces.hooks import json_edit
 from bearinmind.surfaces.hooks.agents import SCRIPT, AgentFile, Entry, is_hook, same
 from bearinmind.surfaces.hooks.json_edit import NotJson
 
+_LARGEST = 10_000_000  # bytes
+_PRIVATE = 0o600
 
-def added(before: bytes | None, path: Path, entries: Sequence[Entry]) -> bytes:
-    """What a file says with our entries in it; what stood there of ours before goes.
 
-    Raises:
-        InvalidAgentFile: it cannot be read.
-    """
+def with_entries(before: bytes | None, path: Path, entries: Sequence[Entry]) -> bytes:
+    """The content of a file with our entries; older ones of ours are replaced."""
     text = _text(before, path)
     if path.suffix == ".toml":
         return _toml_with(text, path, entries).encode()
-    try:
+    with _naming(path):
         return _json_with(text if text.strip() else "{}\n", entries).encode()
-    except NotJson as exc:
-        raise _not_json(path, exc) from exc
 
 
-def removed(before: bytes, path: Path, entries: Sequence[Entry]) -> bytes:
-    """What a file says without our entries.
-
-    Raises:
-        InvalidAgentFile: it cannot be read.
-    """
+def without_entries(before: bytes, path: Path, entries: Sequence[Entry]) -> bytes:
+    """The content of a file without our entries."""
     text = _text(before, path)
     if path.suffix == ".toml":
         return _toml_without(text, path, entries).encode()
-    try:
+    with _naming(path):
         return _json_without(text, entries).encode()
+
+
+def _text(before: bytes | None, path: Path) -> str:
+    try:
+        return (before or b"").decode()
+    except UnicodeDecodeError as exc:
+        line = exc.object.count(b"\n", 0, exc.start) + 1
+        raise InvalidAgentFile(f"{str(path)!r}, line {line}: this is not UTF-8") from exc
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Name the file in an error."""
+    try:
+        yield
     except NotJson as exc:
-        raise _not_json(path, exc) from exc
-
-
-def present(before: bytes, path: Path, entries: Sequence[Entry]) -> bool:
-    """Whether a file has all our entries, as they are to be."""
-    return added(before, path, entries) == before
+        raise InvalidAgentFile(f"{str(path)!r}, line {exc.line}: this is not JSON: {exc}") from exc
 
 
 # ---- JSON --------------------------------------------------------------------------------------
@@ -73,15 +77,20 @@ def _json_with(text: str, entries: Sequence[Entry]) -> str:
 
 def _json_without(text: str, entries: Sequence[Entry]) -> str:
     for entry in entries:
-        named = entry.name is not None
-        less = _without_member(text, entry) if named else _without_hooks(text, entry.path)
+        path, name = entry.path, entry.name
+        if name is None:
+            less = _without_hooks(text, path)
+        else:
+            node = json_edit.find(json_edit.parse(text), *path, name)
+            is_ours = node is not None and _is_server(node.value)
+            less = _without_name(text, path, name) if is_ours else text
         if less != text:
-            text = _without_empty(less, entry.path)
+            text = _without_empty(less, path)
     return text
 
 
 def _without_empty(text: str, path: tuple[str, ...]) -> str:
-    """A text without what our entry was alone in."""
+    """A text without objects and lists that held only our entry."""
     for depth in range(len(path), 0, -1):
         node = json_edit.find(json_edit.parse(text), *path[:depth])
         if node is None or node.value:
@@ -90,41 +99,37 @@ def _without_empty(text: str, path: tuple[str, ...]) -> str:
     return text
 
 
-def _without_name(text: str, path: tuple[str, ...], name: str | None) -> str:
+def _without_name(text: str, path: tuple[str, ...], name: str) -> str:
     return json_edit.without(text, path, lambda part: part.name == name)
 
 
 def _has_item(text: str, entry: Entry) -> bool:
-    """Whether the list has the item, and none of ours beside it."""
-    node = json_edit.find(json_edit.parse(text), *entry.path)
-    items = node.value if node is not None and isinstance(node.value, list) else []
-    ours = [item for item in items if any(map(is_hook, _hooks(item)))]
+    """Whether the list has the item, and no other of ours."""
+    ours = [item for item in _items(text, entry.path) if any(map(is_hook, _hooks(item)))]
     return len(ours) == 1 and same(ours[0], entry.value)
 
 
 def _without_hooks(text: str, path: tuple[str, ...]) -> str:
     """A text without our hooks for an event; others in the same group stay."""
-    node = json_edit.find(json_edit.parse(text), *path)
-    groups = node.value if node is not None and isinstance(node.value, list) else []
-    for number in reversed(range(len(groups))):
-        hooks = _hooks(groups[number])
+    for number, group in reversed([*enumerate(_items(text, path))]):
+        hooks = _hooks(group)
         if hooks and all(map(is_hook, hooks)):
-            text = json_edit.without_place(text, path, number)
+            text = json_edit.without_part(text, path, number)
         elif any(map(is_hook, hooks)):
             inside: tuple[str | int, ...] = (*path, number, "hooks")
             text = json_edit.without(text, inside, lambda part: is_hook(part.node.value))
     return text
 
 
-def _without_member(text: str, entry: Entry) -> str:
-    node = json_edit.find(json_edit.parse(text), *entry.path, str(entry.name))
-    ours = node is not None and _is_server(node.value)
-    return _without_name(text, entry.path, entry.name) if ours else text
+def _items(text: str, path: tuple[str, ...]) -> list[Any]:
+    """The items of the list at a path, if there is a list."""
+    node = json_edit.find(json_edit.parse(text), *path)
+    return node.value if node is not None and isinstance(node.value, list) else []
 
 
 def _hooks(group: object) -> list[Any]:
-    found = group.get("hooks") if isinstance(group, dict) else None
-    return found if isinstance(found, list) else []
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    return hooks if isinstance(hooks, list) else []
 
 
 def _is_server(value: object) -> bool:
@@ -172,42 +177,26 @@ def _toml(text: str, path: Path) -> tomlkit.TOMLDocument:
         raise InvalidAgentFile(f"{str(path)!r} is not TOML: {exc}") from exc
 
 
-# ---- both --------------------------------------------------------------------------------------
-
-
-def _text(before: bytes | None, path: Path) -> str:
-    try:
-        return (before or b"").decode()
-    except UnicodeDecodeError as exc:
-        line = (before or b"").count(b"\n", 0, exc.start) + 1
-        raise InvalidAgentFile(f"{str(path)!r}, line {line}: this is not UTF-8") from exc
-
-
-def _not_json(path: Path, exc: NotJson) -> InvalidAgentFile:
-    return InvalidAgentFile(f"{str(path)!r}, line {exc.line}: this is not JSON: {exc}")
-
-
-_LARGEST = 10_000_000  # bytes
-_PRIVATE = 0o600
+# ---- changes, and how they are undone -----------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What a file says, and what it is to say; None is no file."""
+    """The content of a file before and after a change; None stands for no file."""
 
     path: Path
     before: bytes | None
     after: bytes | None
-    original: bytes | None = None  #: what it says without anything of ours
-    note: str = ""  #: what else is to be said about it
+    original: bytes | None = None  #: its content without anything of ours
+    note: str = ""  #: a remark for the user
 
     @property
     def changes(self) -> bool:
-        """Whether anything is different."""
+        """Whether the content is different."""
         return self.before != self.after
 
     def diff(self) -> str:
-        """The difference, as people read it."""
+        """The change as a unified diff."""
         return "".join(
             line if line.endswith("\n") else f"{line}\n"
             for line in difflib.unified_diff(
@@ -220,33 +209,25 @@ class Change:
 
 
 class Record:
-    """What was changed, and how the files were before: kept in the folder of the hooks."""
+    """What was changed, and copies of the files before: kept in the folder of the hooks."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "backups"
         self._file = folder / "installed.json"
 
     def install(self, file: AgentFile, within: Path) -> Change:
-        """What a file becomes that is to have our entries.
-
-        Raises:
-            InvalidAgentFile: it is not what it should be.
-        """
+        """The change that adds our entries to a file."""
         path = checked(file.path, within)
         before = _read(path)
         return Change(
             path=path,
             before=before,
-            after=added(before, path, file.entries),
-            original=None if before is None else removed(before, path, file.entries),
+            after=with_entries(before, path, file.entries),
+            original=None if before is None else without_entries(before, path, file.entries),
         )
 
     def uninstall(self, file: AgentFile, within: Path) -> Change:
-        """What a file becomes that is to be as it was.
-
-        Raises:
-            InvalidAgentFile: it is not what it should be.
-        """
+        """The change that removes our entries, and restores the file if nobody else changed it."""
         path = checked(file.path, within)
         before, known = _read(path), self._known().get(str(path))
         if before is None:
@@ -259,19 +240,19 @@ class Record:
         return Change(
             path=path,
             before=before,
-            after=removed(before, path, file.entries),
+            after=without_entries(before, path, file.entries),
             note="it was changed since; only what Bear in Mind added goes" if known else "",
         )
 
     def apply(self, change: Change, *, installing: bool) -> Path | None:
-        """Write a change. Where what stood there before is kept, if anything stood there."""
+        """Write a change; the path of the copy of the file before, if there was a file."""
         backup = None if change.before is None else self._kept(change.path, change.before)
         known = self._known()
         if installing and change.after is not None:
             known[str(change.path)] = self._entry(change, known.get(str(change.path)))
         else:
             known.pop(str(change.path), None)
-        # Written down first: whoever dies in between can still be undone.
+        # The record comes first: a change that is interrupted can still be undone.
         _write(self._file, json.dumps(known, indent=1).encode())
         if change.after is None:
             change.path.unlink()
@@ -280,7 +261,7 @@ class Record:
         return backup
 
     def files(self) -> list[Path]:
-        """Every file that has our entries, as far as is known."""
+        """Every file that our entries were added to."""
         return [Path(path) for path in self._known()]
 
     def _entry(self, change: Change, known: dict[str, str] | None) -> dict[str, str]:
@@ -295,25 +276,21 @@ class Record:
         }
 
     def _kept(self, path: Path, content: bytes) -> Path:
-        """Where a copy of a file is, byte for byte."""
+        """Keep a copy of a file, byte for byte; its path."""
         copy = self._folder / f"{path.name}.{_digest(content)[:16]}"
         _write(copy, content, mode=_PRIVATE)
         return copy
 
     def _known(self) -> dict[str, dict[str, str]]:
         try:
-            found = json.loads(self._file.read_bytes())
+            known = json.loads(self._file.read_bytes())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return known if isinstance(known, dict) else {}
 
 
 def checked(path: Path, within: Path) -> Path:
-    """The file that a path means.
-
-    Raises:
-        InvalidAgentFile: it is none that may be changed.
-    """
+    """The file that a path leads to, if it may be changed."""
     real = path.resolve()
     if real != path.absolute() and not real.is_relative_to(within.resolve()):
         raise InvalidAgentFile(
@@ -354,7 +331,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _write(path: Path, content: bytes, mode: int | None = None) -> None:
-    """A file in place of another, whole or not at all; who may read it stays as it was."""
+    """Replace a file, whole or not at all; its mode stays as it was."""
     if mode is None:
         mode = path.stat().st_mode & 0o777 if path.exists() else _PRIVATE
     path.parent.mkdir(parents=True, exist_ok=True)

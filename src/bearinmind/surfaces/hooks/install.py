@@ -1,4 +1,4 @@
-"""Adds Bear in Mind to an agent, and takes it away again."""
+"""Adds Bear in Mind to an agent, removes it again, and writes the plugin."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ _KEPT_PORTS = range(10_000, 20_000)
 
 
 def folder() -> Path:
-    """Where the hooks are at home."""
+    """The folder of the hooks: their configuration, their log, their backups."""
     return state_folder() / "hooks"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be added, and to what."""
+    """To which agent Bear in Mind is added, and which server its hooks use."""
 
     settings: Settings
     client: Client = Client.CLAUDE
     scope: Scope = Scope.USER
     project: Path = Path()
-    url: str | None = None  #: a server to ask; None: that of this machine's store
+    url: str | None = None  #: of a server; None: a server of the store on this machine
     key_file: Path | None = None
     config: Path | None = None  #: the configuration file that was named
 
     @property
     def within(self) -> Path:
-        """The folder that nothing may be changed outside of."""
+        """The folder outside which nothing may be changed."""
         return Path.home() if self.scope is Scope.USER else self.project
 
 
@@ -82,21 +82,21 @@ class Installer:
         return self._folder / "config.json"
 
     def installing(self) -> Sequence[Change]:
-        """What would change if it were added."""
+        """The changes that add it."""
         return [self._record.install(each, self._wanted.within) for each in self._files()]
 
     def uninstalling(self) -> Sequence[Change]:
-        """What would change if it were taken away."""
+        """The changes that remove it."""
         return [self._record.uninstall(each, self._wanted.within) for each in self._files()]
 
     def install(self, changes: Sequence[Change]) -> list[Path]:
-        """Make the changes; where the files are kept as they were."""
+        """Make the changes; the paths of the copies of the files before."""
         if self._wanted.client is Client.CLAUDE:
             write_private(self.config_file, json.dumps(self._configuration(), indent=1) + "\n")
         return self._apply(changes, installing=True)
 
     def uninstall(self, changes: Sequence[Change]) -> list[Path]:
-        """Make the changes; where the files are kept as they were."""
+        """Make the changes; the paths of the copies of the files before."""
         backups = self._apply(changes, installing=False)
         if not any(map(has_hooks, self._record.files())):
             for name in ("config.json", "key"):
@@ -113,7 +113,7 @@ class Installer:
 
     @property
     def mcp_command(self) -> str:
-        """What starts the MCP server."""
+        """The command that starts the MCP server."""
         mcp = self._commands.mcp
         return shlex.join([mcp["command"], *mcp["args"]])
 
@@ -131,7 +131,7 @@ class Installer:
         )
 
     def _configuration(self) -> dict[str, Any]:
-        """What the hooks are told; what somebody has added there stays."""
+        """The configuration of the hooks; what a user has added to it stays."""
         known = self._known()
         if self._wanted.url is not None:
             own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": []}
@@ -144,39 +144,38 @@ class Installer:
 
     def _known(self) -> dict[str, Any]:
         try:
-            found = json.loads(self.config_file.read_bytes())
+            known = json.loads(self.config_file.read_bytes())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return known if isinstance(known, dict) else {}
 
     def _own_key(self) -> Path | None:
-        """A key for the server of this machine's store, if that wants one."""
+        """A key for the server of the store on this machine, if it requires one."""
         file = self._folder / "key"
         settings = self._wanted.settings
         try:
-            with Mind.build(settings, create=False) as app:
-                wanted = settings.auth == "on" or (
-                    settings.auth == "auto" and bool(app.accounts.users())
-                )
-                if wanted and not file.is_file():
-                    made = app.accounts.create_key(settings.user, access=Access.WRITE, label=_LABEL)
-                    write_private(file, made.text + "\n")
+            with Mind.build(settings, create=False) as mind:
+                is_auto = settings.auth == "auto"
+                required = settings.auth == "on" or (is_auto and bool(mind.accounts.users()))
+                if required and not file.is_file():
+                    new = mind.accounts.create_key(settings.user, access=Access.WRITE, label=_LABEL)
+                    write_private(file, new.text + "\n")
         except FileMissing:
             return None
-        return file if wanted else None
+        return file if required else None
 
 
 def _options(wanted: Wanted) -> tuple[str, ...]:
-    """Which store is meant and whose memories; a password has no place in what agents run."""
+    """The options for the store and the user; a store with a password is left to the settings."""
     settings = wanted.settings
-    said: list[str] = []
+    options: list[str] = []
     if isinstance(settings.store, StoreFile):
-        said += ["--store", str(absolute(settings.store))]
+        options += ["--store", str(absolute(settings.store))]
     if settings.user != Settings.model_fields["user"].default:
-        said += ["--user", settings.user]
+        options += ["--user", settings.user]
     if wanted.config is not None:
-        said += ["--config", str(wanted.config.absolute())]
-    return tuple(said)
+        options += ["--config", str(wanted.config.absolute())]
+    return tuple(options)
 
 
 def _check_url(url: str, *, has_key: bool) -> None:
@@ -194,7 +193,7 @@ def _check_url(url: str, *, has_key: bool) -> None:
 
 
 def _free_port() -> int:
-    """One to keep: rather none that the system may lend to a connection while nobody listens."""
+    """A free port, if possible one that the system does not use for outgoing connections."""
     for port in (*random.sample(_KEPT_PORTS, 20), 0):
         with suppress(OSError), socket.socket() as free:
             free.bind(("127.0.0.1", port))
@@ -208,21 +207,15 @@ _DESCRIPTION = "A persistent memory: recalled before each prompt, learned after 
 
 
 def write(folder: Path) -> list[Path]:
-    """Write the plugin into a new folder; the files, by their names in it.
-
-    Raises:
-        InvalidAgentFile: there is something already.
-    """
+    """Write the plugin into a new folder; the names of its files."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidAgentFile(
             f"{str(folder)!r} is there already", hint="Name a folder that is not, or is empty."
         )
     shutil.copytree(_PAGES, folder, dirs_exist_ok=True)
-    hooks = folder / "hooks"
-    (hooks / _STANDALONE).mkdir(parents=True)
-    shutil.copyfile(HOOK, hooks / SCRIPT)
-    for module in sorted((HOOK.parent / _STANDALONE).glob("*.py")):
-        shutil.copyfile(module, hooks / _STANDALONE / module.name)
+    only_modules = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(HOOK.parent / _STANDALONE, folder / "hooks" / _STANDALONE, ignore=only_modules)
+    shutil.copyfile(HOOK, folder / "hooks" / SCRIPT)
     for name, content in _documents().items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +224,7 @@ def write(folder: Path) -> list[Path]:
 
 
 def _documents() -> dict[str, dict[str, Any]]:
-    """Everything in JSON, by the name of its file."""
+    """The JSON files of the plugin, by name."""
     about = {"name": NAME, "description": _DESCRIPTION}
     return {
         ".claude-plugin/plugin.json": {
@@ -241,7 +234,7 @@ def _documents() -> dict[str, dict[str, Any]]:
             "license": "Apache-2.0",
             "keywords": ["memory", "recall", "mcp"],
         },
-        # A folder that is offered as a marketplace of one plugin can be installed from.
+        # With this file the folder is a marketplace of one plugin, from which it can be installed.
         ".claude-plugin/marketplace.json": {
             **about,
             "owner": {"name": "Bear in Mind"},
@@ -253,5 +246,5 @@ def _documents() -> dict[str, dict[str, Any]]:
 
 
 def _command(event: str) -> str:
-    """What runs on an event, wherever the plugin was installed."""
+    """The shell command that runs on an event, wherever the plugin was installed."""
     return f'python3 -I -S "${{CLAUDE_PLUGIN_ROOT}}/hooks/{SCRIPT}" {event}'

@@ -1,6 +1,6 @@
 """Changes JSON as text, so that all else in it stays as it is: order, spaces, comments.
 
-Files of editors have comments and commas before a closing bracket; both are taken as they are.
+Comments, and commas before a closing bracket, are allowed: editors write both into their files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _UNIT = "  "
 
 
 class NotJson(ValueError):
-    """A text that is no JSON: what is wrong, and in which line."""
+    """A text is not JSON: what is wrong, and in which line."""
 
     def __init__(self, message: str, line: int) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class NotJson(ValueError):
 
 @dataclass(slots=True, kw_only=True)
 class Node:
-    """A value, and where it stands in the text."""
+    """A value, and its position in the text."""
 
     value: Any
     start: int
@@ -43,24 +43,20 @@ class Part:
     name: str | None
     start: int
     node: Node
-    comma: int | None = None  #: where the comma after it stands
+    comma: int | None = None  #: the position of the comma after it
 
 
 def parse(text: str) -> Node:
-    """The whole text as a value.
-
-    Raises:
-        NotJson: it is none.
-    """
-    reading = _Reading(text)
-    node = reading.value(0, 0)
-    if reading.space(node.end) != len(text):
-        raise reading.wrong(reading.space(node.end), "nothing after the end")
+    """The whole text as a value."""
+    parser = _Parser(text)
+    node = parser.value(0, 0)
+    if parser.space(node.end) != len(text):
+        raise parser.wrong(parser.space(node.end), "the end of the file")
     return node
 
 
 def find(node: Node, *path: str | int) -> Node | None:
-    """What an object holds under a name, or an array at a place, and so on."""
+    """The value at a path of names in objects and numbers in arrays; None if there is none."""
     for step in path:
         if isinstance(step, int):
             parts = [part for part in node.parts[step : step + 1] if part.name is None]
@@ -73,7 +69,7 @@ def find(node: Node, *path: str | int) -> Node | None:
 
 
 def with_member(text: str, path: tuple[str, ...], name: str, value: object) -> str:
-    """A text whose object at a path has a member; objects on the way are made."""
+    """A text whose object at a path has a member; missing objects on the path are added."""
     for depth, step in enumerate(path):
         if find(parse(text), *path[: depth + 1]) is None:
             text = with_member(text, path[:depth], step, {})
@@ -82,8 +78,8 @@ def with_member(text: str, path: tuple[str, ...], name: str, value: object) -> s
     if known is not None:
         new = _shown(text, value, _indent(text, known.start))
         return text[: known.start] + new + text[known.end :]
-    called = json.dumps(name, ensure_ascii=False)
-    return _added(text, node, lambda indent: f"{called}: {_shown(text, value, indent)}")
+    key = json.dumps(name, ensure_ascii=False)
+    return _added(text, node, lambda indent: f"{key}: {_shown(text, value, indent)}")
 
 
 def with_item(text: str, path: tuple[str, ...], value: object) -> str:
@@ -102,12 +98,12 @@ def without(text: str, path: tuple[str | int, ...], unwanted: Callable[[Part], b
     node = find(parse(text), *path)
     for number, part in reversed([*enumerate(node.parts)] if node else []):
         if unwanted(part):
-            text = without_place(text, path, number)
+            text = without_part(text, path, number)
     return text
 
 
-def without_place(text: str, path: tuple[str | int, ...], number: int) -> str:
-    """A text whose object or array at a path lacks the part at a place."""
+def without_part(text: str, path: tuple[str | int, ...], number: int) -> str:
+    """A text whose object or array at a path lacks the part with a number."""
     node = find(parse(text), *path)
     if node is None:
         return text
@@ -141,7 +137,7 @@ def _added(text: str, node: Node, shown: Callable[[str], str]) -> str:
         if part.comma is None:
             head = f"{head[: part.node.end]},{head[part.node.end :]}"
         else:
-            comma = ","  # whoever writes one after the last part gets one
+            comma = ","  # this file has one after its last part
     outer = _indent(text, node.start)
     indent = _indent(text, node.parts[0].start) if node.parts else outer + _unit(text)
     if node.parts and "\n" not in inside:
@@ -153,15 +149,15 @@ def _added(text: str, node: Node, shown: Callable[[str], str]) -> str:
 
 
 def _shown(text: str, value: object, indent: str) -> str:
-    """A value as the text around it is written."""
+    """A value, indented like the text around it."""
     lines = json.dumps(value, indent=_unit(text), ensure_ascii=False).split("\n")
     return (_newline(text) + indent).join(lines)
 
 
 def _unit(text: str) -> str:
     """By how much the text is indented."""
-    found = re.search(r'^([ \t]+)"', text, re.MULTILINE)
-    return found[1] if found else _UNIT
+    match = re.search(r'^([ \t]+)"', text, re.MULTILINE)
+    return match[1] if match else _UNIT
 
 
 def _indent(text: str, at: int) -> str:
@@ -186,16 +182,16 @@ def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 
 
-class _Reading:
-    """Reads values out of a text."""
+class _Parser:
+    """Parses the values of a text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def space(self, at: int) -> int:
-        """Where the next thing stands that is neither space nor a comment."""
-        found = _SPACE.match(self._text, at)
-        return found.end() if found else at
+        """The position of what comes after spaces and comments."""
+        match = _SPACE.match(self._text, at)
+        return match.end() if match else at
 
     def value(self, at: int, depth: int) -> Node:
         at = self.space(at)
@@ -206,11 +202,11 @@ class _Reading:
             return self._parts(at, depth, "}", {})
         if opening == "[":
             return self._parts(at, depth, "]", [])
-        found = (_STRING if opening == '"' else _ATOM).match(self._text, at)
-        if found is None:
+        match = (_STRING if opening == '"' else _ATOM).match(self._text, at)
+        if match is None:
             raise self.wrong(at, "a value")
         try:
-            return Node(value=json.loads(found[0]), start=at, end=found.end())
+            return Node(value=json.loads(match[0]), start=at, end=match.end())
         except ValueError:
             raise self.wrong(at, "a value") from None
 
@@ -245,6 +241,6 @@ class _Reading:
         return Part(name=json.loads(name[0]), start=at, node=self.value(colon + 1, depth + 1))
 
     def wrong(self, at: int, expected: str) -> NotJson:
-        found = self._text[at : at + 1]
-        instead = repr(found) if found else "the end of the file"
-        return NotJson(f"{expected} should stand where {instead} stands", _line(self._text, at))
+        character = self._text[at : at + 1]
+        actual = repr(character) if character else "the end of the file"
+        return NotJson(f"expected {expected}, found {actual}", _line(self._text, at))

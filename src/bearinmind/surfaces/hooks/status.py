@@ -1,4 +1,4 @@
-"""How the hooks are doing: what they were told, what they did, and whether the server answers."""
+"""How the hooks are doing: their settings, their last runs, and whether the server answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bearinmind.surfaces.hooks.agent_files import Record
-from bearinmind.surfaces.hooks.standalone import settings
-from bearinmind.surfaces.hooks.standalone.server_call import Server, Unanswered
-from bearinmind.surfaces.hooks.standalone.settings import HookSettings
+from bearinmind.surfaces.hooks.standalone.server_call import NoAnswer, Server
+from bearinmind.surfaces.hooks.standalone.settings import LOG, OLD_LOG, HookSettings
 
 _RECENT = 200  # runs that are looked at
 _PATIENCE = 2.0  # seconds
@@ -21,7 +20,7 @@ _PATIENCE = 2.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runs:
-    """What became of the latest runs of one hook."""
+    """The results of the latest runs of one hook."""
 
     event: str
     runs: int
@@ -48,22 +47,22 @@ class Status:
 def status(folder: Path) -> Status:
     """How the hooks of a folder are doing."""
     config = folder / "config.json"
-    place = HookSettings(str(config))
+    settings = HookSettings(str(config))
     return Status(
         config=config,
         installed=config.is_file(),
-        url=place.url,
-        answers=_answers(place) if config.is_file() else None,
-        starts_server=bool(place.serve),
+        url=settings.url,
+        answers=_answers(settings) if config.is_file() else None,
+        starts_server=bool(settings.serve),
         files=Record(folder).files(),
-        runs=summed_up(read_log(folder)),
+        runs=summaries(read_log(folder)),
     )
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:
     """The latest runs, oldest first."""
     lines: list[str] = []
-    for name in (settings.OLD, settings.NAME):
+    for name in (OLD_LOG, LOG):
         try:
             lines += (folder / name).read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -71,43 +70,40 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     return [*filter(None, map(_run, lines[-_RECENT:]))]
 
 
-def summed_up(runs: Iterable[dict[str, Any]]) -> list[Runs]:
-    """What became of runs, hook by hook."""
+def summaries(runs: Iterable[dict[str, Any]]) -> list[Runs]:
+    """The results of runs, hook by hook."""
     by_event: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         by_event.setdefault(run["event"], []).append(run)
-    return [_summed_up(event, found) for event, found in sorted(by_event.items())]
-
-
-def _summed_up(event: str, runs: list[dict[str, Any]]) -> Runs:
-    bad = [run for run in runs if not run["good"]]
-    return Runs(
-        event=event,
-        runs=len(runs),
-        failed=len(bad),
-        median_ms=statistics.median(run["ms"] for run in runs),
-        last=runs[-1]["at"],
-        last_note=runs[-1]["note"],
-        last_failure=bad[-1]["note"] if bad else None,
-    )
+    failures = {event: [x for x in each if not x["good"]] for event, each in by_event.items()}
+    return [
+        Runs(
+            event=event,
+            runs=len(each),
+            failed=len(failures[event]),
+            median_ms=statistics.median(run["ms"] for run in each),
+            last=each[-1]["at"],
+            last_note=each[-1]["note"],
+            last_failure=failures[event][-1]["note"] if failures[event] else None,
+        )
+        for event, each in sorted(by_event.items())
+    ]
 
 
 def _run(line: str) -> dict[str, Any] | None:
-    """A line of the log; None when it is none."""
+    """A line of the log; None when it cannot be read."""
     kinds = {"at": str, "event": str, "good": bool, "ms": int, "note": str}
     try:
-        found = json.loads(line)
+        run = json.loads(line)
     except ValueError:
         return None
-    good = isinstance(found, dict) and all(
-        isinstance(found.get(name), kind) for name, kind in kinds.items()
-    )
-    return found if good else None
+    is_run = isinstance(run, dict) and all(isinstance(run.get(x), kinds[x]) for x in kinds)
+    return run if is_run else None
 
 
-def _answers(place: HookSettings) -> bool:
+def _answers(settings: HookSettings) -> bool:
     try:
-        Server(place, time.monotonic() + _PATIENCE).get("/healthz")
-    except (OSError, Unanswered):
+        Server(settings, time.monotonic() + _PATIENCE).get("/healthz")
+    except (OSError, NoAnswer):
         return False
     return True

@@ -1,6 +1,5 @@
-"""The hooks themselves: the standard library alone, and as little of it as will do.
+"""The hooks themselves. They import the standard library alone, and as little of it as possible.
 
-An agent waits for a hook, so what takes long to load stays away: `pathlib`, `typing`,
-`dataclasses`, `subprocess`, `http`. Anything may be missing, slow or wrong; then a hook says
-nothing.
+An agent waits for a hook, so a hook does not import what is slow to load: `pathlib`, `typing`,
+`dataclasses`, `subprocess`, `http`. If anything is missing, slow or wrong, a hook prints nothing.
 """

@@ -1,4 +1,4 @@
-"""One run of a hook: what is said comes in as JSON, and leaves as JSON, in time or not at all."""
+"""One run of a hook: an event comes in as JSON, and the answer leaves as JSON, in time or never."""
 
 from __future__ import annotations
 
@@ -8,143 +8,22 @@ import sys
 import time
 from _thread import allocate_lock, start_new_thread
 
-from . import settings
-from .settings import HookSettings, default_file
+from .settings import HookSettings, default_file, write_log
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    Outcome = tuple[dict[str, Any] | None, str]
+    Payload = dict[str, Any]
+    Outcome = tuple[Payload | None, str]  # what is printed, and a note for the log
 
-
-_STARTED = 0.05  # seconds that Python takes before it comes here, and after
+_STARTUP = 0.05  # seconds that Python takes before `main` begins, and after it ends
 _LONGEST_INPUT = 16_000_000  # bytes
 _START_SECONDS = 1.5  # for a session that starts: nobody types meanwhile
-_MOST_WAITING = 0.005  # between two looks at the clock
+_TICK = 0.005  # seconds between two looks at the clock
 
-
-class Watch:
-    """Ends the process, without a word, when its time is up; whatever it is doing."""
-
-    def __init__(self, place: HookSettings, event: str) -> None:
-        self.began = time.monotonic()
-        self.until = self.began + place.deadline - _STARTED
-        self._place, self._event = place, event
-        self._speaking = allocate_lock()
-
-    def start(self) -> None:
-        """Watch, from a thread of its own."""
-        start_new_thread(self._wait, ())
-
-    def end(self, output: bytes, note: str, *, good: bool) -> None:
-        """Say something, or nothing, and end well: what went wrong is not the agent's concern."""
-        self._speaking.acquire()  # from here on it says everything
-        try:
-            if output:
-                os.write(1, output)
-        except OSError:  # nobody listens any more
-            note = "nobody listened"
-        settings.write_log(self._place.folder, self._event, self.began, note, good=good)
-        os._exit(0)
-
-    def _wait(self) -> None:
-        while time.monotonic() < self.until:
-            time.sleep(_MOST_WAITING)
-        self.end(b"", "out of time", good=False)
-
-
-def main(arguments: list[str]) -> None:
-    """Answer an event. It never fails, and never says why not."""
-    event = arguments[0] if arguments else ""
-    place = HookSettings(arguments[1] if len(arguments) > 1 else default_file())
-    watch = Watch(place, event)
-    try:
-        if event == "SessionStart":
-            watch.until = watch.began + max(_START_SECONDS, place.deadline)
-        watch.start()
-        output, note = _answer(place, event, watch)
-        said = _encoded(output) if output else b""
-    except Exception as exc:  # noqa: BLE001  an agent must not suffer from anything here
-        watch.end(b"", _why(exc), good=False)
-    else:
-        watch.end(said, note, good=True)
-
-
-def _answer(place: HookSettings, event: str, watch: Watch) -> Outcome:
-    said = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT))
-    if not isinstance(said, dict):
-        return None, "no event"
-    # What an event does not need is not loaded.
-    if event == "UserPromptSubmit":
-        from . import prompt  # noqa: PLC0415
-
-        return prompt.answer(place, said, watch.until)
-    if event == "SessionStart":
-        from . import session_start  # noqa: PLC0415
-
-        output, note = session_start.answer(place, said, watch.until)
-        if note == session_start.STARTED:
-            _behind(
-                place, event, lambda: session_start.warm_up(place), session_start.WARM_UP_SECONDS
-            )
-        return output, note
-    if event == "PreToolUse":
-        return permission(said)
-    if event in {"Stop", "PreCompact"}:
-        return _after_turn(place, event, said)
-    return None, "no such event"
-
-
-def _after_turn(place: HookSettings, event: str, said: dict[str, Any]) -> Outcome:
-    from . import turns  # noqa: PLC0415  as above
-
-    work = turns.compacting if event == "PreCompact" else turns.learn
-    if not turns.is_due(said):
-        return None, "nothing to do"
-    return _behind(place, event, lambda: work(place, said), turns.SECONDS)
-
-
-def _behind(place: HookSettings, event: str, work: Callable[[], str], seconds: float) -> Outcome:
-    """Do something in a process that stays behind: the agent goes on at once."""
-    if hasattr(os, "fork") and os.fork():
-        return None, "goes on behind"
-    if hasattr(os, "fork"):
-        os.setsid()
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for number in (0, 1, 2):  # whoever reads our output would wait for its end
-            os.dup2(nowhere, number)
-    watch = Watch(place, f"{event} behind")
-    watch.until = watch.began + seconds
-    watch.start()
-    try:
-        note = work()
-    except Exception as exc:  # noqa: BLE001  as above
-        watch.end(b"", _why(exc), good=False)
-    else:
-        watch.end(b"", note, good=True)
-    return None, ""
-
-
-def _encoded(output: dict[str, Any]) -> bytes:
-    from .memory_text import encoded  # noqa: PLC0415  most answers are empty
-
-    return encoded(output)
-
-
-def _why(exc: Exception) -> str:
-    """What went wrong, without what was said or answered."""
-    from .server_call import Unanswered  # noqa: PLC0415  most runs need none of it
-
-    if isinstance(exc, Unanswered):
-        return f"the server: {exc}"
-    return type(exc).__name__
-
-
-EVENT = "PreToolUse"
-#: The tools of our server, added by hand or by the plugin.
+#: The prefixes of our tools: of a server that was added by hand, and of the plugin's.
 PREFIXES = ("mcp__bearinmind__", "mcp__plugin_bearinmind_bearinmind__")
 #: None of them shows a secret, shares anything, or hides what is there.
 ALLOWED = frozenset(
@@ -161,23 +40,128 @@ ALLOWED = frozenset(
 )
 
 
-def permission(said: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
-    """That a tool may be used without asking the user; nothing about any other."""
-    name, given = said.get("tool_name"), said.get("tool_input")
-    prefix = next((each for each in PREFIXES if str(name).startswith(each)), None)
-    tool = str(name)[len(prefix) :] if prefix else ""
-    if tool not in ALLOWED or not isinstance(given, dict) or not _only_adds(given):
+class Watchdog:
+    """Ends the process when its time is up, whatever it is doing, and prints nothing then."""
+
+    def __init__(self, settings: HookSettings, event: str, seconds: float) -> None:
+        self._began = time.monotonic()
+        self.until = self._began + seconds
+        self._folder, self._event = settings.folder, event
+        self._ending = allocate_lock()
+        start_new_thread(self._wait, ())
+
+    def end(self, output: bytes, note: str, *, good: bool) -> None:
+        """Print the output and exit with 0: a failure here must not disturb the agent."""
+        self._ending.acquire()  # the other thread must not end the process half-way
+        try:
+            if output:
+                os.write(1, output)
+        except OSError:  # the agent has closed the pipe
+            note = "nobody listened"
+        write_log(self._folder, self._event, self._began, note, good=good)
+        os._exit(0)
+
+    def _wait(self) -> None:
+        while time.monotonic() < self.until:
+            time.sleep(_TICK)
+        self.end(b"", "out of time", good=False)
+
+
+def main(arguments: list[str]) -> None:
+    """Answer an event. A failure is logged and never printed."""
+    event = arguments[0] if arguments else ""
+    settings = HookSettings(arguments[1] if len(arguments) > 1 else default_file())
+    seconds = settings.deadline - _STARTUP
+    if event == "SessionStart":
+        seconds = max(_START_SECONDS, settings.deadline)
+    watchdog = Watchdog(settings, event, seconds)
+    try:
+        payload = json.loads(sys.stdin.buffer.read(_LONGEST_INPUT))
+        is_event = isinstance(payload, dict)
+        until = watchdog.until
+        output, note = _answer(settings, event, payload, until) if is_event else (None, "no event")
+        encoded = _encoded(output) if output else b""
+    except Exception as exc:  # noqa: BLE001  an agent must not suffer from anything here
+        watchdog.end(b"", _reason(exc), good=False)
+    else:
+        watchdog.end(encoded, note, good=True)
+
+
+def _answer(settings: HookSettings, event: str, payload: Payload, until: float) -> Outcome:
+    # What an event does not need is not loaded.
+    if event == "UserPromptSubmit":
+        from . import prompt  # noqa: PLC0415
+
+        return prompt.answer(settings, payload, until)
+    if event == "SessionStart":
+        from . import session_start as start  # noqa: PLC0415
+
+        output, note = start.answer(settings, payload, until)
+        if note == start.STARTED:
+            _in_background(settings, event, lambda: start.warm_up(settings), start.WARM_UP_SECONDS)
+        return output, note
+    if event == "PreToolUse":
+        return permission(payload)
+    if event in {"Stop", "PreCompact"}:
+        from . import turns  # noqa: PLC0415
+
+        work = turns.before_compaction if event == "PreCompact" else turns.learn
+        if not turns.is_due(payload):
+            return None, "nothing to do"
+        return _in_background(settings, event, lambda: work(settings, payload), turns.SECONDS)
+    return None, "no such event"
+
+
+def _in_background(
+    settings: HookSettings, event: str, work: Callable[[], str], seconds: float
+) -> Outcome:
+    """Do something in a process of its own, so that the agent goes on at once."""
+    if hasattr(os, "fork"):
+        if os.fork():
+            return None, "goes on in the background"
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for number in (0, 1, 2):  # an agent that reads our output waits for its end
+            os.dup2(null, number)
+    watchdog = Watchdog(settings, f"{event} in the background", seconds)
+    try:
+        note = work()
+    except Exception as exc:  # noqa: BLE001  as in `main`
+        watchdog.end(b"", _reason(exc), good=False)
+    else:
+        watchdog.end(b"", note, good=True)
+    return None, ""
+
+
+def _encoded(output: Payload) -> bytes:
+    from .memory_text import encoded  # noqa: PLC0415  most answers are empty
+
+    return encoded(output)
+
+
+def _reason(exc: Exception) -> str:
+    """What went wrong, without any text of the user or the server."""
+    from .server_call import NoAnswer  # noqa: PLC0415  most runs need none of it
+
+    return f"the server: {exc}" if isinstance(exc, NoAnswer) else type(exc).__name__
+
+
+def permission(payload: Payload) -> Outcome:
+    """Let the agent use a tool that reads memories or adds one; leave any other to the user."""
+    name, arguments = str(payload.get("tool_name")), payload.get("tool_input")
+    prefix = next(filter(name.startswith, PREFIXES), None)
+    tool = name[len(prefix) :] if prefix else ""
+    if tool not in ALLOWED or not isinstance(arguments, dict) or not _only_adds(arguments):
         return None, "asks the user"
-    decided = {
-        "hookEventName": EVENT,
+    decision = {
+        "hookEventName": "PreToolUse",
         "permissionDecision": "allow",
         "permissionDecisionReason": "This tool of Bear in Mind reads memories or adds one.",
     }
-    return {"hookSpecificOutput": decided}, f"allowed {tool}"
+    return {"hookSpecificOutput": decision}, f"allowed {tool}"
 
 
-def _only_adds(given: dict[str, Any]) -> bool:
-    """Whether a call neither seals a secret nor has one memory stand in for another."""
-    return not (
-        given.get("sensitive") or given.get("supersedes") or given.get("kind") == "supersedes"
-    )
+def _only_adds(arguments: Payload) -> bool:
+    """Whether a call neither seals a secret nor replaces one memory by another."""
+    replaces = arguments.get("supersedes") or arguments.get("kind") == "supersedes"
+    return not (arguments.get("sensitive") or replaces)

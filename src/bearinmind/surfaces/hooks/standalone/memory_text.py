@@ -1,4 +1,4 @@
-"""Text that somebody else may have written, so that it cannot be taken for anything but text."""
+"""Memories as text for a model. Others may have written them, so they must read as data only."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import re
 from functools import cache
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
-
 
 BEGIN = "<<<DATA"  #: opens the text of a memory that is data
 END = "<<<END OF DATA>>>"  #: closes it
@@ -50,7 +48,7 @@ def neutral(text: str) -> str:
     # Look-alikes first: a full-width "<" is a "<" to a model as well.
     text = visible(text).translate(_ALIKE)
     before = ""
-    while text != before:  # what is broken up may leave a marker behind
+    while text != before:  # a replacement may leave another marker
         before = text
         for pattern, instead in _patterns():
             text = pattern.sub(instead, text)
@@ -65,7 +63,7 @@ def visible(text: str) -> str:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """What is broken up, and how; made when it is needed, since a hook has no time for it."""
+    """What is replaced, and by what; compiled when needed, since a hook has no time for it."""
     return (
         # Two or more brackets in a row make no marker: neither ours nor <<SYS>>.
         (re.compile(r"<(?:\s*<)+"), "<"),
@@ -76,14 +74,14 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
         (re.compile(r"\[(\s*/?\s*INST\s*)\]", re.IGNORECASE), r"(\1)"),
         # </data>, <!-- -->, <system-reminder>, <start_of_turn>; but neither Vec<String> nor a < b.
         (re.compile(rf"<(?=\s*(?:[/!?]|{_ELEMENTS}))", re.IGNORECASE), "\u2039"),
-        # A picture is fetched by whoever draws it, with all that its address says.
+        # A client that draws a picture fetches it, with all that its address says.
         (re.compile(r"!(?=\[)"), "! "),
     )
 
 
 def _is_hidden(character: str) -> bool:
     """Whether a character is drawn as nothing, or changes how others are drawn."""
-    from unicodedata import category  # noqa: PLC0415  as above
+    from unicodedata import category  # noqa: PLC0415  for the same reason
 
     code = ord(character)
     return category(character) in {"Cc", "Cf", "Cs", "Co"} or any(
@@ -124,14 +122,17 @@ _LONGEST_WORDS = 24  # as many words tell a memory from others
 _SHORTEST_WORD = 5  # letters
 
 
-def context(event: str, text: str) -> dict[str, Any]:
-    """What a hook says to have a text put before the model."""
+def output(event: str, memories: Iterable[dict[str, Any]], intro: str) -> dict[str, Any]:
+    """The answer of a hook that puts memories before the model."""
+    text = "\n\n".join(
+        [intro, *(fence(each["content"], " ".join(_facts(each))) for each in memories)]
+    )
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def encoded(output: dict[str, Any]) -> bytes:
-    """What a hook says, as it leaves."""
-    return json.dumps(output, ensure_ascii=False).encode("utf-8", "replace")
+def encoded(answer: dict[str, Any]) -> bytes:
+    """The answer of a hook as bytes."""
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def fitting(
@@ -143,22 +144,13 @@ def fitting(
         if len(chosen) == most:
             break
         longer = [*chosen, memory]
-        if len(encoded(context(event, rendered(longer, intro)))) <= limit:
+        if len(encoded(output(event, longer, intro))) <= limit:
             chosen = longer
     return chosen
 
 
-def rendered(memories: Iterable[dict[str, Any]], intro: str) -> str:
-    """Memories as text: each between markers that say that it is data, and where it is from."""
-    return "\n\n".join([intro, *map(_block, memories)])
-
-
-def _block(memory: dict[str, Any]) -> str:
-    return fence(memory["content"], " ".join(_facts(memory)))
-
-
 def _facts(memory: dict[str, Any]) -> Iterator[str]:
-    """Where a memory is from. What others may have written stands in quotes."""
+    """Where a memory is from. Text that others may have written is quoted."""
     yield f"id={memory['id']}"
     yield f"date={one_line(neutral(memory['created_at'][:10]))}"
     if memory.get("is_data") and isinstance(memory.get("owner"), str):
@@ -173,28 +165,27 @@ def _facts(memory: dict[str, Any]) -> Iterator[str]:
             yield f"{name}={short if plain else quoted(short)}"
 
 
-def marked(memory: Any, answer: dict[str, Any]) -> Any:  # noqa: ANN401  whatever was answered
-    """A memory of an answer, which says of it whether it is data."""
-    data = answer.get("as_data")
-    if not isinstance(memory, dict) or not isinstance(data, list):
-        return memory
-    return {**memory, "is_data": memory.get("id") in data}
+def usable(memories: Iterable[Any], answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The memories of an answer that can be given to a model, each marked whether it is data.
+
+    A sensitive memory cannot: its text is sealed.
+    """
+    as_data = answer.get("as_data")
+    for memory in memories:
+        if not isinstance(memory, dict) or memory.get("sensitive"):
+            continue
+        texts = [memory.get(name) for name in ("id", "content", "created_at")]
+        if not all(isinstance(text, str) and text for text in texts):
+            continue
+        if memory["id"].isascii() and memory["id"].replace("-", "").isalnum():
+            is_data = {"is_data": memory["id"] in as_data} if isinstance(as_data, list) else {}
+            yield {**memory, **is_data}
 
 
-def good(memory: object) -> bool:
-    """Whether an answer holds a memory that can be given: what is sealed cannot."""
-    if not isinstance(memory, dict) or memory.get("sensitive"):
-        return False
-    texts = [memory.get(name) for name in ("id", "content", "created_at")]
-    if not all(isinstance(text, str) and text for text in texts):
-        return False
-    return bool(memory["id"].isascii() and memory["id"].replace("-", "").isalnum())
-
-
-def telling_words(memory: dict[str, Any], prompt: str) -> list[str]:
-    """Words of a memory that a prompt has not: whoever says them later has used the memory."""
-    found = words(memory["content"]) - words(prompt)
-    return sorted(found, key=lambda word: (-len(word), word))[:_LONGEST_WORDS]
+def distinctive_words(memory: dict[str, Any], prompt: str) -> list[str]:
+    """Words of a memory that a prompt has not: an agent that says them later has used it."""
+    new = words(memory["content"]) - words(prompt)
+    return sorted(new, key=lambda word: (-len(word), word))[:_LONGEST_WORDS]
 
 
 def words(text: str) -> set[str]:

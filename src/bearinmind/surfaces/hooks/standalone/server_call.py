@@ -1,4 +1,4 @@
-"""Asks a server over a plain socket: `http.client` takes longer to load than to use."""
+"""Calls the server over a plain socket: `http.client` takes longer to load than to use."""
 
 from __future__ import annotations
 
@@ -16,42 +16,38 @@ _MOST = 4_000_000  # bytes of an answer
 _PORTS = {"http": 80, "https": 443}
 
 
-class Unanswered(Exception):
-    """The server did not answer, or not as it should; says how, for the log."""
+class NoAnswer(Exception):
+    """The server did not answer, or not as it should; the message says how, for the log."""
 
     @property
     def nobody_listens(self) -> bool:
-        """Whether there is no server: it was not started, is about to be, or has ended."""
+        """Whether no server runs: it was not started, is about to start, or has ended."""
         return str(self) == ConnectionRefusedError.__name__
 
 
 class Server:
-    """Questions to one server, all of them answered by a moment."""
+    """Sends requests to one server, and waits for answers until a moment."""
 
-    def __init__(self, place: HookSettings, until: float) -> None:
-        self._scheme, self._host, self._port, self._base = _parts(place.url)
-        self._key = place.key()
+    def __init__(self, settings: HookSettings, until: float) -> None:
+        self._scheme, self._host, self._port, self._base = _parts(settings.url)
+        self._key = settings.key()
         self._until = until
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  whatever JSON holds
-        """What the server answers to a question with a body.
+    def post(self, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  any JSON
+        """What the server answers to a request with a body; `NoAnswer` is raised otherwise."""
+        return self._request("POST", path, json.dumps(body).encode())
 
-        Raises:
-            Unanswered: it does not.
-        """
-        return self._ask("POST", path, json.dumps(body).encode())
+    def get(self, path: str) -> Any:  # noqa: ANN401  any JSON
+        """What the server answers to a request without a body; `NoAnswer` is raised otherwise."""
+        return self._request("GET", path, b"")
 
-    def get(self, path: str) -> Any:  # noqa: ANN401  whatever JSON holds
-        """What the server answers to a question without a body; the same is raised."""
-        return self._ask("GET", path, b"")
-
-    def _ask(self, method: str, path: str, body: bytes) -> Any:  # noqa: ANN401  as above
+    def _request(self, method: str, path: str, body: bytes) -> Any:  # noqa: ANN401  any JSON
         try:
             with self._connected() as connection:
                 connection.sendall(self._head(method, path, len(body)) + body)
                 return _read(self._received(connection))
         except OSError as exc:
-            raise Unanswered(type(exc).__name__) from exc
+            raise NoAnswer(type(exc).__name__) from exc
 
     def _connected(self) -> socket.socket:
         connection = socket.create_connection((self._host, self._port), timeout=self._left())
@@ -64,7 +60,7 @@ class Server:
     def _head(self, method: str, path: str, length: int) -> bytes:
         host = f"[{self._host}]" if ":" in self._host else self._host
         lines = [
-            # Nobody answers 1.0 in chunks, or waits for another question.
+            # A server does not answer HTTP 1.0 in chunks, and closes the connection.
             f"{method} {self._base}{path} HTTP/1.0",
             f"Host: {host}:{self._port}",
             "Accept: application/json",
@@ -77,30 +73,30 @@ class Server:
 
     def _received(self, connection: socket.socket) -> bytes:
         """Everything that arrives until the end of the answer."""
-        arrived = b""
-        whole = _MOST
-        while len(arrived) < whole:
+        received = b""
+        length = _MOST
+        while len(received) < length:
             connection.settimeout(self._left())
             part = connection.recv(65_536)
             if not part:
                 break
-            arrived += part
-            if whole == _MOST:
-                whole = _length(arrived)
-        if len(arrived) >= _MOST:
-            raise Unanswered("too long an answer")
-        return arrived
+            received += part
+            if length == _MOST:
+                length = _length(received)
+        if len(received) >= _MOST:
+            raise NoAnswer("too long an answer")
+        return received
 
     def _left(self) -> float:
         left = self._until - time.monotonic()
         if left <= 0:
-            raise Unanswered("too late")
+            raise NoAnswer("too late")
         return left
 
 
-def _length(arrived: bytes) -> int:
+def _length(received: bytes) -> int:
     """How many bytes an answer has, as far as its head says."""
-    head, end, _ = arrived.partition(b"\r\n\r\n")
+    head, end, _ = received.partition(b"\r\n\r\n")
     for line in head.split(b"\r\n") if end else []:
         name, _, value = line.partition(b":")
         if name.strip().lower() == b"content-length" and value.strip().isdigit():
@@ -108,27 +104,27 @@ def _length(arrived: bytes) -> int:
     return _MOST
 
 
-def _read(arrived: bytes) -> Any:  # noqa: ANN401  whatever JSON holds
-    head, _, body = arrived.partition(b"\r\n\r\n")
+def _read(received: bytes) -> Any:  # noqa: ANN401  any JSON
+    head, _, body = received.partition(b"\r\n\r\n")
     version, _, rest = head.partition(b" ")
     status = rest[:3]
     if not version.startswith(b"HTTP/1.") or not status.isdigit():
-        raise Unanswered("no HTTP")
+        raise NoAnswer("no HTTP")
     if not status.startswith(b"2"):
-        raise Unanswered(f"status {status.decode()}")
+        raise NoAnswer(f"status {status.decode()}")
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as exc:
-        raise Unanswered("no JSON") from exc
+        raise NoAnswer("no JSON") from exc
 
 
 def _parts(url: str) -> tuple[str, str, int, str]:
     """The scheme, the host, the port and the path of a URL."""
     scheme, _, rest = url.partition("://")
-    place, slash, base = rest.partition("/")
-    host, _, port = place.rpartition(":")
+    address, slash, base = rest.partition("/")
+    host, _, port = address.rpartition(":")
     if not host or port.endswith("]") or not port.isdigit():
-        host, port = place, str(_PORTS.get(scheme, 0))
+        host, port = address, str(_PORTS.get(scheme, 0))
     if scheme not in _PORTS or not host:
-        raise Unanswered("no address")
+        raise NoAnswer("no address")
     return scheme, host.strip("[]"), int(port), (slash + base).rstrip("/")

@@ -1,4 +1,4 @@
-"""What is known of an agent's session: what it was given, what it stored, what it needs again."""
+"""What is kept about an agent's session: what it was given, what it stored, what it needs again."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ if TYPE_CHECKING:
 
     from .settings import HookSettings
 
-_KEPT_SECONDS = 30 * 24 * 3_600  # a session may be taken up again after a while
+_KEPT_SECONDS = 30 * 24 * 3_600  # a session may be resumed after a while
 _LONGEST_NAME = 100
 
 
 class Session:
     """The files of one session. Several hooks may use them at once."""
 
-    def __init__(self, place: HookSettings, id: str) -> None:
-        self._folder = os.path.join(place.folder, "sessions")
+    def __init__(self, settings: HookSettings, id: str) -> None:
+        self._folder = os.path.join(settings.folder, "sessions")
         self._path = os.path.join(self._folder, _file_name(id))
 
     # ---- memories that it was given ------------------------------------------------------------
 
     def given(self) -> list[dict[str, Any]]:
-        """What it was given: ids, the words that tell each one, and how long its transcript was."""
+        """What it was given: ids, distinctive words of each, and how long its transcript was."""
         return [*_lines(self._path + ".given")]
 
     def claim(self, memories: Iterable[dict[str, Any]]) -> list[str]:
-        """Write down that memories are given to it; the ids of those that were not before."""
+        """Note that memories are given to it; the ids of those that were not given before."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         path = self._path + ".given"
         with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600), "r+b") as file:
             _lock(file.fileno())
-            held = file.read()
-            before = {each["id"] for each in _parsed(held.splitlines())}
+            content = file.read()
+            before = {each["id"] for each in _parsed(content.splitlines())}
             new = [each for each in memories if each["id"] not in before]
-            if held and not held.endswith(b"\n"):
-                file.write(b"\n")  # whoever was writing did not come to the end
+            if content and not content.endswith(b"\n"):
+                file.write(b"\n")  # a writer was interrupted
             file.write(b"".join(json.dumps(each).encode() + b"\n" for each in new))
         return [each["id"] for each in new]
 
     def forget(self) -> None:
-        """Its context was emptied: it has nothing any more."""
+        """Remove what is kept: the context of the session was emptied."""
         for ending in (".given", ".stored", ".kept"):
             _remove(self._path + ending)
 
@@ -56,7 +56,7 @@ class Session:
         return [each["id"] for each in _lines(self._path + ".stored")]
 
     def add_stored(self, ids: Iterable[str]) -> None:
-        """Write down what was stored in it."""
+        """Note what was stored in it."""
         text = "".join(json.dumps({"id": id_}) + "\n" for id_ in ids)
         if text:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
@@ -71,7 +71,7 @@ class Session:
         self._replace(".kept", json.dumps(ids))
 
     def take_kept(self) -> list[str]:
-        """These ids, once."""
+        """Return these ids, and keep them no longer."""
         try:
             os.replace(self._path + ".kept", self._path + ".taken")
             with open(self._path + ".taken", encoding="utf-8") as file:
@@ -82,7 +82,7 @@ class Session:
     # ---- how far its transcript was read -------------------------------------------------------
 
     def take_turn(self) -> None:
-        """Wait until nobody else reads its transcript; others wait until this process ends."""
+        """Wait until no other process reads its transcript, and lock it until this process ends."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         _lock(os.open(self._path + ".turn", os.O_RDWR | os.O_CREAT, 0o600))
 
@@ -95,11 +95,11 @@ class Session:
             return 0
 
     def set_offset(self, offset: int) -> None:
-        """Write that down."""
+        """Keep how many bytes of its transcript were learned from."""
         self._replace(".offset", str(offset))
 
     def _replace(self, ending: str, text: str) -> None:
-        """A file in place of another, whole or not at all."""
+        """Replace a file, whole or not at all."""
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         new = f"{self._path}{ending}.{os.getpid()}"
         with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
@@ -107,17 +107,17 @@ class Session:
         os.replace(new, self._path + ending)
 
 
-def clean(place: HookSettings) -> None:
-    """Remove what is left of sessions that nobody will take up again."""
+def clean(settings: HookSettings) -> None:
+    """Remove the files of sessions that nobody will resume."""
     oldest = time.time() - _KEPT_SECONDS
-    with os.scandir(os.path.join(place.folder, "sessions")) as found:
-        for each in found:
+    with os.scandir(os.path.join(settings.folder, "sessions")) as files:
+        for each in files:
             if each.stat().st_mtime < oldest:
                 _remove(each.path)
 
 
 def _file_name(id: str) -> str:
-    """The name of a session's files: its id, or one that is safe and as good."""
+    """The name of a session's files: its id, or a safe name that is made of it."""
     plain = id.replace("-", "").replace("_", "")
     if plain.isascii() and plain.isalnum() and len(id) <= _LONGEST_NAME:
         return id
@@ -133,18 +133,18 @@ def _lines(path: str) -> Iterable[dict[str, Any]]:
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterable[dict[str, Any]]:
-    """Lines of JSON; one that was not written to its end counts for nothing."""
+    """Lines of JSON; a line that was not written to its end is left out."""
     for line in lines:
         try:
-            found = json.loads(line)
+            entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict) and isinstance(found.get("id"), str):
-            yield found
+        if isinstance(entry, dict) and isinstance(entry.get("id"), str):
+            yield entry
 
 
 def _lock(file: int) -> None:
-    """Wait for others who have the same file of a session locked."""
+    """Lock a file, and wait for other processes that have locked it."""
     try:
         import fcntl  # noqa: PLC0415  not on every system
     except ImportError:

@@ -1,4 +1,8 @@
-"""Where the hooks are at home, and what they are told there."""
+"""The settings of the hooks, the log of their runs, and the project that a folder belongs to.
+
+This is the one module besides `bearinmind.config` that reads the environment: the hooks run without
+the package.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +12,48 @@ import sys
 import time
 
 TYPE_CHECKING = False
-
 if TYPE_CHECKING:
     from typing import Any
 
-
-#: What a configuration need not say.
+#: The defaults.
 URL = "http://127.0.0.1:8377"
 DEADLINE_MS = 300  #: for everything between the prompt and the model
 MOST = 5  #: memories
 BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
-#: From where on enough speaks for a memory that nobody asked for: `recall.support.UNASKED`.
+#: The least support of a memory that is given without a request: `recall.support.UNASKED`.
 LEAST_SUPPORT = 0.5
 
+LOG = "hooks.log"
+OLD_LOG = "hooks.log.1"
 _NAME = "bearinmind"
-# Nothing was installed but the plugin: the store of the user, served where servers are.
-_UNTOLD: dict[str, Any] = {"serve": [_NAME, "serve", "--idle-exit", "3600"]}
-_SECONDS = (0.05, 10.0)
+# Only the plugin was installed: the store of the user, on the usual port.
+_PLUGIN_ONLY: dict[str, Any] = {"serve": [_NAME, "serve", "--idle-exit", "3600"]}
+_SECONDS = (0.05, 10.0)  # the shortest and the longest deadline
+_MOST_LOGGED = 200_000  # bytes; then a new log begins, and the one before is kept
 
 
 class HookSettings:
-    """The folder of the hooks, and what its configuration says.
+    """The folder of the hooks, and the values of the configuration file in it.
 
-    Whatever is missing or no sense there takes its default: a hook has nobody to complain to.
+    A value that is missing or not valid is replaced by its default: a hook cannot report it.
     """
 
     def __init__(self, file: str) -> None:
         self.folder = os.path.dirname(file)
-        told = _read(file) if os.path.exists(file) else _UNTOLD
-        self.url = _text(told, "url") or URL
-        self.key_file = _text(told, "key_file")
-        self.deadline = min(
-            max(_number(told, "deadline_ms", DEADLINE_MS) / 1_000, _SECONDS[0]), _SECONDS[1]
-        )
-        self.most = int(_number(told, "most", MOST))
-        self.bytes = int(_number(told, "bytes", BYTES))
-        self.brief_bytes = int(_number(told, "brief_bytes", BRIEF_BYTES))
-        self.least_support = _number(told, "least_support", LEAST_SUPPORT)
-        self.learns = told.get("learn", True) is not False
-        #: How to start the server if it does not run; empty when that is not for the hooks to do.
-        self.serve = _texts(told, "serve")
+        values = _read(file) if os.path.exists(file) else _PLUGIN_ONLY
+        self.url = _text(values, "url") or URL
+        self.key_file = _text(values, "key_file")
+        seconds = _number(values, "deadline_ms", DEADLINE_MS) / 1_000
+        self.deadline = min(max(seconds, _SECONDS[0]), _SECONDS[1])
+        self.most = int(_number(values, "most", MOST))
+        self.bytes = int(_number(values, "bytes", BYTES))
+        self.brief_bytes = int(_number(values, "brief_bytes", BRIEF_BYTES))
+        self.least_support = _number(values, "least_support", LEAST_SUPPORT)
+        self.learns = values.get("learn", True) is not False
+        serve = values.get("serve")
+        #: The command that starts the server; empty when the hooks must not start one.
+        self.serve = [x for x in serve if isinstance(x, str)] if isinstance(serve, list) else []
 
     def key(self) -> str:
         """The key for the server; empty when there is none."""
@@ -59,7 +64,7 @@ class HookSettings:
 
 
 def default_file() -> str:
-    """Where the configuration is when nothing else is said: in the state folder of Bear in Mind."""
+    """The usual place of the configuration: in the state folder of Bear in Mind."""
     home = os.path.expanduser("~")
     if sys.platform == "darwin":
         state = os.path.join(home, "Library", "Application Support")
@@ -71,49 +76,39 @@ def default_file() -> str:
 
 
 def project_of(folder: str) -> str:
-    """The name of the project that a folder belongs to: of its repository, or its own."""
-    looked = folder
-    while looked:
-        if os.path.exists(os.path.join(looked, ".git")):
-            return os.path.basename(looked)
-        above = os.path.dirname(looked)
-        looked = above if above != looked else ""
+    """The name of the project that a folder belongs to: that of its repository, or its own."""
+    above = folder
+    while above:
+        if os.path.exists(os.path.join(above, ".git")):
+            return os.path.basename(above)
+        parent = os.path.dirname(above)
+        above = parent if parent != above else ""
     return os.path.basename(folder)
 
 
 def _read(file: str) -> dict[str, Any]:
     try:
         with open(file, encoding="utf-8") as opened:
-            told = json.load(opened)
+            values = json.load(opened)
     except (OSError, ValueError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
-def _text(told: dict[str, Any], name: str) -> str:
-    value = told.get(name)
+def _text(values: dict[str, Any], name: str) -> str:
+    value = values.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _texts(told: dict[str, Any], name: str) -> list[str]:
-    value = told.get(name)
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _number(told: dict[str, Any], name: str, default: float) -> float:
-    value = told.get(name)
+def _number(values: dict[str, Any], name: str, default: float) -> float:
+    value = values.get(name)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return default
     return value if 0 <= value < float("inf") else default
 
 
-NAME = "hooks.log"
-OLD = "hooks.log.1"
-_MOST = 200_000  # bytes; then it begins anew, and the one before stays
-
-
 def write_log(folder: str, event: str, began: float, note: str, *, good: bool) -> None:
-    """Add what became of a run. That this cannot be done is nobody's concern."""
+    """Add the result of a run to the log, if it can be written."""
     line = {
         "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "event": event,
@@ -121,11 +116,11 @@ def write_log(folder: str, event: str, began: float, note: str, *, good: bool) -
         "ms": round((time.monotonic() - began) * 1_000),
         "note": note,
     }
-    path = os.path.join(folder, NAME)
+    path = os.path.join(folder, LOG)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if os.path.exists(path) and os.path.getsize(path) > _MOST:
-            os.replace(path, os.path.join(folder, OLD))
+        if os.path.exists(path) and os.path.getsize(path) > _MOST_LOGGED:
+            os.replace(path, os.path.join(folder, OLD_LOG))
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, json.dumps(line).encode() + b"\n")
