@@ -41,7 +41,7 @@ run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an
 quick: $(READY) ## The unit tests that start no process, load no model and need no Postgres: half a minute
 	$(BIN)/pytest -n 2 --dist worksteal --quick tests/unit
 
-check: static ## The fast part of the tests: format, lint, types, import contracts, unit tests, docs
+check: static ## The fast part of the tests: format, lint, types, import contracts, sizes, unit tests, docs
 	$(PYTEST) tests/unit tests/docs
 
 test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
@@ -51,11 +51,12 @@ test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a b
 	@scripts/need-inspector
 	$(PYTEST) tests
 
-static: $(READY) ## What is checked without running it: format, lint, types, import contracts
+static: $(READY) ## What is checked without running it: format, lint, types, import contracts, sizes
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/house.py src/bearinmind --most modules=270 lines=54000 longest=500 lone=10 gerunds=12 repeated=10 median=9 sql=0
 
 bare-install: $(READY) ## The package with its declared dependencies alone
 	@scripts/check-install "$(PYTHON)"

@@ -70,6 +70,19 @@ def _of(rows: list[Row], label: str) -> Row:
     return next(row for row in rows if _label(row) == label)
 
 
+def summary() -> None:
+    """Print nDCG@10 of the product on every set, beside its legs alone and their usual fusion."""
+    others = ("words alone", "meaning alone", "words and meaning by rrf")
+    print("| set | queries | Bear in Mind | words alone | meaning alone | both by RRF |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for name, rows in _sets(_read("quality")).items():
+        figures = [_of(rows, label)["result"]["overall"] for label in (PRODUCT, *others)]
+        best = max(_share(figure[HEADLINE]) for figure in figures)
+        shares = [_share(figure[HEADLINE]) for figure in figures]
+        cells = [f"**{share}**" if share == best else share for share in shares]
+        print(f"| {name} | {figures[0]['queries']:,.0f} | {' | '.join(cells)} |")
+
+
 def headlines() -> None:
     """Print the product on every set, beside each of its legs and other ways to fuse them."""
     others = (

@@ -1,6 +1,6 @@
 """Secrets are put in through every door of a server, and then looked for in all that it says.
 
-Only `secrets.reveal` may tell one, and only to its owner. Only the answer that makes a key shows it.
+Only `secrets.reveal` may tell one, and only to its owner; the answer that makes a key shows it once.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bearinmind import errors
-from bearinmind.changes import is_copy
+from bearinmind.changes import copy_name, is_copy
 from bearinmind.concepts import Concept, ConceptName, Mentioned, Role
 from bearinmind.errors import StoreFailure
 from bearinmind.protocols import (
