@@ -1,6 +1,6 @@
 """Secrets are put in through every door of a server, and then looked for in all that it says.
 
-Only `secrets.reveal` may tell one, and only to its owner; the answer that makes a key shows it once.
+Only `secrets.reveal` may tell one, and only to its owner; a new key is shown once, when made.
 """
 
 from __future__ import annotations
