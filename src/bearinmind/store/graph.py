@@ -170,13 +170,12 @@ class GraphInDatabase(GraphSearchInDatabase):
 def _wanted_readings(
     transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
 ) -> list[_Reading]:
-    """The extractions that are still wanted."""
+    """The extractions that are still wanted, in the order of jobs: first labels stay."""
     read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
-    wanted = transaction.rows(
-        "readings_to_keep",
-        {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]},
-    )
-    return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
+    owners, numbers = [job.owner for job in jobs], [job.number for job in jobs]
+    records = transaction.rows("readings_to_keep", {"owners": owners, "numbers": numbers})
+    wanted = {row[:2]: row for row in records}
+    return [_Reading._make((*wanted[key], read[key])) for key in read if key in wanted]
 
 
 def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
