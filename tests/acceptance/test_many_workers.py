@@ -49,7 +49,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 import numpy as np
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 
 store = open_store(store_name(sys.argv[1]))
 now, notes, lives = datetime.fromisoformat(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4])

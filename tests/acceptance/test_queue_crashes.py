@@ -34,7 +34,7 @@ import sys
 from datetime import datetime, timedelta
 import numpy as np
 from bearinmind.store.factory import open_store
-from bearinmind.store_name import store_name
+from bearinmind.text.store_name import store_name
 
 def vector(memory):
     return np.random.default_rng(int(memory.content.split()[1])).standard_normal(32)

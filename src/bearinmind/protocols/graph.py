@@ -138,7 +138,7 @@ class Graph(GraphSearch, Protocol):
         """The key of the extractor in use; empty when there is none."""
 
     def finish_extraction(
-        self, jobs: Sequence[Job], found: Sequence[Extraction], at: datetime
+        self, jobs: Sequence[Job], extractions: Sequence[Extraction], at: datetime
     ) -> None:
         """Keep what was read and remove the jobs, in one transaction.
 
@@ -151,7 +151,7 @@ class Graph(GraphSearch, Protocol):
         """The names among these that are concepts with a memory about them."""
 
     def add_mentions(
-        self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
+        self, scope: Scope, mentions: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
     ) -> int:
         """Add mentions to present versions of memories; how many were new.
 

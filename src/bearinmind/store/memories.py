@@ -131,7 +131,7 @@ class MemoriesInDatabase(OnDatabase):
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         return [*map(rows.to_memory, self._read(scope, "versions", id=id))]
 
-    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+    def same_content(self, scope: Scope, memory: Memory) -> Memory | None:
         if memory.sensitive:
             return None
         content_hash = analysis.fingerprint(memory.content)

@@ -226,9 +226,7 @@ class Migrator:
         with self._pool.connections.alone() as connection:
             connection.prepare_threshold = None  # a bouncer may be in between
             [backend] = connection.execute(SQL["backend_pid"]).fetchone() or [0]
-            if (
-                backend == connection.info.backend_pid
-            ):  # a bouncer would keep it for others
+            if backend == connection.info.backend_pid:  # a bouncer would keep it for others
                 for name in ("statement_timeout", "lock_timeout"):
                     connection.execute(SQL["set_for_session"], {"name": name, "value": "0"})
             yield connection

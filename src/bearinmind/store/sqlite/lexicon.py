@@ -119,14 +119,11 @@ class _Counts:
         """The share of the index that a scope holds."""
         owned = self._owned.get(scope.user)
         if owned is None:
-            self._refresh()
+            [facts] = self._database.read("index_facts")
+            self._take_in(*facts)
             [[owned]] = self._database.read("count_owned", {"owner": scope.user})
             self._owned[scope.user] = owned
         return owned / self._estimates.total if self._estimates.total else 0.0
-
-    def _refresh(self) -> None:
-        [facts] = self._database.read("index_facts")
-        self._take_in(*facts)
 
     def _take_in(self, versions: int, length: int) -> None:
         if self._estimates.refresh(versions, length):
