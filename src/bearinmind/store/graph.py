@@ -99,10 +99,7 @@ class GraphInDatabase(GraphSearchInDatabase):
         at: datetime,
         origin: str,
     ) -> int:
-        """Keep imported relations with their evidence; how many were new.
-
-        A relation whose evidence is all hidden or missing is not kept.
-        """
+        """A relation whose evidence is all hidden or missing is not kept."""
         source = StatementSource(origin, rows.moment(at), given=True)
         with self._writing(scope) as transaction:
             readable = _readable(transaction, {id_ for _, ids in statements for id_ in ids})
@@ -198,7 +195,9 @@ def _keep_readings(transaction: Owned, readings: Sequence[_ReadVersion], at: int
         ]
         for reading in readings
     }
-    settle_relations(transaction, end_evidence(transaction, kept, at))
+    evidence = [{"row": row, "stated": numbers, "at": at} for row, numbers in kept.items()]
+    ended = transaction.rows_of_each("end_evidence", evidence)
+    settle_relations(transaction, {number for records in ended for [number] in records})
     transaction.change_each("keep_reading", [reading._asdict() for reading in readings])
     transaction.change_each("finish_reading", [reading._asdict() for reading in readings])
     drop_orphans(transaction, loosened)
@@ -416,13 +415,6 @@ def _keep_relation(
     if source.row is not None:
         transaction.change("keep_evidence", {**relation, "number": number})
     return number, before is None
-
-
-def end_evidence(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
-    """End the evidence of versions for all other relations at a moment; those relations."""
-    each = [{"row": row, "stated": [*numbers], "at": at} for row, numbers in stated.items()]
-    ended = transaction.rows_of_each("end_evidence", each)
-    return {number for records in ended for [number] in records}
 
 
 def settle_relations(transaction: Owned, relations: Iterable[int]) -> None:

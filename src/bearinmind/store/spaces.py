@@ -64,10 +64,7 @@ class SpacesInDatabase(OnDatabase):
         return None if state is SpaceState.RETIRED else state
 
     def activate_filled(self) -> bool:
-        """Make the space being filled the active one if no job is left for it; retire the other.
-
-        Jobs that were given up do not prevent it, unless they outnumber those that were done.
-        """
+        """Jobs that were given up do not prevent it, unless they outnumber those that were done."""
         if not any(each.state is SpaceState.FILLING for each in self.spaces()):
             return False
         with self._database.writing(alone=True) as transaction:

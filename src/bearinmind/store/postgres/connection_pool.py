@@ -26,7 +26,6 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from bearinmind import errors
-from bearinmind.errors import StoreUnavailable
 from bearinmind.store import database
 from bearinmind.store.postgres.queries import (
     SQL,
@@ -305,7 +304,7 @@ def scratch_database(url: str) -> Iterator[str]:
     try:
         _run_scratch(url, "create_scratch", name)
     except (pg_errors.InsufficientPrivilege, psycopg.OperationalError) as exc:
-        raise StoreUnavailable(
+        raise errors.StoreUnavailable(
             f"no database can be made beside {place_of(url)}: {first_line(exc)}",
             hint="Check the URL, and that its role may make databases (ALTER ROLE ... CREATEDB).",
         ) from exc

@@ -231,9 +231,8 @@ class VectorSearch:
         self._pool = pool
         self._costs = costs
         self._samples = Samples(pool)
-        self._few: dict[
-            tuple[UserId, str], VectorCounts
-        ] = {}  # by owner and space, if they are few
+        # Of owners with few vectors, by owner and space.
+        self._few: dict[tuple[UserId, str], VectorCounts] = {}
         self._any_vectors = False  # were ever seen, so that there is a column to ask for
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:

@@ -43,7 +43,7 @@ class Lexicon:
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+        """The best `limit` matches of every, or any, of the terms, by BM25.
 
         Ranking costs FTS5 ten times as much as matching, and the common terms of a question match
         most of what it ranks without deciding who is best. So any-of searches go by the rarest
