@@ -54,24 +54,24 @@ class Receipts:
         self._noted: dict[Subject, tuple[str, ...] | None] = {}  # None: settled
 
     def is_stale(self, received: Received) -> bool:
-        """Whether a thing has another number than the sender of its state knew."""
+        """Whether a subject has another number than the sender of its state knew."""
         if self._pending.get(received.subject):
             return True  # it was taken a moment ago, and nobody knows its new number yet
         before = self._before.get(received.subject, 0)
         return received.expected != (0 if received.subject in self._pending else before)
 
     def stale(self, received: Received) -> None:
-        """It is not taken: its thing has another number."""
+        """Refuse a state whose subject has another number by now."""
         self._verdicts.append((received.subject, Stale))
 
     def refuse(self, received: Received, error: MindError) -> None:
-        """It is not taken, and will not be as it is."""
+        """Refuse a state that cannot be taken as it is."""
         self._verdicts.append((received.subject, lambda _: Refused(error)))
 
     def take(
         self, received: Received, gone: Sequence[str] = (), besides: Sequence[Subject] = ()
     ) -> None:
-        """It is taken; `besides` changed with it, as links do that a purged memory had."""
+        """Take a state; `besides` changed with it, as the links of a purged memory do."""
         self._verdicts.append((received.subject, Taken))
         self._pending[received.subject] = not received.settled
         self._note(received.subject, None if received.settled else tuple(gone))
@@ -84,12 +84,12 @@ class Receipts:
 
     @property
     def noted(self) -> Noted:
-        """What is to get the next numbers."""
+        """The changes that get the next numbers."""
         return {subject: gone for subject, gone in self._noted.items() if gone is not None}
 
     @property
     def settled(self) -> list[Subject]:
-        """What is to have no number any more."""
+        """The subjects that lose their numbers."""
         return [subject for subject, gone in self._noted.items() if gone is None]
 
     def verdicts(self, given: Mapping[Subject, int]) -> list[Verdict]:
@@ -225,5 +225,5 @@ def _flaw_of_share(owner: UserId, subject: Subject, state: ShareState) -> str | 
 
 def _flaw_of_conflict(subject: Subject, state: ConflictState) -> str | None:
     if state.conflict is None:
-        return "is not said to be one"
+        return "is given no conflict"
     return None if conflict_subject(state.conflict) == subject else "is given another conflict"

@@ -21,6 +21,7 @@ from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import AlreadyDeleted, MindError
 from bearinmind.protocols import Store
+from bearinmind.remember.admit import check_tags
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.testing import FixedClock, TemporaryStore, counting_ids
 from bearinmind.types import (
@@ -154,7 +155,10 @@ class SideBySide(RuleBasedStateMachine):
 
     @rule(id_=ids)
     def delete(self, id_: MemoryId) -> None:
-        self.write(lambda memory: memory.delete(id_))
+        deleted = self.all(lambda memory: memory.delete(id_))
+        if isinstance(deleted, Memory):
+            self.model.keep(deleted)
+            self.model.bridge(id_, deleted.updated_at)
 
     @rule(id_=ids)
     def restore(self, id_: MemoryId) -> None:
@@ -162,7 +166,7 @@ class SideBySide(RuleBasedStateMachine):
 
     @rule(id_=consumes(ids))
     def purge(self, id_: MemoryId) -> None:
-        self.write(lambda memory: memory.delete(id_))
+        self.delete(id_)
         plan = self.all(lambda memory: memory.plan_purge([id_]))
         self.all(lambda memory: memory.purge(memory.plan_purge([id_])))
         if not isinstance(plan, type):
@@ -236,7 +240,7 @@ class SideBySide(RuleBasedStateMachine):
             assert not answer.trace.degraded
             admitted = self.model.listed(states or [State.LIVE], self.clock(), as_of)
             assert all(hit.memory in admitted for hit in answer.hits)
-            assert all({*tags} <= {*hit.memory.tags} for hit in answer.hits)
+            assert all({*check_tags(tags)} <= {*hit.memory.tags} for hit in answer.hits)
             return answer.hits, answer.trace.fused, answer.trace.judged, answer.trace.dropped
 
         self.all(ask)

@@ -61,7 +61,7 @@ READS = """
     visible_concepts
     users key keys
     feed changes numbers states vectors_of peer peer_numbers conflicts
-    proposals proposal proposal_counts said_by
+    proposals proposal proposal_counts same_content
     check for_recall facts
 """
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
+from itertools import product
 
 from bearinmind.errors import AlreadyDeleted, DuplicateLink, MindError, SelfLink, SupersedeCycle
 from bearinmind.protocols import Statistics
@@ -41,6 +42,15 @@ class MemoryModel:
         """They are not linked any more; that they were is kept."""
         [link] = self._like(source, kind, target)
         self.links[self.links.index(link)] = replace(link, removed_at=at)
+
+    def bridge(self, middle: MemoryId, at: datetime) -> None:
+        """A memory was deleted: what supersedes it now supersedes what it had superseded."""
+        chain = [(x.source, x.target) for x in self.holding() if x.kind is LinkKind.SUPERSEDES]
+        above = [source for source, target in chain if target == middle]
+        below = [target for source, target in chain if source == middle]
+        for ends in product(above, below):
+            if ends not in chain:
+                self.link(ends[0], LinkKind.SUPERSEDES, ends[1], at)
 
     def _like(self, source: MemoryId, kind: LinkKind, target: MemoryId) -> list[Link]:
         ends = (source, kind, target)

@@ -99,10 +99,9 @@ class GraphSearch(Connections, Protocol):
     ) -> list[Relation]:
         """Relations that begin or end at these concepts, believed at the filter's moment.
 
-        Believed means recorded and not retracted at `as_of`, or now. Whether one held at a moment
-        is for the caller to judge by its valid-from and valid-to. With evidence, at least one of
-        the memories must be admitted, and only admitted ones are named; an imported relation
-        without evidence is admitted by its scope. The heaviest first, at most `limit` in all.
+        Believed means recorded and not retracted then; the caller judges when it held. Of its
+        evidence, at least one memory must be admitted, and only admitted ones are named; an
+        imported relation may have none. The heaviest first, at most `limit` in all.
         """
 
     def all_mentions(self, filter: Filter) -> Iterator[Mentioned]:
@@ -129,16 +128,15 @@ class Graph(GraphSearch, Protocol):
     def use_extractor(self, key: str, *, again: bool = False) -> int:
         """Queue every version that this extractor has not read; how many are to be read.
 
-        Those that another extractor read keep what it found until this one has read them; with
-        `again` so do those that this one read. With an empty key nothing more is read, and what
-        was found stays.
+        What was read before stays until it is read again; `again` queues what this one has read,
+        too. With an empty key nothing more is read.
         """
 
     def extractor(self) -> str:
         """The key of the extractor in use; empty when there is none."""
 
     def finish_extraction(
-        self, jobs: Sequence[Job], found: Sequence[Extraction], at: datetime
+        self, jobs: Sequence[Job], extractions: Sequence[Extraction], at: datetime
     ) -> None:
         """Keep what was read and remove the jobs, in one transaction.
 
@@ -151,7 +149,7 @@ class Graph(GraphSearch, Protocol):
         """The names among these that are concepts with a memory about them."""
 
     def add_mentions(
-        self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
+        self, scope: Scope, mentions: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
     ) -> int:
         """Add mentions to present versions of memories; how many were new.
 

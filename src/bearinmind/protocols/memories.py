@@ -139,7 +139,7 @@ class Memories(MemoryReads, Protocol):
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         """Every version of a memory, oldest first."""
 
-    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+    def same_content(self, scope: Scope, memory: Memory) -> Memory | None:
         """The oldest other live memory with the same content; None for a sensitive one."""
 
     def browse(self, filter: Filter, page: Page) -> list[Memory]:

@@ -15,7 +15,7 @@ from bearinmind.store.graph_search import ROLE_BITS, GraphSearchInDatabase
 from bearinmind.types import Memory, MemoryId, Scope, UserId
 
 
-class _Reading(NamedTuple):
+class _ReadVersion(NamedTuple):
     """A version that was read, and its extraction."""
 
     job: int
@@ -25,7 +25,7 @@ class _Reading(NamedTuple):
     owner: UserId
     since: int
     until: int
-    found: Extraction
+    extraction: Extraction
 
     def source(self) -> StatementSource:
         """The source of its statements."""
@@ -33,7 +33,7 @@ class _Reading(NamedTuple):
 
     def statements(self) -> list[Statement]:
         """Its statements, each once."""
-        return [*dict.fromkeys(filter(relates_two, self.found.statements))]
+        return [*dict.fromkeys(filter(relates_two, self.extraction.statements))]
 
 
 class GraphInDatabase(GraphSearchInDatabase):
@@ -61,10 +61,10 @@ class GraphInDatabase(GraphSearchInDatabase):
     # ---- what was read -------------------------------------------------------------------------
 
     def finish_extraction(
-        self, jobs: Sequence[Job], found: Sequence[Extraction], at: datetime
+        self, jobs: Sequence[Job], extractions: Sequence[Extraction], at: datetime
     ) -> None:
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
-            readings = _wanted_readings(transaction, jobs, found)
+            readings = _wanted_readings(transaction, jobs, extractions)
             for owner in dict.fromkeys(reading.owner for reading in readings):
                 own = [reading for reading in readings if reading.owner == owner]
                 _keep_readings(Owned(transaction, owner), own, rows.moment(at))
@@ -74,16 +74,16 @@ class GraphInDatabase(GraphSearchInDatabase):
         return {ConceptName(name) for [name] in records}
 
     def add_mentions(
-        self, scope: Scope, found: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
+        self, scope: Scope, mentions: Mapping[MemoryId, Sequence[Mention]], *, given: bool = False
     ) -> int:
         with self._writing(scope) as transaction:
-            readable = _readable(transaction, found)
-            added = [mention for id_ in readable for mention in found[id_]]
+            readable = _readable(transaction, mentions)
+            added = [mention for id_ in readable for mention in mentions[id_]]
             known = keep_concepts(transaction, added)
             mentioned = [
                 {"concept": concept, "row": row, "roles": roles}
                 for id_, row in readable.items()
-                for concept, roles in roles_of(found[id_], known).items()
+                for concept, roles in roles_of(mentions[id_], known).items()
             ]
             new = transaction.change_each("add_mention", mentioned)
             if given:
@@ -99,10 +99,7 @@ class GraphInDatabase(GraphSearchInDatabase):
         at: datetime,
         origin: str,
     ) -> int:
-        """Keep imported relations with their evidence; how many were new.
-
-        A relation whose evidence is all hidden or missing is not kept.
-        """
+        """A relation whose evidence is all hidden or missing is not kept."""
         source = StatementSource(origin, rows.moment(at), given=True)
         with self._writing(scope) as transaction:
             readable = _readable(transaction, {id_ for _, ids in statements for id_ in ids})
@@ -169,17 +166,16 @@ class GraphInDatabase(GraphSearchInDatabase):
 
 def _wanted_readings(
     transaction: Transaction, jobs: Sequence[Job], extractions: Sequence[Extraction]
-) -> list[_Reading]:
-    """The extractions that are still wanted."""
+) -> list[_ReadVersion]:
+    """The extractions that are still wanted, in the order of jobs: first labels stay."""
     read = {(job.number, job.target): each for job, each in zip(jobs, extractions, strict=True)}
-    wanted = transaction.rows(
-        "readings_to_keep",
-        {"owners": [job.owner for job in jobs], "numbers": [job.number for job in jobs]},
-    )
-    return [_Reading._make((*row, read[row[:2]])) for row in wanted if row[:2] in read]
+    owners, numbers = [job.owner for job in jobs], [job.number for job in jobs]
+    records = transaction.rows("readings_to_keep", {"owners": owners, "numbers": numbers})
+    wanted = {row[:2]: row for row in records}
+    return [_ReadVersion._make((*wanted[key], read[key])) for key in read if key in wanted]
 
 
-def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) -> None:
+def _keep_readings(transaction: Owned, readings: Sequence[_ReadVersion], at: int) -> None:
     """Keep the extractions of one owner."""
     stated = {reading.row: reading.statements() for reading in readings}
     ends = [
@@ -188,9 +184,9 @@ def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) ->
         for each in statements
         for end in (each.source, each.target)
     ]
-    mentioned = [mention for reading in readings for mention in reading.found.mentions]
+    mentioned = [mention for reading in readings for mention in reading.extraction.mentions]
     known = keep_concepts(transaction, [*mentioned, *ends])
-    roles = {x.row: roles_of(x.found.mentions, known) for x in readings}
+    roles = {x.row: roles_of(x.extraction.mentions, known) for x in readings}
     loosened = set_mentions(transaction, roles)
     kept = {
         reading.row: [
@@ -199,7 +195,9 @@ def _keep_readings(transaction: Owned, readings: Sequence[_Reading], at: int) ->
         ]
         for reading in readings
     }
-    settle_relations(transaction, end_evidence(transaction, kept, at))
+    evidence = [{"row": row, "stated": numbers, "at": at} for row, numbers in kept.items()]
+    ended = transaction.rows_of_each("end_evidence", evidence)
+    settle_relations(transaction, {number for records in ended for [number] in records})
     transaction.change_each("keep_reading", [reading._asdict() for reading in readings])
     transaction.change_each("finish_reading", [reading._asdict() for reading in readings])
     drop_orphans(transaction, loosened)
@@ -417,13 +415,6 @@ def _keep_relation(
     if source.row is not None:
         transaction.change("keep_evidence", {**relation, "number": number})
     return number, before is None
-
-
-def end_evidence(transaction: Owned, stated: Mapping[int, Sequence[int]], at: int) -> set[int]:
-    """End the evidence of versions for all other relations at a moment; those relations."""
-    each = [{"row": row, "stated": [*numbers], "at": at} for row, numbers in stated.items()]
-    ended = transaction.rows_of_each("end_evidence", each)
-    return {number for records in ended for [number] in records}
 
 
 def settle_relations(transaction: Owned, relations: Iterable[int]) -> None:

@@ -84,10 +84,7 @@ class GraphSearchInDatabase(OnDatabase):
     def mentioning(
         self, filter: Filter, names: Collection[ConceptName], limit: int, role: Role | None = None
     ) -> list[Mentioned]:
-        """The admitted memories that mention these concepts, newest first; `limit` for each.
-
-        The newest is the one whose present version was written last.
-        """
+        # The newest is the one whose present version was written last.
         if filter.reader is not None:
             names = visible_concepts(self._database, filter, names)
         parameters = rows.from_filter(filter) | {"role": None if role is None else ROLE_BITS[role]}

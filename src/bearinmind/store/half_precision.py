@@ -64,21 +64,16 @@ def directions_of(halves: Halves) -> Singles:
 
 def exact_cosines(vectors: Sequence[bytes], query: Doubles) -> list[float]:
     """The cosines of a few kept vectors; equal ones have equal cosines."""
-    return cosines_of(halves_in(vectors, len(query)), query)
-
-
-def halves_in(vectors: Sequence[bytes], dimensions: int) -> Halves:
-    """Kept vectors from their bytes, a row for each."""
-    halves = np.frombuffer(joined(vectors, dimensions * HALF.itemsize), HALF)
-    return halves.reshape(len(vectors), dimensions)
-
-
-def cosines_of(halves: Halves, query: Doubles) -> list[float]:
-    """The cosines of the rows of an array to a query; equal rows have equal cosines."""
-    exact = halves.astype(np.float64)
+    exact = halves_in(vectors, len(query)).astype(np.float64)
     products = exact @ query
     # The lengths by themselves: dividing every number by them takes four times as long.
     lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
     cosines = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0)
     rounded: list[float] = np.round(cosines, PLACES).tolist()
     return rounded
+
+
+def halves_in(vectors: Sequence[bytes], dimensions: int) -> Halves:
+    """Kept vectors from their bytes, a row for each."""
+    halves = np.frombuffer(joined(vectors, dimensions * HALF.itemsize), HALF)
+    return halves.reshape(len(vectors), dimensions)

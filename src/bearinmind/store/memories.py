@@ -88,10 +88,7 @@ class MemoriesInDatabase(OnDatabase):
             sync_feed.note_written(transaction, [memory.id], links)
 
     def replace_shared(self, filter: Filter, memory: Memory) -> None:
-        """Make `memory` the present version of its id, as the reader, who has the right to write.
-
-        A duplicate of the owner's is reported only when the reader can see it.
-        """
+        """A duplicate among the owner's is reported only when the reader can see it."""
         with self._writing(filter.scope) as transaction:
             access.require_write(transaction, filter, memory)
             following = _following(transaction, memory)
@@ -131,7 +128,7 @@ class MemoriesInDatabase(OnDatabase):
     def versions(self, scope: Scope, id: MemoryId) -> list[Memory]:
         return [*map(rows.to_memory, self._read(scope, "versions", id=id))]
 
-    def said_by(self, scope: Scope, memory: Memory) -> Memory | None:
+    def same_content(self, scope: Scope, memory: Memory) -> Memory | None:
         if memory.sensitive:
             return None
         content_hash = analysis.fingerprint(memory.content)

@@ -147,7 +147,10 @@ class Move:
             raise errors.MoveNotVerified(
                 f"{self._target.place} does not hold what was moved into it: {'; '.join(wrong)}"
             )
-        _finish(self._target)
+        with self._target.database.writing(alone=True) as transaction:
+            if transaction.rows("is_unfinished")[0][0]:  # another process may have ended it
+                for statement in ("end_move", *self._target.steps.ending):
+                    transaction.change(statement)
         self._target.rest()
         return [Compared(table.name, actual.rows, str(actual)) for table, _, actual in digests]
 
@@ -311,14 +314,6 @@ def _refuse_unless_empty(target: Endpoint, holds_anything: list[Row]) -> None:
     """Raise if the target holds anything."""
     if holds_anything[0][0]:
         raise errors.StoreNotEmpty(f"{target.place} is not empty")
-
-
-def _finish(target: Endpoint) -> None:
-    """Make the target an ordinary store."""
-    with target.database.writing(alone=True) as transaction:
-        if transaction.rows("is_unfinished")[0][0]:  # another process may have ended it
-            for statement in ("end_move", *target.steps.ending):
-                transaction.change(statement)
 
 
 _BYTES = 16

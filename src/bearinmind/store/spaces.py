@@ -13,16 +13,14 @@ from bearinmind.text.embedded_text import embedded_text
 from bearinmind.types import Filter, Memory, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
-    from bearinmind.protocols import Vector
+    from bearinmind.protocols import Vector, Vectors
 
 
 class VectorSearch(Meanings, Protocol):
     """Searches the vectors of a store."""
 
-    def present(
-        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
-    ) -> dict[MemoryId, Vector]:
-        """The vectors of the present versions of these memories, if the space is the active one."""
+    def decode(self, vectors: Sequence[bytes], dimensions: int) -> Vectors:
+        """Vectors of `present_vectors` as an embedder gives them."""
 
 
 class SpacesInDatabase(OnDatabase):
@@ -66,10 +64,7 @@ class SpacesInDatabase(OnDatabase):
         return None if state is SpaceState.RETIRED else state
 
     def activate_filled(self) -> bool:
-        """Make the space being filled the active one if no job is left for it; retire the other.
-
-        Jobs that were given up do not prevent it, unless they outnumber those that were done.
-        """
+        """Jobs that were given up do not prevent it, unless they outnumber those that were done."""
         if not any(each.state is SpaceState.FILLING for each in self.spaces()):
             return False
         with self._database.writing(alone=True) as transaction:
@@ -109,7 +104,11 @@ class SpacesInDatabase(OnDatabase):
     def vectors_of(
         self, scope: Scope, space: Space, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, Vector]:
-        return self._vectors.present(scope, space, ids) if self.meaning_off() is None else {}
+        if self.meaning_off() is not None:
+            return {}
+        records = self._read(scope, "present_vectors", key=space.key, ids=[*dict.fromkeys(ids)])
+        vectors = self._vectors.decode([vector for _, vector in records], space.dimensions)
+        return dict(zip((id_ for id_, _ in records), vectors, strict=True))
 
     def carry_vectors(
         self, scope: Scope, space: Space, vectors: Mapping[MemoryId, tuple[str, Vector]]

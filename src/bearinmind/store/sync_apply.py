@@ -59,15 +59,12 @@ class _Reception:
         if refusal is not None:
             self._receipts.refuse(received, refusal)
             return
-        self._take(received, self._contradicted(received))
+        conflicts = []
+        if received.conflict is not None:
+            conflicts.append(sync_feed.keep_conflict(self._transaction, received.conflict))
+        self._take(received, conflicts)
         if received.peer_number is not None:
             self._peer_numbers[received.subject] = received.peer_number
-
-    def _contradicted(self, received: Received) -> list[Subject]:
-        """Keep the conflict that comes with a state; its subject has changed too."""
-        if received.conflict is None:
-            return []
-        return [sync_feed.keep_conflict(self._transaction, received.conflict)]
 
     def end(self) -> list[Verdict]:
         """Keep what is new and number what changed; the verdict on each state."""

@@ -163,9 +163,8 @@ class TransferSteps(NamedTuple):
     beginning: tuple[str, ...]  #: clear an empty store, and lock it
     settling: tuple[str, ...]  #: when every row is there
     ending: tuple[str, ...]  #: unlock it
-    taking: Mapping[
-        str, tuple[str, ...]
-    ]  #: by table, where it is not `take_` and the name of the table
+    #: By table, where it is not `take_` and the name of the table.
+    taking: Mapping[str, tuple[str, ...]]
 
 
 class Snapshot(Protocol):

@@ -166,7 +166,7 @@ class Pull:
         superseded = {link.target for link in self.store.superseding(self.scope, ids)}
         for memory in self.store.get_many(self.scope, ids).values():
             if memory.deleted_at is None and memory.id not in superseded:
-                twin = self.store.said_by(self.scope, memory)
+                twin = self.store.same_content(self.scope, memory)
                 if twin is not None:
                     self._join(*sorted((memory, twin), key=lambda x: (x.created_at, x.id)))
 

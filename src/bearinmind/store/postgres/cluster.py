@@ -281,11 +281,10 @@ def _make_private(folder: Path, mode: int, account: Account | None = None) -> No
 
 def _is_alive(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
+        with suppress(PermissionError):  # it is another user's
+            os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
-        return True
     return True
 
 

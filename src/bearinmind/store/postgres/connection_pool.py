@@ -11,7 +11,7 @@ import secrets
 import select
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import cycle
 from time import monotonic
@@ -26,7 +26,6 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from bearinmind import errors
-from bearinmind.errors import StoreUnavailable
 from bearinmind.store import database
 from bearinmind.store.postgres.queries import (
     SQL,
@@ -142,21 +141,27 @@ def place_of(url: str) -> str:
     return f"the database {parts.get('dbname', '')!r} at {', '.join(at)}"
 
 
-def complete_url(url: str) -> str:
-    """A URL with our defaults for everything that it does not say itself."""
+def with_defaults(url: str, defaults: Mapping[str, str], setting: str) -> str:
+    """The URL of a setting, with these defaults for everything that it does not say itself."""
     try:
         parts = conninfo_to_dict(url)
     except psycopg.ProgrammingError:
         # What the driver says quotes the part that it does not understand: perhaps the password.
         raise errors.InvalidSetting(
-            "the setting `store` is no URL of a Postgres server",
+            f"the setting `{setting}` is no URL of a Postgres server",
             hint="Write it as postgresql://user@host:5432/database; in a name or a password write "
             "what is neither letter nor digit as %40 for @, %3A for :, %2F for /, %25 for %.",
         ) from None
-    defaults = {name: value for name, value in _URL_DEFAULTS.items() if name not in parts}
-    if "," in str(parts.get("host", "")) and "target_session_attrs" not in parts:
-        defaults["target_session_attrs"] = "read-write"  # of several servers, the one that leads
-    return make_conninfo(url, **defaults)
+    missing = {name: value for name, value in defaults.items() if name not in parts}
+    return make_conninfo(url, **missing)
+
+
+def complete_url(url: str) -> str:
+    """A URL of the setting `store` with our defaults for everything that it does not say itself."""
+    complete = with_defaults(url, _URL_DEFAULTS, "store")
+    if "," in str(conninfo_to_dict(complete).get("host", "")):  # of several servers, the primary
+        return with_defaults(complete, {"target_session_attrs": "read-write"}, "store")
+    return complete
 
 
 class Connections:
@@ -299,7 +304,7 @@ def scratch_database(url: str) -> Iterator[str]:
     try:
         _run_scratch(url, "create_scratch", name)
     except (pg_errors.InsufficientPrivilege, psycopg.OperationalError) as exc:
-        raise StoreUnavailable(
+        raise errors.StoreUnavailable(
             f"no database can be made beside {place_of(url)}: {first_line(exc)}",
             hint="Check the URL, and that its role may make databases (ALTER ROLE ... CREATEDB).",
         ) from exc

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from bearinmind.errors import MindError, StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
+from bearinmind.errors import StoreBusy, StoreFull, StoreReadOnly, StoreUnavailable
 from bearinmind.store.postgres.binaries import HERE, Programs, account_for, programs_for, spawn
 from bearinmind.store.postgres.cluster import NAME, Cluster, Postmaster, failure
 
@@ -99,14 +99,14 @@ class EmbeddedServer:
         """Its state; nothing is started or changed."""
         with _explained(self.folder):
             postmaster = self._postmaster()
-            running = postmaster is not None and postmaster.listens
+            running = postmaster if postmaster and postmaster.listens else None
             return ServerStatus(
                 folder=self.folder,
                 version=self._cluster.major_version,
-                running=running,
-                pid=postmaster.pid if postmaster and running else None,
-                socket=postmaster.socket if postmaster and running else None,
-                port=postmaster.port if postmaster and running else None,
+                running=running is not None,
+                pid=running.pid if running else None,
+                socket=running.socket if running else None,
+                port=running.port if running else None,
                 log=self._cluster.log,
             )
 
@@ -246,8 +246,6 @@ def _explained(folder: Path) -> Iterator[None]:
     """Turns errors of the system into store errors that name the folder."""
     try:
         yield
-    except MindError:
-        raise
     except OSError as exc:
         kinds = {**dict.fromkeys(_FULL, StoreFull), **dict.fromkeys(_CLOSED, StoreReadOnly)}
         kind = kinds.get(exc.errno or 0, StoreUnavailable)

@@ -20,12 +20,11 @@ from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import Connection
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import PoolTimeout
 
-from bearinmind.errors import InvalidSetting, StoreUnavailable
+from bearinmind.errors import StoreUnavailable
 from bearinmind.store import database
-from bearinmind.store.postgres.connection_pool import Connections, is_lost
+from bearinmind.store.postgres.connection_pool import Connections, is_lost, with_defaults
 from bearinmind.store.postgres.queries import StoreConnection
 from bearinmind.text.sql_statements import statements_of
 
@@ -115,7 +114,9 @@ class Replica:
         connections: int = 16,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._standby = Connections(_standby_url(url), most=connections, patience=_WAIT)
+        self._standby = Connections(
+            with_defaults(url, _URL_DEFAULTS, "replica"), most=connections, patience=_WAIT
+        )
         self._primary = primary
         self._staleness = staleness
         self._clock = clock
@@ -233,19 +234,6 @@ class Replica:
             self._told = source
             level = logging.INFO if source is Source.REPLICA else logging.WARNING
             logger.log(level, "recalls read from %s", source, extra={"action": "replica"})
-
-
-def _standby_url(url: str) -> str:
-    """A URL that leads to a standby, unless it says otherwise itself."""
-    try:
-        parts = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:  # whose text may quote a password
-        raise InvalidSetting(
-            "the setting `replica` is no URL of a Postgres server",
-            hint="Write it as postgresql://user@host:5432/database.",
-        ) from None
-    wanted = {name: value for name, value in _URL_DEFAULTS.items() if name not in parts}
-    return make_conninfo(url, **wanted)
 
 
 def _position(connection: Connection[Any], statement: str) -> Position | None:

@@ -106,14 +106,7 @@ class SearchPlan(NamedTuple):
 
 
 def choose_plan(costs: Costs, search: SearchTask, *, admitted: float, passed: float) -> SearchPlan:
-    """The fastest method.
-
-    Args:
-        costs: the cost of each method.
-        search: what is searched for.
-        admitted: the estimated number of admitted vectors.
-        passed: the estimated number of the owner's vectors nearer than the last one wanted.
-    """
+    """The fastest method, when about so many vectors are admitted and passed."""
     vectors, indexed = search.facts.vectors, search.facts.indexed
     takes = {SearchMethod.WHOLE: costs.whole(vectors, search.dimensions, filtered=search.filtered)}
     if search.filtered:

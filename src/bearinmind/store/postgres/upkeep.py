@@ -174,13 +174,9 @@ class Distribution:
 def distribute(pool: Pool, *, patience: float, report: Report) -> Distribution:
     """Distribute the tables that are not distributed yet. Nothing can be written meanwhile.
 
-    All of it happens in one transaction: between tables of which some are distributed and some are
-    not, foreign keys cannot be kept, and others that write meanwhile would fail. An interrupted run
-    changes nothing. What the coordinator then still has on its own disk is removed afterwards; the
-    next run goes on with that.
-
-    A coordinator that dies between the commit of a worker and its own leaves memories behind for
-    which there is no job. The next run queues them.
+    All of it happens in one transaction, since foreign keys cannot connect distributed tables with
+    others. What the coordinator then still has on its own disk is removed afterwards; another run
+    goes on with that, and queues the memories of commits that only the workers completed.
     """
     version = check_cluster(pool)
     with schema_lock(pool, patience):

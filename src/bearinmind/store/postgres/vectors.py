@@ -150,12 +150,10 @@ class Samples:
         sample = self._take(space, dimensions, owner, vectors)
         with self._lock:
             self._held[space, owner] = sample
-            while len(self._held) > 1 and self._bytes() > _HELD_BYTES:
-                del self._held[next(iter(self._held))]
+            held = self._held
+            while len(held) > 1 and sum(x.directions.nbytes for x in held.values()) > _HELD_BYTES:
+                del held[next(iter(held))]
         return sample
-
-    def _bytes(self) -> int:
-        return sum(sample.directions.nbytes for sample in self._held.values())
 
     def _take(self, space: int, dimensions: int, owner: UserId, vectors: int) -> Sample:
         parameters = {"owner": owner, "space": space, "size": SAMPLE_SIZE}
@@ -233,9 +231,8 @@ class VectorSearch:
         self._pool = pool
         self._costs = costs
         self._samples = Samples(pool)
-        self._few: dict[
-            tuple[UserId, str], VectorCounts
-        ] = {}  # by owner and space, if they are few
+        # Of owners with few vectors, by owner and space.
+        self._few: dict[tuple[UserId, str], VectorCounts] = {}
         self._any_vectors = False  # were ever seen, so that there is a column to ask for
 
     def nearest(self, filter: Filter, space: Space, query: Singles, limit: int) -> DenseAnswer:
@@ -257,7 +254,9 @@ class VectorSearch:
         if self._costs.is_short(counts.vectors, space.dimensions):
             self._remember(filter.scope, space, counts)
             return self._whole(request, str(SearchMethod.WHOLE), long=False)
-        return self._sampled(replace(request, facts=self._with_index(counts)))
+        indexed = self._pool.read("vectors_indexed", {"space": counts.space})
+        counts = counts._replace(indexed=indexed[0][0] if indexed else None)
+        return self._sampled(replace(request, facts=counts))
 
     def _shared(self, filter: Filter, space: Space, direction: Doubles, limit: int) -> DenseAnswer:
         """Compare what is shared with the reader; mean and deviation come from that alone."""
@@ -286,14 +285,8 @@ class VectorSearch:
             zip([id_ for id_, _ in records], _rounded([x for _, x in records]), strict=True)
         )
 
-    def present(
-        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
-    ) -> dict[MemoryId, Singles]:
-        """The vectors of the present versions of these memories, if the space is the active one."""
-        parameters = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
-        records = self._pool.read("present_vectors", parameters)
-        halves = from_halfvec([vector for _, vector in records], space.dimensions)
-        return dict(zip((id_ for id_, _ in records), directions_of(halves), strict=True))
+    def decode(self, vectors: Sequence[bytes], dimensions: int) -> Singles:
+        return directions_of(from_halfvec(vectors, dimensions))
 
     def _facts(self, scope: Scope, space: Space) -> VectorCounts | None:
         """None when an owner has no vectors in a space."""
@@ -303,11 +296,6 @@ class VectorSearch:
             return None
         self._any_vectors = True
         return counts
-
-    def _with_index(self, counts: VectorCounts) -> VectorCounts:
-        """The counts with the number of indexed vectors; read only where an index may be used."""
-        records = self._pool.read("vectors_indexed", {"space": counts.space})
-        return counts._replace(indexed=records[0][0] if records else None)
 
     def _whole(self, request: _VectorQuery, how: str, *, long: bool) -> DenseAnswer:
         """Compare all vectors of an owner; mean and deviation come from all of them."""

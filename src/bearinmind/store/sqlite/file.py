@@ -232,7 +232,8 @@ class Connections:
                 connection.close()
                 code = exc.sqlite_errorcode & 0xFF
                 if code in _NOT_WRITABLE and self._may_be_immutable():
-                    return self._open_immutable()
+                    self.read_only = True
+                    return self._try(f"file:{quote(str(self._path))}?mode=ro&immutable=1")
                 # Switching a new file to WAL does not wait for its turn as other statements do.
                 if code not in _BUSY or time.monotonic() > deadline:
                     raise
@@ -275,10 +276,6 @@ class Connections:
             and not os.access(self._path.parent, os.W_OK)
             and not (log.exists() and log.stat().st_size)
         )
-
-    def _open_immutable(self) -> sqlite3.Connection:
-        self.read_only = True
-        return self._try(f"file:{quote(str(self._path))}?mode=ro&immutable=1")
 
 
 @contextmanager

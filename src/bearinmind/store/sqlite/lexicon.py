@@ -43,7 +43,7 @@ class Lexicon:
     def matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best `limit` admitted memories that hold every, or any, of the terms, by BM25.
+        """The best `limit` matches of every, or any, of the terms, by BM25.
 
         Ranking costs FTS5 ten times as much as matching, and the common terms of a question match
         most of what it ranks without deciding who is best. So any-of searches go by the rarest
@@ -119,14 +119,11 @@ class _Counts:
         """The share of the index that a scope holds."""
         owned = self._owned.get(scope.user)
         if owned is None:
-            self._refresh()
+            [facts] = self._database.read("index_facts")
+            self._take_in(*facts)
             [[owned]] = self._database.read("count_owned", {"owner": scope.user})
             self._owned[scope.user] = owned
         return owned / self._estimates.total if self._estimates.total else 0.0
-
-    def _refresh(self) -> None:
-        [facts] = self._database.read("index_facts")
-        self._take_in(*facts)
 
     def _take_in(self, versions: int, length: int) -> None:
         if self._estimates.refresh(versions, length):

@@ -80,10 +80,7 @@ class SqliteStore(
         return self._lexicon.matches(filter, terms, every=every, limit=limit)
 
     def scrub(self) -> bool:
-        """Overwrite what removed text has left behind in the write-ahead log.
-
-        False when another process that is reading prevents it.
-        """
+        """Empty the write-ahead log; False when another process that is reading prevents it."""
         connection = self._connections.get()
         with translated(self.path):
             [busy, *_] = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -113,20 +110,15 @@ class SqliteStore(
 
     def check(self) -> list[Finding]:
         with translated(self.path):
-            return _findings(self._file)
-
-
-def _findings(file: SqliteFile) -> list[Finding]:
-    """The findings of all checks."""
-    connection = file.connections.get()
-    integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
-    [journal] = connection.execute("PRAGMA journal_mode").fetchone()
-    return [
-        Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
-        Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
-        _lexicon_finding(connection, read_only=file.connections.read_only),
-        *database.integrity_findings(file),
-    ]
+            connection = self._connections.get()
+            integrity = [row[0] for row in connection.execute("PRAGMA integrity_check(5)")]
+            [journal] = connection.execute("PRAGMA journal_mode").fetchone()
+            return [
+                Finding(name="file", good=integrity == ["ok"], detail="; ".join(integrity)),
+                Finding(name="journal", good=journal == "wal", detail=f"{journal} mode"),
+                _lexicon_finding(connection, read_only=self._connections.read_only),
+                *database.integrity_findings(self._file),
+            ]
 
 
 def _lexicon_finding(connection: sqlite3.Connection, *, read_only: bool) -> Finding:

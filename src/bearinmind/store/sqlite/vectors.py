@@ -34,7 +34,7 @@ from bearinmind.store.half_precision import (
     joined,
     unit,
 )
-from bearinmind.types import Filter, MemoryId, Scope, Space, UserId
+from bearinmind.types import Filter, MemoryId, Space, UserId
 
 BLOCK = 4_096  # vectors that are allocated and read at once
 #: Numbers that are multiplied at once: they stay in the processor's cache, and are too few for the
@@ -243,14 +243,8 @@ class VectorSearch:
         near, vectors = zip(*records, strict=True)
         return dict(zip(near, exact_cosines(vectors, direction), strict=True))
 
-    def present(
-        self, scope: Scope, space: Space, ids: Sequence[MemoryId]
-    ) -> dict[MemoryId, Singles]:
-        """The vectors of the present versions of these memories, if the space is the active one."""
-        parameters = {"owner": scope.user, "key": space.key, "ids": [*dict.fromkeys(ids)]}
-        records = self._database.read("present_vectors", parameters)
-        halves = halves_in([vector for _, vector in records], space.dimensions)
-        return dict(zip((id_ for id_, _ in records), directions_of(halves), strict=True))
+    def decode(self, vectors: Sequence[bytes], dimensions: int) -> Singles:
+        return directions_of(halves_in(vectors, dimensions))
 
     def _number(self, space: Space) -> int | None:
         """The number of a space in the file."""
@@ -338,12 +332,10 @@ class _HeldVectors:
         with self._lock:
             matrix = self._matrices.pop((space, owner), None) or Matrix(dimensions)
             self._matrices[space, owner] = matrix  # the most recently used one
-            while len(self._matrices) > 1 and self._bytes() > _HELD_BYTES:
-                del self._matrices[next(iter(self._matrices))]
+            held = self._matrices
+            while len(held) > 1 and sum(each.size for each in held.values()) > _HELD_BYTES:
+                del held[next(iter(held))]
         return matrix
-
-    def _bytes(self) -> int:
-        return sum(matrix.size for matrix in self._matrices.values())
 
     def _follow(self, matrix: Matrix, place: dict[str, object]) -> None:
         """Read what came and went. Departures first: what they name has then arrived already."""
