@@ -1,4 +1,4 @@
-"""Files and standard streams as text and as numbered lines; what the system says is translated."""
+"""Files and standard streams, as text and as numbered lines; failures of the system become ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 64 * 2**20  # bytes of a line; longer ones are not records but anothe
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turns what the file system says into what Bear in Mind says."""
+    """Failures of the file system become errors of Bear in Mind."""
     try:
         yield
     except BrokenPipeError:

@@ -135,7 +135,7 @@ def update(
     ] = None,
 ) -> None:
     """Change a memory; the version before stays readable."""
-    changes = options.given(
+    changes = options.without_none(
         {
             "content": _text(content, file, or_piped=False),
             "category": category,
@@ -148,7 +148,7 @@ def update(
             "always_valid": always_valid or None,
         }
     )
-    origin = options.given(
+    origin = options.without_none(
         {"agent": agent, "session": session, "project": project, "source": source, "trust": trust}
     )
     if not changes and not origin:

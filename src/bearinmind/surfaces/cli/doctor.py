@@ -159,11 +159,11 @@ def _embedder(settings: Settings) -> Check:
     name = settings.embedder
     made = embedders_of(settings)
     try:
-        found = made.configured()
-        if found is None:
+        embedder = made.configured()
+        if embedder is None:
             return _ok("embedder", "none: recall goes by words alone")
-        found.embed_query(_TRIED)
-        return _ok("embedder", f"{name}: {_described(found)}")
+        embedder.embed_query(_TRIED)
+        return _ok("embedder", f"{name}: {_described(embedder)}")
     except MindError as exc:
         # Elsewhere its hint sends people here.
         remedy = _UNWELL if exc.hint == EmbedderFailure.hint else exc.hint
@@ -197,9 +197,9 @@ def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
         yield _ok("embeddings", detail)
 
 
-def _described(found: Embedder) -> str:
-    space = found.space
-    place = "texts are sent to its server" if found.leaves_machine else "texts stay here"
+def _described(embedder: Embedder) -> str:
+    space = embedder.space
+    place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
     return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
 
 
@@ -219,10 +219,10 @@ def _answering(mind: Mind, status: WorkStatus, active: KnownSpace) -> Check:
 def _is_configured(mind: Mind, known: KnownSpace) -> bool:
     """Whether a space is that of the configured embedder; one that fails has a check of its own."""
     try:
-        found = mind.work.embedder()
+        embedder = mind.work.embedder()
     except MindError:
         return True
-    return found is not None and found.space == known.space
+    return embedder is not None and embedder.space == known.space
 
 
 def _named(known: KnownSpace) -> str:
@@ -230,9 +230,9 @@ def _named(known: KnownSpace) -> str:
     return f"{known.space.model} (space {known.space.key}, {known.embedded:,} embedded{waiting})"
 
 
-def _background(mind: Mind, status: WorkStatus, post: WorkerLock) -> Check:
-    at_work = post.is_taken
-    complaints = post.complaints()
+def _background(mind: Mind, status: WorkStatus, lock: WorkerLock) -> Check:
+    at_work = lock.is_taken
+    complaints = lock.complaints()
     if status.waiting and not at_work and (complaints or status.last_error):
         return _bad(
             "background",

@@ -249,7 +249,7 @@ _CONTENT = 100  # characters of a version in the list of conflicts
 
 
 def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """That memories are synced with a server from now on."""
+    """Memories are synced with a server from now on."""
     yield styled(f"Connected to {peer.url} as {peer.user}.")
     yield styled(
         f"`bearinmind sync` sends {many(waits, 'change')} and gets what is there; from then on "
@@ -259,7 +259,7 @@ def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 
 def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """That syncing has ended."""
+    """Syncing has ended."""
     yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
         yield styled(f"It never got {many(waits, 'change')} made here.", NOTICE)

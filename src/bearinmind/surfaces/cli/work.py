@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 NO_STORE = "the first `bearinmind store` makes one."
 _GIVEN_UP = 1  # the exit code of a model that fails
-Status = Annotated[bool, typer.Option("--status", help="Only show how things stand.")]
+Status = Annotated[bool, typer.Option("--status", help="Only show the state of the work.")]
 
 
 def work(
@@ -113,11 +113,11 @@ def _status_data(status: WorkStatus) -> dict[str, Any]:
 
 
 def _reply_status(run: Session, mind: Mind) -> None:
-    found: WorkStatus = mind.work.status()
+    status = mind.work.status()
     at_work = WorkerLock.of(run.settings.beside).is_taken
     run.reply(
-        _status_data(found) | {"worker_running": at_work},
-        lambda: _status_lines(found, at_work=at_work),
+        _status_data(status) | {"worker_running": at_work},
+        lambda: _status_lines(status, at_work=at_work),
     )
 
 
@@ -140,11 +140,11 @@ def interruptible(
 
 
 def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
-    post = WorkerLock.of(run.settings.beside)
+    lock = WorkerLock.of(run.settings.beside)
     try:
-        taken = post.take()
+        taken = lock.take()
     except OSError as exc:
-        raise StoreReadOnly(f"{str(post.path)!r} cannot be written: {exc.strerror}") from exc
+        raise StoreReadOnly(f"{str(lock.path)!r} cannot be written: {exc.strerror}") from exc
     if not taken:
         raise InvalidInput(
             f"another worker is at work on {str(run.place)!r} already",
@@ -154,7 +154,7 @@ def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
     try:
         return stay(mind, worker, idle=None)
     finally:
-        post.leave()
+        lock.leave()
 
 
 def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None:
@@ -171,7 +171,7 @@ _RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
 
 
 def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableType]:
-    """How background work stands."""
+    """The state of background work."""
     if not value.spaces and not value.extractor:
         yield styled("Nothing is embedded yet, and nothing waits: `bearinmind work` begins.")
         return
@@ -206,10 +206,10 @@ def _to_do(value: WorkStatus) -> str:
 def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
     """What a worker did, and what is left."""
     embedded, read = (value.by_kind.get(kind, 0) for kind in (EMBED, EXTRACT))
-    told = [f"Embedded {many(embedded, *_MEMORY)}."] if embedded or not read else []
+    sentences = [f"Embedded {many(embedded, *_MEMORY)}."] if embedded or not read else []
     if read:
-        told.append(f"Read {read if embedded else many(read, *_MEMORY)} for the graph.")
-    yield styled(" ".join(told))
+        sentences.append(f"Read {read if embedded else many(read, *_MEMORY)} for the graph.")
+    yield styled(" ".join(sentences))
     yield from _trouble(value, left)
 
 
@@ -224,13 +224,14 @@ def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
     """What reading for the graph would take."""
     place = "texts are sent to its server" if value.leaves_machine else "texts stay here"
     yield styled(f"{many(value.versions, *_MEMORY)} to read by {value.extractor}; {place}.")
-    asked = value.estimate
-    if asked is None:
+    estimate = value.estimate
+    if estimate is None:
         return
+    to_ask = estimate.memories - estimate.cached
     yield styled(
-        f"{many(asked.requests, 'request')} for {asked.memories - asked.cached:,} of them, "
-        f"{asked.cached:,} are cached: about {asked.prompt_tokens:,} tokens of prompts and "
-        f"{asked.answer_tokens:,} of answers, {asked.most_tokens:,} at most."
+        f"{many(estimate.requests, 'request')} for {to_ask:,} of them, "
+        f"{estimate.cached:,} are cached: about {estimate.prompt_tokens:,} tokens of prompts and "
+        f"{estimate.answer_tokens:,} of answers, {estimate.most_tokens:,} at most."
     )
     if value.budget:
         spent, limit = value.budget
