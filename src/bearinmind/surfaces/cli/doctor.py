@@ -84,8 +84,8 @@ def _examine(run: Session) -> list[Check]:
         return [*checks, _bad("settings", exc.message, exc.hint)]
     set_ = sum(origin.origin != "default" for origin in configuration.origins)
     checks.append(_ok("settings", f"{set_} set, the others by default"))
-    for name in configuration.unknown:
-        checks.append(_bad("variable", f"{name} is no setting", _UNKNOWN_VARIABLE))
+    unknown = configuration.unknown
+    checks += [_bad("variable", f"{name} is no setting", _UNKNOWN_VARIABLE) for name in unknown]
     checks.append(_embedder(configuration.settings))
     try:
         checks += _store(configuration)

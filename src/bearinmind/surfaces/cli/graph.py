@@ -28,6 +28,7 @@ from bearinmind.surfaces.cli.terminal import (
     grid,
     group,
     many,
+    memory_count,
     parts,
     relation_facts,
     statement,
@@ -246,7 +247,7 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
     """What is one step away from a concept."""
     table = grid("-", "-", "")
     for each in value.found:
-        shared = f"{many(len(each.memories), 'memory', 'memories')} with it"
+        shared = f"{memory_count(len(each.memories))} with it"
         about = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
         table.add_row(_joint(each.relations, value.concept.name), styled(each.concept.label), about)
     lines: list[RenderableType] = [_heading(value.concept), table]
@@ -355,7 +356,7 @@ def _relation_table(
 
 # ---- small parts -------------------------------------------------------------------------------
 def _heading(value: Concept) -> Text:
-    counted = many(value.memories, "memory", "memories")
+    counted = memory_count(value.memories)
     return styled(value.label, STRONG).append("  ").append_text(parts(value.kind, counted))
 
 

@@ -31,6 +31,7 @@ from bearinmind.surfaces.cli.terminal import (
     fields,
     grid,
     many,
+    memory_count,
     minute,
     styled,
 )
@@ -316,7 +317,7 @@ def _waiting(pending: Mapping[SubjectKind, int]) -> str:
 
 def _mirrored(counts: Mapping[UserId, int]) -> str:
     """What of others' memories is here to read, such as "3 memories of bob"."""
-    text = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
+    text = [f"{memory_count(count)} of {owner}" for owner, count in counts.items()]
     return ", ".join(text) or "none"
 
 
