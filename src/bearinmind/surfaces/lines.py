@@ -86,7 +86,8 @@ def numbered(stream: io.BufferedIOBase) -> Iterator[tuple[int, bytes | MindError
             line = stream.readline(_LONGEST)
             too_long = len(line) == _LONGEST and not line.endswith(b"\n")
             if too_long:
-                _skip(stream)
+                while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
+                    pass
         except (EOFError, OSError, zlib.error) as exc:
             yield number, InvalidRecord(f"the file is damaged from here on: {exc}")
             return
@@ -98,11 +99,6 @@ def numbered(stream: io.BufferedIOBase) -> Iterator[tuple[int, bytes | MindError
             yield number, InvalidRecord(f"the line is longer than {_LONGEST:,} bytes")
         elif line.strip():
             yield number, line
-
-
-def _skip(stream: io.BufferedIOBase) -> None:
-    while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
-        pass
 
 
 # ---- writing -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyM
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import Embedder, Extractor, KnownSpace
-from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, version
+from bearinmind.surfaces.cli.session import Session, check_folder, version
 from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.status import read_log, summed_up
@@ -116,8 +116,7 @@ def _store(configuration: Configuration) -> Iterator[Check]:
     try:
         opened = Mind.build(settings, create=False)
     except FileMissing:
-        if (folder := missing_folder(configuration)) is not None:
-            raise no_folder(folder) from None
+        check_folder(configuration)
         detail = f"{settings.store} is not there yet; the first `bearinmind store` makes it"
         yield _ok("store", detail)
         return
