@@ -70,7 +70,7 @@ def test_json_has_the_way_step_by_step(run: Run, led: list[str]) -> None:
 def test_why_not_tells_the_way(run: Run, led: list[str]) -> None:
     asked = ("recall", ASKED, "--limit", 1, "--why-not", led[1])
     out = " ".join(run(*asked).out.split())
-    [_, graph] = run(*asked, "--json").json["why_not"]["positions"]
+    [_, graph] = run(*asked, "--json").json["positions"]
 
     assert "graph leg rank 1 of 1 found · match " in out
     assert f'via "Gannet": {led[0]} mentions it, this memory is about it' in out

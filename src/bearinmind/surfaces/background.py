@@ -1,6 +1,6 @@
 """The background worker of the command line: a process of its own that stays a little.
 
-Commands that store something see to it that it runs, and need not wait for a model. It is started
+Commands that store something start it, and need not wait for a model. It is started
 with the settings of that command: `python -m bearinmind.surfaces.background SETTINGS`. The store
 among them is for people; the environment names the one that is meant, with its password.
 """
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 def ensure(settings: Settings, config: Path | None) -> None:
-    """See to it that somebody works on a store: wake its worker, or start one."""
+    """Wake the worker of a store, or start one."""
     if settings.worker == "off" or settings.embedder == settings.extractor == "none":
         return
     given = {"store": str(absolute(settings.store))}
@@ -73,21 +73,22 @@ def main() -> int:
     return 0
 
 
-def _hold(settings: Settings, lock: int | None) -> None:
+def _hold(settings: Settings, descriptor: int | None) -> None:
+    """Work on a store while this process holds its lock, which it may have inherited."""
     from bearinmind.app import Mind  # noqa: PLC0415  `ensure` needs none of this
 
-    worker_lock = WorkerLock.of(settings.beside)
-    if lock is not None:
-        worker_lock = WorkerLock(worker_lock.path, lock)
-    elif not worker_lock.acquire():
+    lock = WorkerLock.of(settings.beside)
+    if descriptor is not None:
+        lock = WorkerLock(lock.path, descriptor)
+    elif not lock.acquire():
         return
     with Mind.build(settings, create=False) as app:
         worker = app.work.worker()
         while True:
             stay(app, worker, idle=settings.worker_idle_seconds)
-            worker_lock.release()
-            # A command that stored something just before saw the lock held and started no worker.
-            if worker.stopping or not worker.has_work or not worker_lock.acquire():
+            lock.release()
+            # A command that stored something just before saw the lock taken and started no worker.
+            if worker.stopping or not worker.has_work or not lock.acquire():
                 return
 
 
@@ -97,9 +98,9 @@ def _hold(settings: Settings, lock: int | None) -> None:
 def stay(
     app: Mind, worker: Worker, *, idle: float | None, progress: Progress | None = None
 ) -> WorkDone:
-    """Work until told to stop, or until there was nothing to do for so many seconds.
+    """Work until stopped, or until there was nothing to do for `idle` seconds.
 
-    Only the holder of the worker lock may do this.
+    Only the holder of the store's worker lock may do this.
     """
     from bearinmind.app.sync import in_step  # noqa: PLC0415  as above
 

@@ -51,9 +51,9 @@ def is_data(memory: Memory, user: str) -> bool:
 def rendered(hits: Iterable[Hit], user: str) -> str:
     """Recalled memories as text for the agent of a user, best first; empty when there are none."""
     hits = [*hits]
-    given = [memory for hit in hits for memory in (hit.memory, *hit.attached)]
-    told = [PREAMBLE] if any(is_data(memory, user) for memory in given) else []
-    return "\n\n".join([*told, *(block for hit in hits for block in _blocks(hit, user))])
+    memories = [memory for hit in hits for memory in (hit.memory, *hit.attached)]
+    preamble = [PREAMBLE] if any(is_data(memory, user) for memory in memories) else []
+    return "\n\n".join([*preamble, *(block for hit in hits for block in _blocks(hit, user))])
 
 
 def shown(memory: Memory, user: str) -> str:

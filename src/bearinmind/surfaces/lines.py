@@ -1,4 +1,4 @@
-"""Files and standard streams as text and as numbered lines; what the system says is translated."""
+"""Files and standard streams, as text and as numbered lines; failures of the system become ours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LONGEST = 64 * 2**20  # bytes of a line; longer ones are not records but anothe
 
 @contextmanager
 def translated(path: str) -> Iterator[None]:
-    """Turns what the file system says into what Bear in Mind says."""
+    """Failures of the file system become errors of Bear in Mind."""
     try:
         yield
     except BrokenPipeError:
@@ -86,7 +86,8 @@ def numbered(stream: io.BufferedIOBase) -> Iterator[tuple[int, bytes | MindError
             line = stream.readline(_LONGEST)
             too_long = len(line) == _LONGEST and not line.endswith(b"\n")
             if too_long:
-                _skip(stream)
+                while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
+                    pass
         except (EOFError, OSError, zlib.error) as exc:
             yield number, InvalidRecord(f"the file is damaged from here on: {exc}")
             return
@@ -98,11 +99,6 @@ def numbered(stream: io.BufferedIOBase) -> Iterator[tuple[int, bytes | MindError
             yield number, InvalidRecord(f"the line is longer than {_LONGEST:,} bytes")
         elif line.strip():
             yield number, line
-
-
-def _skip(stream: io.BufferedIOBase) -> None:
-    while (rest := stream.readline(_LONGEST)) and not rest.endswith(b"\n"):
-        pass
 
 
 # ---- writing -----------------------------------------------------------------------------------

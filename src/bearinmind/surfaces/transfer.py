@@ -365,7 +365,8 @@ class Import:
 
     def _take_link(self, number: int, link: Link) -> None:
         """Add a link if both its memories are there; else hold it until the end."""
-        link = _renamed(link, self._same)
+        ends = [self._same.get(end, end) for end in (link.source, link.target)]
+        link = replace(link, source=ends[0], target=ends[1])
         if link.source == link.target:  # its two memories turned out to be one
             self.result.links_known += 1
             return
@@ -389,9 +390,3 @@ class Import:
         for number, link in self._held:
             words = f"{link.source} {link.kind} {link.target}"
             self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
-
-
-def _renamed(link: Link, names: Mapping[MemoryId, MemoryId]) -> Link:
-    return replace(
-        link, source=names.get(link.source, link.source), target=names.get(link.target, link.target)
-    )

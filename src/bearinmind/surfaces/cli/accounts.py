@@ -32,7 +32,6 @@ from bearinmind.types import Access, Key, Right, Share
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
     from rich.text import Text
 
 user_app = typer.Typer(no_args_is_help=True, help="Look after the users of a server.")
@@ -271,7 +270,7 @@ _Write = Annotated[
 def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = False) -> None:
     """Let another user see one memory."""
     with run.existing() as mind:
-        share = mind.share(id, reader, _right(write=write))
+        share = mind.share(id, reader, Right.WRITE if write else Right.READ)
     _reply(run, share)
 
 
@@ -279,7 +278,7 @@ def share_memory(run: Session, id: options.Id, reader: _Reader, write: _Write = 
 def share_tag(run: Session, tag: _Tag, reader: _Reader, write: _Write = False) -> None:
     """Let another user see all memories with a tag, now and from now on."""
     with run.open() as mind:
-        share = mind.share_tag(tag, reader, _right(write=write))
+        share = mind.share_tag(tag, reader, Right.WRITE if write else Right.READ)
     _reply(run, share)
 
 
@@ -315,10 +314,6 @@ def list_shares(
     run.reply({"mine": own, "with_me": others}, lambda: [_share_table(own, others)])
 
 
-def _right(*, write: bool) -> Right:
-    return Right.WRITE if write else Right.READ
-
-
 def _reply(run: Session, share: Share) -> None:
     run.reply({"share": share}, lambda: [_done_line(share)])
 
@@ -338,19 +333,17 @@ def _share_table(own: Sequence[Share], others: Sequence[Share]) -> RenderableTyp
     if not own and not others:
         return styled("Nothing is shared.")
     table = grid("-", "-", "-", "")
-    for value in own:
-        _row(table, value, styled("with ", QUIET).append_text(styled(value.reader, STRONG)))
-    for value in others:
-        _row(table, value, styled("by ", QUIET).append_text(styled(value.owner, STRONG)))
+    for word, values in (("with", own), ("by", others)):
+        for value in values:
+            whom = styled(value.reader if word == "with" else value.owner, STRONG)
+            table.add_row(
+                styled(f"{word} ", QUIET).append_text(whom),
+                _what(value),
+                styled(value.right),
+                styled(f"since {day(value.created_at)}", QUIET),
+            )
     return table
 
 
-def _row(table: Table, value: Share, whom: Text) -> None:
-    since = styled(f"since {day(value.created_at)}", QUIET)
-    table.add_row(whom, _what(value), styled(value.right), since)
-
-
 def _what(value: Share) -> Text:
-    if value.memory is not None:
-        return styled(value.memory, ID)
-    return styled(f"#{value.tag}", ID)
+    return styled(f"#{value.tag}" if value.memory is None else value.memory, ID)

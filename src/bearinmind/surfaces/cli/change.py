@@ -26,6 +26,7 @@ from bearinmind.surfaces.cli.terminal import (
     group,
     link_text,
     many,
+    memory_count,
     outcome_line,
     show,
     styled,
@@ -135,7 +136,7 @@ def update(
     ] = None,
 ) -> None:
     """Change a memory; the version before stays readable."""
-    changes = options.given(
+    changes = options.without_none(
         {
             "content": _text(content, file, or_piped=False),
             "category": category,
@@ -148,7 +149,7 @@ def update(
             "always_valid": always_valid or None,
         }
     )
-    origin = options.given(
+    origin = options.without_none(
         {"agent": agent, "session": session, "project": project, "source": source, "trust": trust}
     )
     if not changes and not origin:
@@ -352,7 +353,7 @@ def _purge_lines(plan: PurgePlan, *, purged: bool, dry_run: bool) -> list[Render
         return [styled("Nothing is deleted, so there is nothing to purge.")]
     if dry_run:
         return [_plan_table(plan)]
-    count = many(len(plan.memories), "memory", "memories")
+    count = memory_count(len(plan.memories))
     return [styled(f"Purged {count}." if purged else "Nothing was purged.")]
 
 
@@ -371,7 +372,7 @@ def _plan_table(value: PurgePlan) -> RenderableType:
     more = len(value.memories) - _PLANNED
     total = ", ".join(
         [
-            many(len(value.memories), "memory", "memories"),
+            memory_count(len(value.memories)),
             many(value.versions, "version"),
             many(value.links, "link"),
         ]

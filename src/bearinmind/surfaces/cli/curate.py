@@ -29,6 +29,7 @@ from bearinmind.surfaces.cli.terminal import (
     fields,
     group,
     many,
+    memory_count,
     minute,
     parts,
     styled,
@@ -253,7 +254,7 @@ def _look_lines(value: Review, texts: Texts, *, proposed: bool) -> Iterator[Rend
     shown = [each for each in value.proposals if each.id not in value.known]
     if shown:
         yield _proposal_list(shown, texts)
-    looked = f"Looked at {many(value.memories, 'memory', 'memories')} {how}."
+    looked = f"Looked at {memory_count(value.memories)} {how}."
     if proposed:
         yield styled(f"{looked} {many(len(shown), 'proposal')} went into the inbox.")
         if shown:

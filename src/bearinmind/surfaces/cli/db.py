@@ -49,12 +49,12 @@ def status(run: Session) -> None:
         return
     replica = run.settings.replica
     with _opened(run) as upkeep:
-        found = upkeep.state(
+        state = upkeep.state(
             replica=replica.address if replica else None, staleness=run.settings.replica_staleness
         )
     run.reply(
-        {"server": server, "database": found},
-        lambda: [*(_server_lines(server) if server else ()), *_state_lines(found)],
+        {"server": server, "database": state},
+        lambda: [*(_server_lines(server) if server else ()), *_state_lines(state)],
     )
 
 
@@ -120,8 +120,8 @@ def start(run: Session) -> None:
     """
     server = _embedded(run)
     server.ensure()
-    found = server.status()
-    run.reply(found, lambda: _server_lines(found))
+    status_ = server.status()
+    run.reply(status_, lambda: _server_lines(status_))
 
 
 @app.command("stop")
@@ -134,8 +134,8 @@ def stop(run: Session) -> None:
     """
     server = _embedded(run)
     server.stop()
-    found = server.status()
-    run.reply(found, lambda: _server_lines(found))
+    status_ = server.status()
+    run.reply(status_, lambda: _server_lines(status_))
 
 
 # ---- what they share ---------------------------------------------------------------------------
@@ -182,10 +182,10 @@ def _built(indexes: VectorIndexes, index: SpaceIndex) -> bool:
     ):
         build = thread.submit(indexes.build, index)
         while not wait([build], _LOOK).done:
-            found = indexes.progress()
-            if found is not None and found.total == index.vectors:  # else it counts pages
-                advance(max(0, found.done - done))
-                done = max(done, found.done)
+            progress = indexes.progress()
+            if progress is not None and progress.total == index.vectors:  # else it counts pages
+                advance(max(0, progress.done - done))
+                done = max(done, progress.done)
         return build.result()
 
 
@@ -194,9 +194,9 @@ _MIGRATE = "`bearinmind db migrate` brings it up to date."
 
 def _server_lines(value: ServerStatus) -> Iterator[RenderableType]:
     """The state of an embedded server."""
-    standing = f"running (pid {value.pid})" if value.running else "not running"
+    state = f"running (pid {value.pid})" if value.running else "not running"
     facts = {
-        "embedded server": standing if value.version else "not installed",
+        "embedded server": state if value.version else "not installed",
         "folder": str(value.folder),
         "log": str(value.log) if value.version else "",
     }
@@ -268,9 +268,9 @@ def _tables(store: StoreState) -> RenderableType:
 def _indexes(indexes: Sequence[SpaceIndex]) -> RenderableType:
     table = headed("", "space>", "dimensions>", "vectors>", "most of one user>", "index")
     for each in indexes:
-        found = {None: "none", False: "not complete"}.get(each.complete, _size(each.bytes))
+        size = {None: "none", False: "not complete"}.get(each.complete, _size(each.bytes))
         table.add_row(
-            f"{each.space}", f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}", found
+            f"{each.space}", f"{each.dimensions:,}", f"{each.vectors:,}", f"{each.most:,}", size
         )
     return table
 

@@ -20,10 +20,10 @@ from bearinmind.errors import EmbedderFailure, FileMissing, MindError, VaultKeyM
 from bearinmind.graph.extractors import budget
 from bearinmind.proposals import ProposalState
 from bearinmind.protocols import Embedder, Extractor, KnownSpace
-from bearinmind.surfaces.cli.session import Session, missing_folder, no_folder, version
-from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, styled
+from bearinmind.surfaces.cli.session import Session, check_folder, version
+from bearinmind.surfaces.cli.terminal import BAD, GOOD, NOTICE, grid, many, styled
 from bearinmind.surfaces.hooks.standalone.settings import HookSettings
-from bearinmind.surfaces.hooks.status import Runs, read_log, summaries
+from bearinmind.surfaces.hooks.status import read_log, summaries
 from bearinmind.sync.model import SyncStatus
 from bearinmind.work.status import WorkStatus
 from bearinmind.work.worker_lock import WorkerLock
@@ -65,6 +65,9 @@ _MOVE_ON = (
     "`bearinmind export FILE` saves what can be read; "
     "`bearinmind --store NEW import FILE` makes a sound store of it."
 )
+_UNKNOWN_VARIABLE = "Correct its name, or unset it: `bearinmind config` lists the settings."
+_LOCKED_OUT = "Change the setting: `bearinmind config` says where its value comes from."
+_NONE_YET = "none yet: `bearinmind work` begins, as does the next `bearinmind store`"
 _REMEDIES = {
     "file": f"Restore the file from a copy, or: {_MOVE_ON}",
     "work": "`bearinmind work --retry-dead` tries again, once the cause is gone.",
@@ -81,9 +84,8 @@ def _examine(run: Session) -> list[Check]:
         return [*checks, _bad("settings", exc.message, exc.hint)]
     set_ = sum(origin.origin != "default" for origin in configuration.origins)
     checks.append(_ok("settings", f"{set_} set, the others by default"))
-    for name in configuration.unknown:
-        remedy = "Correct its name, or unset it: `bearinmind config` lists the settings."
-        checks.append(_bad("variable", f"{name} is no setting", remedy))
+    unknown = configuration.unknown
+    checks += [_bad("variable", f"{name} is no setting", _UNKNOWN_VARIABLE) for name in unknown]
     checks.append(_embedder(configuration.settings))
     try:
         checks += _store(configuration)
@@ -114,8 +116,7 @@ def _store(configuration: Configuration) -> Iterator[Check]:
     try:
         opened = Mind.build(settings, create=False)
     except FileMissing:
-        if (folder := missing_folder(configuration)) is not None:
-            raise no_folder(folder) from None
+        check_folder(configuration)
         detail = f"{settings.store} is not there yet; the first `bearinmind store` makes it"
         yield _ok("store", detail)
         return
@@ -141,8 +142,7 @@ def _ranking(mind: Mind) -> Iterator[Check]:
     """Whether a setting keeps a leg, or memories of a kind, out of every answer."""
     locked_out = mind.locked_out().values()
     for detail in locked_out:
-        remedy = "Change the setting: `bearinmind config` says where its value comes from."
-        yield _bad("ranking", detail, remedy)
+        yield _bad("ranking", detail, _LOCKED_OUT)
     if not locked_out:
         yield _ok("ranking", "no setting locks a leg or a memory out")
 
@@ -159,11 +159,11 @@ def _embedder(settings: Settings) -> Check:
     name = settings.embedder
     made = embedders_of(settings)
     try:
-        found = made.configured()
-        if found is None:
+        embedder = made.configured()
+        if embedder is None:
             return _ok("embedder", "none: recall goes by words alone")
-        found.embed_query(_TRIED)
-        return _ok("embedder", f"{name}: {_described(found)}")
+        embedder.embed_query(_TRIED)
+        return _ok("embedder", f"{name}: {_described(embedder)}")
     except MindError as exc:
         # Elsewhere its hint sends people here.
         remedy = _UNWELL if exc.hint == EmbedderFailure.hint else exc.hint
@@ -185,21 +185,19 @@ def _embeddings(mind: Mind, status: WorkStatus) -> Iterator[Check]:
     off = mind.settings.embedder == "none"
     if status.meaning_off and not off:
         reason, remedy, _ = status.meaning_off
-        detail = f"the store cannot keep any: {reason}"
-        yield _bad("embeddings", detail, remedy)
+        yield _bad("embeddings", f"the store cannot keep any: {reason}", remedy)
     elif status.active and not off:
         yield _answering(mind, status, status.active)
     elif status.active:
         detail = f"not asked: {_named(status.active)} is kept for when `embedder` is set again"
         yield _ok("embeddings", detail)
     elif not off:
-        detail = "none yet: `bearinmind work` begins, as does the next `bearinmind store`"
-        yield _ok("embeddings", detail)
+        yield _ok("embeddings", _NONE_YET)
 
 
-def _described(found: Embedder) -> str:
-    space = found.space
-    place = "texts are sent to its server" if found.leaves_machine else "texts stay here"
+def _described(embedder: Embedder) -> str:
+    space = embedder.space
+    place = "texts are sent to its server" if embedder.leaves_machine else "texts stay here"
     return f"{space.model}, {space.dimensions} dimensions, space {space.key}; {place}"
 
 
@@ -219,10 +217,10 @@ def _answering(mind: Mind, status: WorkStatus, active: KnownSpace) -> Check:
 def _is_configured(mind: Mind, known: KnownSpace) -> bool:
     """Whether a space is that of the configured embedder; one that fails has a check of its own."""
     try:
-        found = mind.work.embedder()
+        embedder = mind.work.embedder()
     except MindError:
         return True
-    return found is not None and found.space == known.space
+    return embedder is not None and embedder.space == known.space
 
 
 def _named(known: KnownSpace) -> str:
@@ -241,8 +239,7 @@ def _background(mind: Mind, status: WorkStatus, lock: WorkerLock) -> Check:
         )
     worker = "a worker is running" if at_work else f"no worker is running ({mind.settings.worker})"
     remedy = "`bearinmind work` does them." if status.waiting and not at_work else ""
-    detail = f"{_waiting(status)}, {worker}"
-    return _ok("background", detail, remedy)
+    return _ok("background", f"{_waiting(status)}, {worker}", remedy)
 
 
 def _waiting(status: WorkStatus) -> str:
@@ -259,20 +256,17 @@ def _graph(mind: Mind, status: WorkStatus) -> Check:
         configured = mind.work.extractor()
         tokens = _tokens(mind, configured) if configured else ""
     except MindError as exc:
-        detail = f"{mind.settings.extractor}: {exc.message}"
-        return _bad("extractor", detail, exc.hint)
+        return _bad("extractor", f"{mind.settings.extractor}: {exc.message}", exc.hint)
     if configured is None:
         return _ok("extractor", f"{held}; memories are no longer read for it")
     if not status.extractor:
-        detail = "none yet: `bearinmind work` begins, as does the next `bearinmind store`"
-        return _ok("extractor", f"{detail}{tokens}")
+        return _ok("extractor", f"{_NONE_YET}{tokens}")
     place = "texts are sent to its server" if configured.leaves_machine else "texts stay here"
     reader = f"read by {status.extractor}"
     if status.extractor != configured.key:
         reader += f" until a worker begins with {configured.key}"
     waiting = f", {status.to_read:,} to read" if status.to_read else ""
-    detail = f"{held}{waiting}, {reader}; {place}{tokens}"
-    return _ok("extractor", detail)
+    return _ok("extractor", f"{held}{waiting}, {reader}; {place}{tokens}")
 
 
 def _tokens(mind: Mind, extractor: Extractor) -> str:
@@ -285,8 +279,8 @@ def _vault(mind: Mind) -> Check:
     """Whether the key is there, and opens every secret."""
     status = mind.secrets.status()
     count = len(mind.secrets.list())
-    memories = "memory" if count == 1 else "memories"
-    parts = [f"{count:,} sensitive {memories}", f"key in {status.where}"]
+    counted = many(count, "sensitive memory", "sensitive memories")
+    parts = [counted, f"key in {status.where}"]
     if not status.key_ids and not status.problem:
         parts[-1] += " (none yet)" if not status.secrets else " (it is not there)"
     if status.unreadable:
@@ -310,9 +304,8 @@ def _sync(mind: Mind) -> Iterator[Check]:
     has_key = connection(mind).has_key
     detail = "; ".join(_sync_facts(status, mind.settings.sync_seconds, has_key=has_key))
     if status.refused:
-        remedy = "`bearinmind sync status` says what is refused and why."
-        yield _bad("sync", detail, remedy)
-    elif _is_cut_off(status.peer, datetime.now(UTC)):
+        yield _bad("sync", detail, "`bearinmind sync status` says what is refused and why.")
+    elif _is_cut_off(status.peer):
         remedy = "`bearinmind sync` tries now and says what is wrong."
         if not has_key:
             remedy += " No key is here: `bearinmind sync connect URL` asks for it."
@@ -341,8 +334,9 @@ def _sync_facts(status: SyncStatus, every: float, *, has_key: bool) -> Iterator[
         yield f"the last attempt failed: {error}"
 
 
-def _is_cut_off(peer: Peer, now: datetime) -> bool:
+def _is_cut_off(peer: Peer) -> bool:
     """Whether it has failed for long."""
+    now = datetime.now(UTC)
     return any(
         error is not None and (at is None or now - at > _LONG)
         for at, error in ((peer.pulled_at, peer.pull_error), (peer.pushed_at, peer.push_error))
@@ -354,8 +348,7 @@ def _learning(mind: Mind) -> Check:
     try:
         status = mind.curation.learning_status()
     except MindError as exc:
-        detail = f"{mind.settings.learn}: {exc.message}"
-        return _bad("learning", detail, exc.hint)
+        return _bad("learning", f"{mind.settings.learn}: {exc.message}", exc.hint)
     waiting = mind.curation.counts().get(ProposalState.OPEN, 0)
     detail = f"{status.mode}, {waiting:,} proposals wait in the inbox"
     if status.model:
@@ -367,7 +360,6 @@ def _learning(mind: Mind) -> Check:
     return _ok("learning", detail)
 
 
-_NAME = "hooks"
 _TOO_MANY = 0.2  # of the latest runs; now and then a server is restarted
 _REMEDY = "`bearinmind hooks status` says whether the server answers, and what went wrong."
 
@@ -379,16 +371,12 @@ def _hooks(folder: Path) -> Iterator[Check]:
         return
     runs = summaries(read_log(folder))
     if not runs:
-        detail = f"installed, for {HookSettings(str(config)).url}; none has run yet"
-        yield _ok(_NAME, detail)
+        yield _ok("hooks", f"installed, for {HookSettings(str(config)).url}; none has run yet")
     for each in runs:
         good = each.failed <= _TOO_MANY * each.runs
-        yield Check(name=_NAME, good=good, detail=_detail(each), remedy="" if good else _REMEDY)
-
-
-def _detail(runs: Runs) -> str:
-    failed = f", {runs.failed} failed, last: {runs.last_failure}" if runs.failed else ""
-    return f"{runs.event}: {runs.runs} runs, median {runs.median_ms:g} ms{failed}"
+        failed = f", {each.failed} failed, last: {each.last_failure}" if each.failed else ""
+        detail = f"{each.event}: {each.runs} runs, median {each.median_ms:g} ms{failed}"
+        yield Check(name="hooks", good=good, detail=detail, remedy="" if good else _REMEDY)
 
 
 def _check_table(values: Iterable[Check]) -> RenderableType:

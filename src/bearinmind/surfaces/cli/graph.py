@@ -28,6 +28,7 @@ from bearinmind.surfaces.cli.terminal import (
     grid,
     group,
     many,
+    memory_count,
     parts,
     relation_facts,
     statement,
@@ -49,7 +50,7 @@ Limit = Annotated[
 
 
 def neighbours(
-    run: Session, concept: graph_change.ConceptText, meant: FilterFields, limit: Limit = 20
+    run: Session, concept: graph_change.ConceptText, filters: FilterFields, limit: Limit = 20
 ) -> None:
     """Show what a concept is joined to.
 
@@ -58,15 +59,15 @@ def neighbours(
     Example: bearinmind graph neighbours "orders cache"
     """
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph.neighbours(concept, limit=limit, **meant)
-    run.reply(found, lambda: [_neighbour_lines(found)])
+        answer = mind.graph.neighbours(concept, limit=limit, **filters)
+    run.reply(answer, lambda: [_neighbour_lines(answer)])
 
 
 def path(
     run: Session,
     start: Annotated[str, typer.Argument(metavar="FROM", help="A concept, by its name.")],
     goal: Annotated[str, typer.Argument(metavar="TO", help="Another concept.")],
-    meant: FilterFields,
+    filters: FilterFields,
     longest: Annotated[
         int, typer.Option("--longest", min=1, max=8, help="Most steps to take.")
     ] = 4,
@@ -78,20 +79,20 @@ def path(
     Example: bearinmind graph path "Dana Okafor" Valkey
     """
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph.path(start, goal, longest=longest, **meant)
-        ids = {id_ for step in found.steps for id_ in step.memories[:1]}
-        said = mind.graph.memories(ids, meant.get("as_of"))
-        labels = mind.graph.labels({step.target for step in found.steps})
+        answer = mind.graph.path(start, goal, longest=longest, **filters)
+        ids = {id_ for step in answer.steps for id_ in step.memories[:1]}
+        memories = mind.graph.memories(ids, filters.get("as_of"))
+        labels = mind.graph.labels({step.target for step in answer.steps})
     run.reply(
-        {**codec.to_data(found), "found": found.is_found},
-        lambda: [_path_lines(found, said, labels)],
+        {**codec.to_data(answer), "found": answer.is_found},
+        lambda: [_path_lines(answer, memories, labels)],
     )
 
 
 def subgraph(
     run: Session,
     concept: graph_change.ConceptText,
-    meant: FilterFields,
+    filters: FilterFields,
     hops: Annotated[int, typer.Option("--hops", min=1, max=4, help="Most steps from it.")] = 1,
     limit: Annotated[
         int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most concepts to show.")
@@ -102,13 +103,13 @@ def subgraph(
     Example: bearinmind graph subgraph orders --hops 2 --limit 50
     """
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph.subgraph(concept, hops=hops, limit=limit, **meant)
-    run.reply(found, lambda: [_subgraph_lines(found)])
+        answer = mind.graph.subgraph(concept, hops=hops, limit=limit, **filters)
+    run.reply(answer, lambda: [_subgraph_lines(answer)])
 
 
 def hubs(
     run: Session,
-    meant: FilterFields,
+    filters: FilterFields,
     containing: Annotated[
         str | None, typer.Option("--containing", help="Only with this text in their name.")
     ] = None,
@@ -119,14 +120,14 @@ def hubs(
     Example: bearinmind graph hubs --containing cache
     """
     with run.reading({"concepts": []}) as mind:
-        found = mind.graph.hubs(limit=limit, containing=containing, **meant)
-    run.reply({"concepts": found}, lambda: [_concept_table(found)])
+        concepts = mind.graph.hubs(limit=limit, containing=containing, **filters)
+    run.reply({"concepts": concepts}, lambda: [_concept_table(concepts)])
 
 
 def show(
     run: Session,
     concept: graph_change.ConceptText,
-    meant: FilterFields,
+    filters: FilterFields,
     limit: options.ListLimit = 20,
 ) -> None:
     """Show a concept with its relations and its memories.
@@ -134,15 +135,15 @@ def show(
     Example: bearinmind graph show "orders cache" --as-of 2026-03-01
     """
     with run.existing(ConceptNotFound) as mind:
-        found = mind.graph.concept(concept, limit=limit, **meant)
-        said = mind.graph.memories(found.mentions, meant.get("as_of"))
-        labels = mind.graph.labels(graph_change.ends(found.relations))
-    run.reply(_card_data(found, said), lambda: [_concept_card(found, said, labels)])
+        card = mind.graph.concept(concept, limit=limit, **filters)
+        memories = mind.graph.memories(card.mentions, filters.get("as_of"))
+        labels = mind.graph.labels(graph_change.ends(card.relations))
+    run.reply(_card_data(card, memories), lambda: [_concept_card(card, memories, labels)])
 
 
 def export_graph(
     run: Session,
-    meant: FilterFields,
+    filters: FilterFields,
     to: Annotated[
         Literal["graphml", "json"],
         typer.Option("--format", help="GraphML, or JSON with nodes and edges."),
@@ -159,7 +160,7 @@ def export_graph(
     Example: bearinmind graph export --format graphml --output graph.graphml
     """
     with run.existing_store("nothing was exported.") as mind, created(output) as write:
-        for piece in mind.graph.export(to, memories=not no_memories, **meant):
+        for piece in mind.graph.export(to, memories=not no_memories, **filters):
             write(piece)
         counts = mind.graph.counts()
     if output != STANDARD:  # else it would mix with what was written
@@ -222,7 +223,7 @@ def _concept_table(values: Sequence[Concept]) -> RenderableType:
 
 
 def _concept_card(
-    value: ConceptCard, said: Mapping[MemoryId, Memory], labels: Labels
+    value: ConceptCard, memories: Mapping[MemoryId, Memory], labels: Labels
 ) -> RenderableType:
     """A concept with its relations and its memories."""
     lines: list[RenderableType] = [_heading(value.concept)]
@@ -232,9 +233,9 @@ def _concept_card(
         lines += [styled(""), _relation_table(value.relations, value.concept.name, labels)]
     table = grid("-", "-", "")
     for id_, roles in value.mentions.items():
-        if id_ in said:
+        if id_ in memories:
             role = next((word for role, word in _ROLES.items() if role in roles), "")
-            what = styled(one_line(said[id_].content, _LINE))
+            what = styled(one_line(memories[id_].content, _LINE))
             table.add_row(styled(id_, ID), styled(role, QUIET), what)
     if table.row_count:
         lines += [styled(""), table]
@@ -246,9 +247,9 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
     """What is one step away from a concept."""
     table = grid("-", "-", "")
     for each in value.found:
-        shared = f"{many(len(each.memories), 'memory', 'memories')} with it"
-        found = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
-        table.add_row(_joint(each.relations, value.concept.name), styled(each.concept.label), found)
+        shared = f"{memory_count(len(each.memories))} with it"
+        about = parts(each.concept.kind, shared if each.memories else "", _numbers(each.relations))
+        table.add_row(_joint(each.relations, value.concept.name), styled(each.concept.label), about)
     lines: list[RenderableType] = [_heading(value.concept), table]
     if value.left_out:
         lines.append(
@@ -261,7 +262,7 @@ def _neighbour_lines(value: Neighbours) -> RenderableType:
     return group(*lines)
 
 
-def _path_lines(value: Path, said: Mapping[MemoryId, Memory], labels: Labels) -> RenderableType:
+def _path_lines(value: Path, memories: Mapping[MemoryId, Memory], labels: Labels) -> RenderableType:
     """The way between two concepts, a line for each step."""
     lines: list[RenderableType] = [_heading(value.start)]
     if value.steps:
@@ -269,7 +270,7 @@ def _path_lines(value: Path, said: Mapping[MemoryId, Memory], labels: Labels) ->
         for step in value.steps:
             target = labels.get(step.target, step.target)
             joint = styled("  ").append_text(_joint(step.relations, step.source))
-            table.add_row(joint, styled(target), _ground(step, said))
+            table.add_row(joint, styled(target), _ground(step, memories))
         lines.append(table)
     elif value.is_found:
         lines.append(styled("The two names mean the same concept."))
@@ -309,11 +310,11 @@ def _joint(relations: Sequence[Relation], centre: ConceptName) -> Text:
     return styled(f"{relation.type} →" if relation.source == centre else f"← {relation.type}")
 
 
-def _ground(step: Edge, said: Mapping[MemoryId, Memory]) -> Text:
+def _ground(step: Edge, memories: Mapping[MemoryId, Memory]) -> Text:
     """The memory that a step is taken by, or the relation where none is at hand."""
     for id_ in step.memories[:1]:
-        if id_ in said:
-            line = one_line(said[id_].content, _LINE)
+        if id_ in memories:
+            line = one_line(memories[id_].content, _LINE)
             return styled(id_, ID).append(f"  {styled(line).plain}", QUIET)
     return parts(_numbers(step.relations))
 
@@ -355,7 +356,7 @@ def _relation_table(
 
 # ---- small parts -------------------------------------------------------------------------------
 def _heading(value: Concept) -> Text:
-    counted = many(value.memories, "memory", "memories")
+    counted = memory_count(value.memories)
     return styled(value.label, STRONG).append("  ").append_text(parts(value.kind, counted))
 
 
@@ -375,14 +376,14 @@ _ROLES = {
 }
 
 
-def _card_data(value: ConceptCard, said: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+def _card_data(value: ConceptCard, memories: Mapping[MemoryId, Memory]) -> dict[str, Any]:
     """A concept with its relations and its memories."""
     return {
         "concept": value.concept,
         "relations": value.relations,
         "memories": [
-            {"id": id_, "roles": roles, "line": one_line(said[id_].content)}
+            {"id": id_, "roles": roles, "line": one_line(memories[id_].content)}
             for id_, roles in value.mentions.items()
-            if id_ in said
+            if id_ in memories
         ],
     }

@@ -93,9 +93,9 @@ def contradictions(run: Session) -> None:
     Example: bearinmind graph contradictions
     """
     with run.reading({"contradictions": []}) as mind:
-        found = mind.graph.contradictions()
-        labels = mind.graph.labels(ends(_disputed(found)))
-    run.reply({"contradictions": found}, lambda: [_contradiction_table(found, labels)])
+        pairs = mind.graph.contradictions()
+        labels = mind.graph.labels(ends(_disputed(pairs)))
+    run.reply({"contradictions": pairs}, lambda: [_contradiction_table(pairs, labels)])
 
 
 def resolve(run: Session, number: RelationNumber) -> None:
@@ -172,9 +172,11 @@ def merges(
     Example: bearinmind graph merges --likely
     """
     with run.reading({"merges": []}) as mind:
-        looking = likely or near
-        found = mind.graph.likely_merges(near=near) if looking else mind.graph.merges(undone=every)
-    run.reply({"merges": found}, lambda: [_merge_table(found, likely=looking)])
+        proposed = likely or near
+        merges_ = (
+            mind.graph.likely_merges(near=near) if proposed else mind.graph.merges(undone=every)
+        )
+    run.reply({"merges": merges_}, lambda: [_merge_table(merges_, likely=proposed)])
 
 
 def import_triples(
@@ -206,8 +208,8 @@ def ends(relations: Iterable[Relation]) -> set[ConceptName]:
     return {end for relation in relations for end in (relation.source, relation.target)}
 
 
-def _disputed(found: Iterable[Contradiction]) -> Iterator[Relation]:
-    for each in found:
+def _disputed(pairs: Iterable[Contradiction]) -> Iterator[Relation]:
+    for each in pairs:
         yield from (each.older, each.newer)
 
 

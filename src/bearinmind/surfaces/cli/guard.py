@@ -35,9 +35,9 @@ def as_command(command: Callable[..., None]) -> Callable[..., None]:
     keeps_context = "ctx" in parameters
 
     @functools.wraps(command)
-    def call(*, ctx: typer.Context, as_json: bool, **given: Any) -> None:  # noqa: ANN401  options
+    def call(*, ctx: typer.Context, as_json: bool, **values: Any) -> None:  # noqa: ANN401  options
         context = {"ctx": ctx} if keeps_context else {}
-        command(run=Session.of(ctx, as_json=as_json), **context, **given)
+        command(run=Session.of(ctx, as_json=as_json), **context, **values)
 
     hints = get_type_hints(command, include_extras=True)
     own = [

@@ -48,8 +48,8 @@ def learn(
     """Learn from what was said in a session."""
     if status:
         with run.open() as mind:
-            found = mind.curation.learning_status()
-        run.reply(found._asdict(), lambda: _status_lines(found))
+            learning = mind.curation.learning_status()
+        run.reply(learning._asdict(), lambda: _status_lines(learning))
         return
     if file is None:
         raise EmptyContent("no file was given", hint=_HOW_TO_GIVE)
@@ -78,12 +78,12 @@ def brief(
 ) -> None:
     """Show what a session should begin with."""
     with run.reading(BriefAnswer(memories=(), as_data=())) as mind:
-        found = mind.brief(
+        memories = mind.brief(
             project=project, session=session, query=query, limit=limit, budget_bytes=budget_bytes
         )
-        states = mind.states(found)
-        answer = BriefAnswer.of(mind, found)
-    run.reply(answer, lambda: [memory_list(found, states)])
+        states = mind.states(memories)
+        answer = BriefAnswer.of(mind, memories)
+    run.reply(answer, lambda: [memory_list(memories, states)])
 
 
 def _learned_lines(answer: Learned) -> Iterator[Text]:
@@ -102,16 +102,16 @@ def _learned_lines(answer: Learned) -> Iterator[Text]:
         yield styled(note, QUIET)
 
 
-def _status_lines(found: LearningStatus) -> Iterator[Text]:
+def _status_lines(status: LearningStatus) -> Iterator[Text]:
     """How learning is set up."""
-    if found.mode == "off":
+    if status.mode == "off":
         yield styled("learn = off: nothing is read, and no token is spent")
-    elif found.model is None:
-        yield styled(f"learn = {found.mode}: rules alone read turns, and no token is spent")
+    elif status.model is None:
+        yield styled(f"learn = {status.mode}: rules alone read turns, and no token is spent")
     else:
-        place = "turns are sent to its server" if found.leaves_machine else "turns stay here"
-        yield styled(f"learn = {found.mode}: rules and {found.model} read turns; {place}")
-        yield styled(f"{found.spent:,} of {found.limit:,} tokens are spent today")
+        place = "turns are sent to its server" if status.leaves_machine else "turns stay here"
+        yield styled(f"learn = {status.mode}: rules and {status.model} read turns; {place}")
+        yield styled(f"{status.spent:,} of {status.limit:,} tokens are spent today")
 
 
 def _taken(what: str, every: Sequence[Taken]) -> Iterator[Text]:
@@ -135,8 +135,8 @@ def _messages_in(file: Path) -> list[Message]:
             f"{str(file)!r} cannot be read: {exc.strerror or exc}",
             hint="Give the transcript of a session, a text, or `-` for standard input.",
         ) from exc
-    said = Transcript(str(file), 0, _MOST_BYTES).messages
-    return [Message(role=Role(each.role), text=each.text) for each in said]
+    turns = Transcript(str(file), 0, _MOST_BYTES).messages
+    return [Message(role=Role(each.role), text=each.text) for each in turns]
 
 
 def _message_of(content: bytes) -> list[Message]:

@@ -162,9 +162,9 @@ def _part(row: Row) -> object:
 
 def _plugin(name: str) -> object | None:
     """The Typer app that another package has for a command; None when none is installed whole."""
-    for found in entry_points(group=ENTRY_POINTS, name=name):
+    for entry in entry_points(group=ENTRY_POINTS, name=name):
         with suppress(ModuleNotFoundError):
-            return found.load()  # type: ignore[no-any-return]
+            return entry.load()  # type: ignore[no-any-return]
     return None
 
 

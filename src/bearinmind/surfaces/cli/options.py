@@ -81,7 +81,7 @@ LinkTarget = Annotated[
 ]
 Kind = Annotated[LinkKind, typer.Argument(metavar="KIND", help=f"One of {', '.join(LinkKind)}.")]
 
-# ---- which memories are meant ------------------------------------------------------------------
+# ---- which memories to look at ------------------------------------------------------------------
 
 InCategories = Annotated[
     list[str] | None,
@@ -136,7 +136,7 @@ def draft_fields(
     valid_to: str | None,
     **others: object,
 ) -> DraftFields:
-    """What was said about a memory; what was not is left out."""
+    """The fields of a new memory; options that were not used are left out."""
     fields = others | {
         "tags": words(tags),
         "keywords": words(keywords),
@@ -144,7 +144,7 @@ def draft_fields(
         "valid_from": time("--valid-from", valid_from),
         "valid_to": time("--valid-to", valid_to),
     }
-    return cast("DraftFields", given(fields))
+    return cast("DraftFields", without_none(fields))
 
 
 def filter_fields(
@@ -157,7 +157,7 @@ def filter_fields(
     states: list[State] | None = None,
     **others: object,
 ) -> FilterFields:
-    """Which memories were meant; what was not said is left out."""
+    """The fields of a filter; options that were not used are left out."""
     now = datetime.now(UTC)
     fields = others | {
         "categories": words(categories),
@@ -167,16 +167,16 @@ def filter_fields(
         "as_of": past("--as-of", as_of, now),
         "states": states or None,
     }
-    return cast("FilterFields", given(fields))
+    return cast("FilterFields", without_none(fields))
 
 
-def list_fields(**said: Any) -> ListFields:  # noqa: ANN401  as `filter_fields` has them
-    """The same for memories that are listed: their `owner` too."""
-    return cast("ListFields", filter_fields(**said))
+def list_fields(**values: Any) -> ListFields:  # noqa: ANN401  as `filter_fields` has them
+    """Which memories are to be listed; also of which owner."""
+    return cast("ListFields", filter_fields(**values))
 
 
-def given(fields: dict[str, Any]) -> dict[str, Any]:
-    """Only what was said."""
+def without_none(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields that have a value."""
     return {name: value for name, value in fields.items() if value is not None}
 
 
@@ -206,18 +206,18 @@ _OPTIONS: dict[str, tuple[Any, str]] = {
 
 
 def with_filters(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that has every option of a filter, and takes them as its argument `meant`."""
+    """A command that has every option of a filter, and takes them as its argument `filters`."""
 
     @functools.wraps(command)
     def run(**values: Any) -> None:  # noqa: ANN401  the options of any command
         chosen = {field: values.pop(name) for name, (_, field) in _OPTIONS.items()}
-        command(**values, meant=filter_fields(**chosen))
+        command(**values, filters=filter_fields(**chosen))
 
     hints = get_type_hints(command, include_extras=True)
     own = [
         parameter.replace(annotation=hints[name])
         for name, parameter in inspect.signature(command).parameters.items()
-        if name != "meant"
+        if name != "filters"
     ]
     shared = [
         inspect.Parameter(

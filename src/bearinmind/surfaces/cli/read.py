@@ -62,7 +62,7 @@ _LONGEST_ID = 40  # characters, dashes among them; the `next` of a page is longe
 @options.with_filters
 def list_memories(
     run: Session,
-    meant: FilterFields,
+    filters: FilterFields,
     limit: options.ListLimit = 20,
     after: Annotated[
         str | None,
@@ -80,7 +80,7 @@ def list_memories(
 
     The own ones, and with their owner those that others share.
     """
-    chosen = cast("ListFields", meant | options.list_fields(states=state, owner=owner))
+    chosen = cast("ListFields", filters | options.list_fields(states=state, owner=owner))
     with run.reading(ListAnswer(memories=(), states={}, as_data=(), next=None)) as mind:
         # One more than is shown tells whether there is another page.
         page = mind.list(
@@ -166,8 +166,8 @@ def timeline(
         chosen = options.list_fields(session=session, owner=owner)
         if same_session:
             chosen = _same_session(mind, None if moment else around, chosen)
-        found = mind.timeline(moment or str(around), before=before, after=after, **chosen)
-        answer = TimelineAnswer.of(mind, found)
+        around_it = mind.timeline(moment or str(around), before=before, after=after, **chosen)
+        answer = TimelineAnswer.of(mind, around_it)
     user = mind.scope.user
     run.reply(answer, lambda: [_timeline_table(answer, user)])
 
@@ -191,7 +191,7 @@ def _lines(mind: Mind, id_: MemoryId, links: Iterable[Link]) -> dict[MemoryId, s
 
 def _graph_rows(value: MemoryCard) -> list[tuple[str, Text]]:
     """What a memory mentions and states, as rows of its fields."""
-    labels = {each.name: each.label for found in value.concepts.values() for each in found}
+    labels = {each.name: each.label for concepts in value.concepts.values() for each in concepts}
     rows = [("concepts", styled(", ".join(labels.values())))] if labels else []
     return rows + [("relation", statement(each, labels)) for each in value.relations]
 
@@ -201,8 +201,8 @@ def _graph_data(value: MemoryCard) -> dict[str, Any]:
     return {
         "concepts": [
             {"name": each.name, "label": each.label, "kind": each.kind, "role": role}
-            for role, found in value.concepts.items()
-            for each in found
+            for role, concepts in value.concepts.items()
+            for each in concepts
         ],
         "relations": value.relations,
     }
@@ -295,9 +295,9 @@ def _leaf(memory: Memory, word: str = "") -> Text:
     line = styled(f"{word} " if word else "", QUIET).append(memory.id, style=ID)
     origin = memory.provenance
     named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
-    given = [f"{name} {text}" for name, text in named if text]
+    origins = [f"{name} {text}" for name, text in named if text]
     line.append("  ").append(safe(one_line(memory.content)), style="default")
-    return styled("\n").join([line, parts(*facts(memory), *given)])
+    return styled("\n").join([line, parts(*facts(memory), *origins)])
 
 
 def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:

@@ -62,7 +62,7 @@ def recall(
     query: Annotated[
         list[str], typer.Argument(metavar="QUERY", help="The question; `-` reads standard input.")
     ],
-    meant: FilterFields,
+    filters: FilterFields,
     limit: Annotated[int | None, typer.Option("--limit", help="Most memories to recall.")] = None,
     pool: Annotated[int | None, typer.Option("--pool", help="How deep each leg looks.")] = None,
     state: options.InStates = None,
@@ -86,7 +86,7 @@ def recall(
 ) -> None:
     """Find the memories that matter for a question."""
     text = read_text(STANDARD) if query == [STANDARD] else " ".join(query)
-    asking = {
+    query_options = {
         "states": state or None,
         "limit": limit,
         "pool": pool,
@@ -95,7 +95,7 @@ def recall(
         "expanded": options.words(expand),
         "budget_bytes": budget,
     }
-    fields = cast("QueryFields", {**meant, **options.given(asking)})
+    fields = cast("QueryFields", {**filters, **options.without_none(query_options)})
     if why_not is not None:
         with run.existing() as mind:
             reason = mind.why_not(text, why_not, **fields)

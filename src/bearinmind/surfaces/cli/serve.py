@@ -55,7 +55,7 @@ def serve(
     from bearinmind.surfaces.http import logs  # noqa: PLC0415
     from bearinmind.surfaces.http import server as http_server  # noqa: PLC0415
 
-    said = options.given({"server_host": host, "server_port": port})
+    said = options.without_none({"server_host": host, "server_port": port})
     with _memories(run.settings.model_copy(update=said), demo=demo) as mind:
         settings = mind.settings
         made = mind.accounts.first_key() if first_key or demo else None

@@ -85,8 +85,7 @@ class Session:
         try:
             return Mind.build(self.settings, create=False, borrow=True)
         except FileMissing:
-            if (folder := missing_folder(self.configuration)) is not None:
-                raise no_folder(folder) from None
+            check_folder(self.configuration)
             return None
 
     @contextmanager
@@ -186,25 +185,18 @@ class Session:
         typer.echo(text, err=True)
 
 
-def missing_folder(configuration: Configuration) -> Path | None:
-    """The folder in which the store was said to be, if it is not there.
+def check_folder(configuration: Configuration) -> None:
+    """Refuse a store that was named in a folder that does not exist.
 
     The folder of the store that nobody named is made with the first memory.
     """
     store = configuration.settings.store
     origin = next(each.origin for each in configuration.origins if each.name == "store")
-    if not isinstance(store, StoreFile) or origin == "default":
-        return None
-    folder = store.path.parent
-    return None if folder.is_dir() else folder
-
-
-def no_folder(folder: Path) -> FileMissing:
-    """The error that there is no such folder."""
-    return FileMissing(
-        f"the folder of the store does not exist: {str(folder)!r}",
-        hint="Check --store and BEARINMIND_STORE; `bearinmind store TEXT` makes the folder.",
-    )
+    if isinstance(store, StoreFile) and origin != "default" and not store.path.parent.is_dir():
+        raise FileMissing(
+            f"the folder of the store does not exist: {str(store.path.parent)!r}",
+            hint="Check --store and BEARINMIND_STORE; `bearinmind store TEXT` makes the folder.",
+        ) from None
 
 
 def version() -> str:

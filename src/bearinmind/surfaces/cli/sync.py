@@ -31,6 +31,7 @@ from bearinmind.surfaces.cli.terminal import (
     fields,
     grid,
     many,
+    memory_count,
     minute,
     styled,
 )
@@ -249,7 +250,7 @@ _CONTENT = 100  # characters of a version in the list of conflicts
 
 
 def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """That memories are synced with a server from now on."""
+    """Memories are synced with a server from now on."""
     yield styled(f"Connected to {peer.url} as {peer.user}.")
     yield styled(
         f"`bearinmind sync` sends {many(waits, 'change')} and gets what is there; from then on "
@@ -259,7 +260,7 @@ def _connected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
 
 
 def _disconnected_lines(peer: Peer, waits: int) -> Iterator[RenderableType]:
-    """That syncing has ended."""
+    """Syncing has ended."""
     yield styled(f"Disconnected from {peer.url}. Your memories stay, here and there.")
     if waits:
         yield styled(f"It never got {many(waits, 'change')} made here.", NOTICE)
@@ -316,7 +317,7 @@ def _waiting(pending: Mapping[SubjectKind, int]) -> str:
 
 def _copied(counts: Mapping[UserId, int]) -> str:
     """What of others' memories is here to read, such as "3 memories of bob"."""
-    text = [f"{many(count, 'memory', 'memories')} of {owner}" for owner, count in counts.items()]
+    text = [f"{memory_count(count)} of {owner}" for owner, count in counts.items()]
     return ", ".join(text) or "none"
 
 

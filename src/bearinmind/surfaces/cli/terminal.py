@@ -73,7 +73,15 @@ def counting(
 ) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, or a line now and then; call it with how many more are done."""
     if not sys.stderr.isatty():
-        yield _ProgressLines(what, unit)
+        done = 0
+
+        def count(more: int) -> None:
+            nonlocal done
+            before, done = done, done + more
+            if before // _PROGRESS_EVERY < done // _PROGRESS_EVERY:
+                sys.stderr.write(f"{what}: {done:,} {unit}\n")
+
+        yield count
         return
     from rich import progress  # noqa: PLC0415  see above
     from rich.console import Console  # noqa: PLC0415  see above
@@ -88,20 +96,6 @@ def counting(
     with progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda more: bar.advance(task, more)
-
-
-class _ProgressLines:
-    """Says every now and then how many are done."""
-
-    def __init__(self, what: str, unit: str) -> None:
-        self._what = what
-        self._unit = unit
-        self._done = 0
-
-    def __call__(self, more: int) -> None:
-        before, self._done = self._done, self._done + more
-        if before // _PROGRESS_EVERY < self._done // _PROGRESS_EVERY:
-            sys.stderr.write(f"{self._what}: {self._done:,} {self._unit}\n")
 
 
 # ---- texts and tables --------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from bearinmind.surfaces.cli.terminal import (
     fields,
     headed,
     many,
+    memory_count,
     minute,
     styled,
 )
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 NO_STORE = "the first `bearinmind store` makes one."
 _GIVEN_UP = 1  # the exit code of a model that fails
-Status = Annotated[bool, typer.Option("--status", help="Only show how things stand.")]
+Status = Annotated[bool, typer.Option("--status", help="Only show the state of the work.")]
 
 
 def work(
@@ -113,11 +114,11 @@ def _status_data(status: WorkStatus) -> dict[str, Any]:
 
 
 def _reply_status(run: Session, mind: Mind) -> None:
-    found: WorkStatus = mind.work.status()
+    status = mind.work.status()
     at_work = WorkerLock.of(run.settings.beside).is_held
     run.reply(
-        _status_data(found) | {"worker_running": at_work},
-        lambda: _status_lines(found, at_work=at_work),
+        _status_data(status) | {"worker_running": at_work},
+        lambda: _status_lines(status, at_work=at_work),
     )
 
 
@@ -166,12 +167,11 @@ def end(run: Session, worker: Worker, done: WorkDone, how_to_go_on: str) -> None
         raise typer.Exit(_GIVEN_UP)
 
 
-_MEMORY = ("memory", "memories")
 _RETRY = "`bearinmind work --retry-dead` tries again, once the cause is gone."
 
 
 def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableType]:
-    """How background work stands."""
+    """The state of background work."""
     if not value.spaces and not value.extractor:
         yield styled("Nothing is embedded yet, and nothing waits: `bearinmind work` begins.")
         return
@@ -196,9 +196,9 @@ def _to_do(value: WorkStatus) -> str:
     """What waits, such as "3 memories to embed, 3 to read for the graph"."""
     embed, read = value.to_embed, value.to_read
     if not read:
-        return f"{many(embed, *_MEMORY)} to embed"
-    counted = f"{read:,}" if embed else many(read, *_MEMORY)
-    return f"{many(embed, *_MEMORY)} to embed, {counted} to read for the graph".removeprefix(
+        return f"{memory_count(embed)} to embed"
+    counted = f"{read:,}" if embed else memory_count(read)
+    return f"{memory_count(embed)} to embed, {counted} to read for the graph".removeprefix(
         "0 memories to embed, "
     )
 
@@ -206,31 +206,32 @@ def _to_do(value: WorkStatus) -> str:
 def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
     """What a worker did, and what is left."""
     embedded, read = (value.by_kind.get(kind, 0) for kind in (EMBED, EXTRACT))
-    told = [f"Embedded {many(embedded, *_MEMORY)}."] if embedded or not read else []
+    sentences = [f"Embedded {memory_count(embedded)}."] if embedded or not read else []
     if read:
-        told.append(f"Read {read if embedded else many(read, *_MEMORY)} for the graph.")
-    yield styled(" ".join(told))
+        sentences.append(f"Read {read if embedded else memory_count(read)} for the graph.")
+    yield styled(" ".join(sentences))
     yield from _trouble(value, left)
 
 
 def built(value: WorkDone, left: WorkStatus, counts: GraphCounts) -> Iterator[RenderableType]:
     """What was read for the graph, and what it holds now."""
     held = f"{many(counts.concepts, 'concept')}, {many(counts.relations, 'relation')}"
-    yield styled(f"Read {many(value.finished, *_MEMORY)} for the graph: {held}.")
+    yield styled(f"Read {memory_count(value.finished)} for the graph: {held}.")
     yield from _trouble(value, left)
 
 
 def reading_plan(value: ExtractionPlan) -> Iterator[RenderableType]:
     """What reading for the graph would take."""
     place = "texts are sent to its server" if value.leaves_machine else "texts stay here"
-    yield styled(f"{many(value.versions, *_MEMORY)} to read by {value.extractor}; {place}.")
-    asked = value.estimate
-    if asked is None:
+    yield styled(f"{memory_count(value.versions)} to read by {value.extractor}; {place}.")
+    estimate = value.estimate
+    if estimate is None:
         return
+    to_ask = estimate.memories - estimate.cached
     yield styled(
-        f"{many(asked.requests, 'request')} for {asked.memories - asked.cached:,} of them, "
-        f"{asked.cached:,} are cached: about {asked.prompt_tokens:,} tokens of prompts and "
-        f"{asked.answer_tokens:,} of answers, {asked.most_tokens:,} at most."
+        f"{many(estimate.requests, 'request')} for {to_ask:,} of them, "
+        f"{estimate.cached:,} are cached: about {estimate.prompt_tokens:,} tokens of prompts and "
+        f"{estimate.answer_tokens:,} of answers, {estimate.most_tokens:,} at most."
     )
     if value.budget:
         spent, limit = value.budget
@@ -252,7 +253,7 @@ def _spaces(known_spaces: Sequence[KnownSpace]) -> RenderableType:
 
 def _graph_line(value: WorkStatus) -> str:
     reading = value.of_kind(EXTRACT)
-    waiting = f"{many(reading.waiting, *_MEMORY)} to read" if reading.waiting else "all is read"
+    waiting = f"{memory_count(reading.waiting)} to read" if reading.waiting else "all is read"
     dead = f", {reading.dead:,} given up" if reading.dead else ""
     return f"{value.extractor}: {waiting}{dead}"
 
