@@ -21,10 +21,10 @@ from pydantic import (
 
 from bearinmind.models import choose_embedder as embed
 from bearinmind.models import choose_reranker as rerank
+from bearinmind.models.outbound_http import address_of
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.text import embedded_text
-from bearinmind.text.addresses import address_of
 from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, store_name
 from bearinmind.types import Trust
 

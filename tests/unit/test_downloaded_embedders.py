@@ -25,9 +25,9 @@ from bearinmind.models.downloaded import (
     SENTENCE_TRANSFORMERS,
     DownloadedEmbedder,
     Library,
+    ModelSource,
     NotHere,
     Run,
-    Wish,
 )
 from bearinmind.models.embedders import Embedders
 from bearinmind.models.local import LocalEmbedder
@@ -159,12 +159,12 @@ def test_a_worker_downloads_a_model_of_unknown_dimensions(
     """It cannot say what its space is before it is here, and a worker is who fetches it."""
     here = tmp_path / "model"
 
-    def load(_: Wish) -> Run:
+    def load(_: ModelSource) -> Run:
         if not here.exists():
             raise NotHere
         return lambda texts, _query: [[float(len(text)), 1.0, 2.0] for text in texts]
 
-    def download(_: Wish) -> None:
+    def download(_: ModelSource) -> None:
         here.write_text("weights")
 
     library = Library("onnx", load, download)

@@ -128,7 +128,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         store,
         embedders,
         off=settings.embedder == "none",
-        borrow_at=places if options.get("borrow") else (),
+        sockets=places if options.get("borrow") else (),
     )
     given = options.get("extractor")
     extractor = ConfiguredExtractor(lambda: given) if given else extractor_of(settings)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import Peer
 from bearinmind.errors import InvalidSetting, PeerNotFound, StoreReadOnly
-from bearinmind.text.addresses import is_loopback, split
+from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
@@ -167,7 +167,7 @@ class KeyFile:
 
 
 def _check_private(url: str) -> None:
-    address = split(url)  # one that is none is refused where it is used
+    address = split_url(url)  # one that is none is refused where it is used
     if address and address.scheme == "http" and not is_loopback(address.hostname or ""):
         raise InvalidSetting(
             f"the key would go to {address.hostname!r} in clear",

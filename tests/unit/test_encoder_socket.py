@@ -18,7 +18,7 @@ import pytest
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models import encoder_socket
-from bearinmind.models.encoder_socket import Lender, SocketEmbedder, lending
+from bearinmind.models.encoder_socket import EncoderService, SocketEmbedder, serving
 from bearinmind.protocols import Embedder
 from support.embedders import WordEmbedder
 
@@ -46,9 +46,11 @@ class Borrower:
         return not self.own
 
 
-def lender(embedder: WordEmbedder | None = None, wake: Callable[[], None] = lambda: None) -> Lender:
+def lender(
+    embedder: WordEmbedder | None = None, wake: Callable[[], None] = lambda: None
+) -> EncoderService:
     made = embedder or WordEmbedder()
-    return Lender({made.space.key: made}.get, wake)
+    return EncoderService({made.space.key: made}.get, wake)
 
 
 @contextmanager
@@ -81,20 +83,20 @@ def encoded(vector: Any) -> str:
 def test_a_lent_vector_is_the_one_that_the_model_makes(place: Path) -> None:
     borrower = Borrower(place)
 
-    with lending([place], lender()):
+    with serving([place], lender()):
         assert borrower.asks("zwei Wörter\nund eine Zeile")
         assert borrower.asks("")
 
 
 def test_only_its_user_can_use_the_socket_and_it_goes_with_its_server(place: Path) -> None:
-    with lending([place], lender()):
+    with serving([place], lender()):
         assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert not place.exists()
 
 
 def test_many_can_ask_at_once(place: Path) -> None:
     found: list[bool] = []
-    with lending([place], lender()):
+    with serving([place], lender()):
         threads = [
             threading.Thread(target=lambda n=n: found.append(Borrower(place).asks(f"query {n}")))
             for n in range(8)
@@ -113,20 +115,20 @@ def test_a_socket_that_a_killed_process_left_behind_is_replaced(place: Path) -> 
         place.chmod(0o600)
     assert not Borrower(place).asks()
 
-    with lending([place], lender()):
+    with serving([place], lender()):
         assert Borrower(place).asks()
 
 
 def test_memories_are_embedded_at_home(place: Path) -> None:
     borrower = Borrower(place)
 
-    with lending([place], lender()):
+    with serving([place], lender()):
         assert borrower.embedder.embed_memories(["one", "two"]).shape == (2, 16)
         assert borrower.own == 1
 
 
 def test_another_space_is_not_lent(place: Path) -> None:
-    with lending([place], lender(WordEmbedder("another"))):
+    with serving([place], lender(WordEmbedder("another"))):
         assert not Borrower(place).asks()
 
 
@@ -135,7 +137,7 @@ def test_a_model_that_fails_is_no_answer(place: Path) -> None:
         def embed_query(self, text: str) -> Any:  # noqa: ARG002
             raise EmbedderFailure("no")
 
-    with lending([place], lender(Failing())):
+    with serving([place], lender(Failing())):
         assert not Borrower(place).asks()
 
 
@@ -204,7 +206,7 @@ def test_a_file_in_place_of_the_socket_is_not_asked(place: Path) -> None:
 def test_a_worker_can_be_woken(place: Path) -> None:
     woken = threading.Event()
 
-    with lending([place], lender(wake=woken.set)):
+    with serving([place], lender(wake=woken.set)):
         answer = encoder_socket.ask(
             place, {"version": encoder_socket.VERSION, "wake": True}, limit=60
         )
@@ -230,8 +232,8 @@ def test_a_socket_goes_to_the_next_place_where_the_first_cannot_be_had(
     blocked = tmp_path / "folder.sock"
     blocked.mkdir()
 
-    with lending([blocked, place], lender()) as found:
+    with serving([blocked, place], lender()) as found:
         assert found == place
         assert Borrower(blocked, place).asks()
-    with pytest.raises(OSError, match="no place"), lending([], lender()):
+    with pytest.raises(OSError, match="no place"), serving([], lender()):
         pass
