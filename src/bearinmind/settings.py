@@ -19,8 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from bearinmind.models import choose_embedder as embed
-from bearinmind.models import choose_reranker as rerank
+from bearinmind.models.factory import checked_embedder, checked_reranker
 from bearinmind.models.outbound_http import address_of
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
@@ -170,7 +169,7 @@ class SettingFields(BaseModel):
 
     # ---- embedder
 
-    embedder: Annotated[str, AfterValidator(embed.checked)] = Field(
+    embedder: Annotated[str, AfterValidator(checked_embedder)] = Field(
         default="local", description="What turns texts into vectors; none: recall by words alone."
     )
     embedded_text: str = Field(
@@ -209,7 +208,7 @@ class SettingFields(BaseModel):
 
     # ---- reranker
 
-    reranker: Annotated[str, AfterValidator(rerank.checked)] = Field(
+    reranker: Annotated[str, AfterValidator(checked_reranker)] = Field(
         default="none",
         description="What reads the best memories again and reorders them.",
     )

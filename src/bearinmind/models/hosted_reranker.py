@@ -79,6 +79,7 @@ VOYAGE = Dialect(
     rows=lambda answer: answer["data"],
     score="relevance_score",
 )
+DIALECTS = {dialect.name: dialect for dialect in (TEI, JINA, COHERE, VOYAGE)}
 
 
 class HostedReranker:

@@ -315,7 +315,7 @@ class PairedEmbedder:
     """The cosine of a pair is `share` of the first encoder's and the rest of the second's.
 
     Encoders trained in different ways err in different ways. How much each should count depends
-    on how widely its cosines spread: see `bearinmind.models.choose_embedder`.
+    on how widely its cosines spread: see `bearinmind.models.factory`.
     """
 
     def __init__(self, first: Embedder, second: Embedder, *, share: float) -> None:

@@ -6,6 +6,7 @@ stands around them. They were chosen on the development half of benchmarks/data/
 
 from __future__ import annotations
 
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 

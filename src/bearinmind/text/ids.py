@@ -23,7 +23,7 @@ def new_id() -> MemoryId:
 
 
 def normalise(text: str) -> str:
-    """An id, or the beginning of one, as it is stored; corrects case, dashes and misread letters."""
+    """An id, or the beginning of one, as stored; corrects case, dashes and misread letters."""
     prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
     if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
         raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")

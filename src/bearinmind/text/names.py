@@ -153,7 +153,7 @@ class Text:
 
 
 def may_hold(content: str, name: ConceptName) -> bool:
-    """Whether the words of a name may stand together in a text: cheap, with false positives only."""
+    """Whether the words of a name may stand together in a text: cheap, but may be wrong by a yes."""
     if not content.isascii():  # folding it would cost as much as reading it word by word
         return True
     return f" {_NO_WORD.sub(' ', name)} " in f" {_NO_WORD.sub(' ', fold(content))} "
