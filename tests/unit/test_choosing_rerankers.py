@@ -51,8 +51,9 @@ def test_another_form_is_refused_with_those_there_are(text: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         config.checked({"reranker": text})
 
+    forms = ", ".join(RERANKER_FORMS)
     assert caught.value.message == (
-        f"reranker = {text!r} (from option) is not allowed: it is one of {', '.join(RERANKER_FORMS)}"
+        f"reranker = {text!r} (from option) is not allowed: it is one of {forms}"
     )
 
 

@@ -227,8 +227,8 @@ class NotAChat(Exception):
         self.problem = problem
 
 
-class ChatClient:
-    """One model at one address. Safe to share among threads; the key is in no message."""
+class ChatClient(Caller):
+    """A chat model at one address. Safe to share among threads; the key is in no message."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class ChatClient:
         self.model = model
         self.dialect = dialect
         self._refused = 0  # bodies that the server is known to refuse, the best first
-        self._caller = Caller(
+        super().__init__(
             dialect.address(url),
             setting=setting,
             key=key,
@@ -260,24 +260,6 @@ class ChatClient:
 
     def __repr__(self) -> str:
         return f"ChatClient({self.model!r}, {self.where!r})"
-
-    @property
-    def is_local(self) -> bool:
-        """Whether what is sent stays on this machine."""
-        return self._caller.is_local
-
-    @property
-    def where(self) -> str:
-        """The server, without anything secret."""
-        return self._caller.where
-
-    def close(self) -> None:
-        """Release the connections."""
-        self._caller.close()
-
-    def excerpt(self, answer: object) -> str:
-        """The beginning of an answer, for a message."""
-        return self._caller.excerpt(answer)
 
     def ask(
         self, question: Question, *, patience: Callable[[], Patience] | None = None
@@ -292,7 +274,7 @@ class ChatClient:
                 continue
             try:
                 limits = patience() if patience else None
-                answer = self._caller.post(self.dialect.path, body, patience=limits)
+                answer = self.post(self.dialect.path, body, patience=limits)
             except CallFailed as exc:
                 if exc.status == HTTPStatus.OK:
                     raise NotAChat(exc.problem) from None
@@ -324,10 +306,10 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     tries = 0
     while place >= 0 and tries < _MOST_TRIES:
         try:
-            found, place = _decoder.raw_decode(text, place)
+            whole, place = _decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             tries += 1
             place += 1
         else:
-            yield found
+            yield whole
         place = text.find("{", place)

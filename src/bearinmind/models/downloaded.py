@@ -149,16 +149,15 @@ class DownloadedEmbedder:
         with self._loading:
             if self._run is None:
                 with self._translated("cannot be loaded"):
-                    self._run = self._fetched() if download else self._library.load(self._source)
+                    try:
+                        self._run = self._library.load(self._source)
+                    except NotHere:
+                        if not download:
+                            raise
+                        with self._translated("is not on this machine and cannot be downloaded"):
+                            self._library.download(self._source)
+                        self._run = self._library.load(self._source)
             return self._run
-
-    def _fetched(self) -> Run:
-        try:
-            return self._library.load(self._source)
-        except NotHere:
-            with self._translated("is not on this machine and cannot be downloaded"):
-                self._library.download(self._source)
-        return self._library.load(self._source)
 
     def _ran(self, run: Run, texts: Sequence[str], *, query: bool) -> Vectors:
         with self._translated("does not work"):
@@ -230,7 +229,13 @@ def _load_fastembed(source: ModelSource) -> Run:
         name = _register(source.folder, source)
         model = TextEmbedding(name, specific_model_path=str(source.folder))
     else:
-        _check_that_fastembed_knows(source.model)
+        names = [described["model"] for described in TextEmbedding.list_supported_models()]
+        if source.model.lower() not in map(str.lower, names):
+            raise EmbedderFailure(
+                f"fastembed has no model {source.model!r}",
+                hint="Choose one of its list (https://qdrant.github.io/fastembed), "
+                "give the path of a folder, or use sentence-transformers.",
+            )
         try:
             model = TextEmbedding(source.model, cache_dir=_cache(), local_files_only=True)
         except ValueError as exc:  # "could not load from any source": there is no file of it
@@ -267,18 +272,6 @@ def _cache() -> str:
     import platformdirs  # noqa: PLC0415
 
     return str(Path(platformdirs.user_cache_dir("bearinmind", appauthor=False)) / "fastembed")
-
-
-def _check_that_fastembed_knows(model: str) -> None:
-    from fastembed import TextEmbedding  # noqa: PLC0415
-
-    names = [described["model"] for described in TextEmbedding.list_supported_models()]
-    if model.lower() not in map(str.lower, names):
-        raise EmbedderFailure(
-            f"fastembed has no model {model!r}",
-            hint="Choose one of its list (https://qdrant.github.io/fastembed), "
-            "give the path of a folder, or use sentence-transformers.",
-        )
 
 
 def _register(folder: Path, source: ModelSource) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,14 +141,12 @@ COHERE = Dialect(
     rows=_cohere_rows,
 )
 #: Ollama, llama.cpp, TEI, vLLM and other servers with OpenAI's protocol.
-HTTP = Dialect(
+HTTP = replace(
+    OPENAI,
     name="http",
     url="",
-    path="/embeddings",
-    most_texts=32,  # what TEI takes unless it is told otherwise
+    most_texts=32,  # the default of TEI
     most_characters=100_000,
-    body=_openai_body,
-    rows=_indexed_rows,
 )
 DIALECTS = {dialect.name: dialect for dialect in (OPENAI, VOYAGE, COHERE, HTTP)}
 

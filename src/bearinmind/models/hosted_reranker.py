@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -60,24 +60,14 @@ JINA = Dialect(
     score="relevance_score",
 )
 # https://docs.cohere.com/reference/rerank
-COHERE = Dialect(
-    name="cohere",
-    path="/v2/rerank",
-    address="https://api.cohere.com",
-    texts="documents",
-    extra={},
-    rows=lambda answer: answer["results"],
-    score="relevance_score",
-)
+COHERE = replace(JINA, name="cohere", path="/v2/rerank", address="https://api.cohere.com", extra={})
 # https://docs.voyageai.com/reference/reranker-api
-VOYAGE = Dialect(
+VOYAGE = replace(
+    JINA,
     name="voyage",
-    path="/v1/rerank",
     address="https://api.voyageai.com",
-    texts="documents",
     extra={"truncation": True},
     rows=lambda answer: answer["data"],
-    score="relevance_score",
 )
 DIALECTS = {dialect.name: dialect for dialect in (TEI, JINA, COHERE, VOYAGE)}
 

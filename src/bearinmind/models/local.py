@@ -1,4 +1,4 @@
-"""Embedders on this machine's processor, and what else runs ONNX models needs of them.
+"""Embedders on this machine's processor, and helpers that every ONNX model needs.
 
 The sentence encoders of `bearinmind-encoder` need no key, no network and no download.
 """
@@ -322,7 +322,15 @@ class PairedEmbedder:
         self._pair = (first, second)
         self._scales = (math.sqrt(share), math.sqrt(1 - share))
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="bearinmind-embed")
-        self.space = _space(first.space, second.space, share)
+        one, other = first.space, second.space
+        self.space = Space(
+            model=f"{one.model}+{other.model}",
+            revision=f"{one.revision}+{other.revision} share:{share}",
+            dimensions=one.dimensions + other.dimensions,
+            query_prompt=f"{one.query_prompt}+{other.query_prompt}",
+            memory_prompt=f"{one.memory_prompt}+{other.memory_prompt}",
+            text=one.text,
+        )
         self.leaves_machine = first.leaves_machine or second.leaves_machine
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
@@ -347,17 +355,6 @@ class PairedEmbedder:
         """Release both models."""
         for embedder in self._pair:
             embedder.close()
-
-
-def _space(first: Space, second: Space, share: float) -> Space:
-    return Space(
-        model=f"{first.model}+{second.model}",
-        revision=f"{first.revision}+{second.revision} share:{share}",
-        dimensions=first.dimensions + second.dimensions,
-        query_prompt=f"{first.query_prompt}+{second.query_prompt}",
-        memory_prompt=f"{first.memory_prompt}+{second.memory_prompt}",
-        text=first.text,
-    )
 
 
 class HashEmbedder:

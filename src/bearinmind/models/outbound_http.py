@@ -31,8 +31,9 @@ if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
 
 MOST_BYTES = 64 * 1024 * 1024  # of an answer: a thousand long vectors written out in decimals
 _MOST_BYTES_OF_AN_ERROR = 64 * 1024
-_SHOWN = 200  # characters of what a server said
+_SHOWN = 200  # characters of an answer
 _HIDDEN = "***"
+_JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 #: Trouble that may be over in a moment; so may everything from 500 on.
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 
@@ -183,7 +184,7 @@ class Caller:
                 "POST",
                 self._below(path),
                 content=json.dumps(body),
-                headers=self._headers(),
+                headers={**_JSON_HEADERS, **self._identify(self._secret())},
                 timeout=timeout,
             ) as response:
                 if response.status_code != HTTPStatus.OK:
@@ -221,10 +222,6 @@ class Caller:
         netloc = self._address.netloc.rpartition("@")[2]
         base = self._address.path.rstrip("/")
         return self._address._replace(netloc=netloc, path=base + path, fragment="").geturl()
-
-    def _headers(self) -> dict[str, str]:
-        plain = {"Content-Type": "application/json", "Accept": "application/json"}
-        return {**plain, **self._identify(self._secret())}
 
     def _secret(self) -> str:
         if self._key is None:

@@ -1,4 +1,4 @@
-"""Known names in a text, whatever their case and whatever stands around them. Pure."""
+"""Finds known names in a text, in any case and in any context."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Text:
 
 
 def may_hold(content: str, name: ConceptName) -> bool:
-    """Whether the words of a name may stand together in a text: cheap, but may be wrong by a yes."""
+    """Whether the words of a name may stand together in a text: fast; a False is certain."""
     if not content.isascii():  # folding it would cost as much as reading it word by word
         return True
     return f" {_NO_WORD.sub(' ', name)} " in f" {_NO_WORD.sub(' ', fold(content))} "
