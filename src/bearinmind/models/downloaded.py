@@ -24,7 +24,6 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
 
-
 _BATCH = 32  # texts that a library pads to one length
 _PROBE = "memory"
 _SMALL_FILE = 1024 * 1024  # bytes: a configuration, which is read to tell models apart

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
     from bearinmind.protocols import Vector, Vectors
 
-
 TIMEOUT = 10.0  # seconds for a query: somebody waits
 _BATCH_TIMES = 6.0  # a batch of memories may take so many times as long: nobody waits
 _QUERY_TRIES = 2

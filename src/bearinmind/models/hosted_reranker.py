@@ -19,7 +19,6 @@ from bearinmind.protocols import Passage
 if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
 
-
 _TRIES = 3
 _FIRST_PAUSE = 0.1  # seconds: somebody waits for the answer
 _MOST_CHARACTERS = 2_000  # of a memory for a chat model: more than nearly all have

@@ -26,7 +26,6 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
 
-
 CARD = "encoder.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"

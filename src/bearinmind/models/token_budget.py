@@ -33,7 +33,6 @@ from bearinmind.text.sql_statements import statements_of
 if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
 
-
 _SQL = statements_of(files("bearinmind.models").joinpath("sql", "tokens.sql").read_text("utf-8"))
 _BUSY_SECONDS = 30.0  # others write for milliseconds, and nobody waits for us
 _KEPT_DAYS = 31
