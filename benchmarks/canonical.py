@@ -22,7 +22,7 @@ from bearinmind.concepts import Kind
 from bearinmind.graph import canonical
 from bearinmind.graph.rules import kind_of
 from bearinmind.graph.spellings import CERTAIN, Named, judge, tells_apart
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/same_concept.jsonl"
 WANTED = 0.98  # precision on development pairs
@@ -61,7 +61,7 @@ class Counted(NamedTuple):
 def main() -> int:
     """Print precision and recall by threshold, and of the chosen one on the other pairs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--model", default=choose_embedder.DEFAULT, help="the local encoder")
+    parser.add_argument("--model", default=factory.DEFAULT_EMBEDDER, help="the local encoder")
     options = parser.parse_args()
     pairs = load()
     near = dict(zip(pairs, cosines(pairs, options.model), strict=True))
@@ -139,7 +139,7 @@ def _named(label: str) -> Named:
 
 def cosines(pairs: Sequence[Pair], model: str) -> list[float]:
     """How near the labels of each pair are to an encoder."""
-    embedder = choose_embedder.choose(model, choose_embedder.Options())
+    embedder = factory.choose_embedder(model, factory.EmbedderOptions())
     if embedder is None:
         raise SystemExit(f"{model!r} is no encoder")
     with_norm = [

@@ -21,7 +21,7 @@ import numpy as np
 
 from bearinmind.config import Settings
 from bearinmind.curate.differences import compare, may_be_same, read
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 
 PLANTED = Path(__file__).parent / "data/consolidation/facts.jsonl"
 THRESHOLDS = (0.80, 0.85, 0.90, 0.925, 0.95, 0.975)
@@ -56,7 +56,7 @@ class Counted(NamedTuple):
 def main() -> int:
     """Print what is merged and reviewed, by threshold and by what the near-misses differ in."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--model", default=choose_embedder.DEFAULT, help="the local encoder")
+    parser.add_argument("--model", default=factory.DEFAULT_EMBEDDER, help="the local encoder")
     parser.add_argument("--words", action="store_true", help="go by words alone")
     options = parser.parse_args()
     pairs = load()
@@ -130,7 +130,7 @@ def _kinds(pairs: Sequence[Pair]) -> str:
 
 def _cosines(pairs: Sequence[Pair], model: str) -> list[float]:
     """How near the texts of each pair are to an encoder."""
-    embedder = choose_embedder.choose(model, choose_embedder.Options())
+    embedder = factory.choose_embedder(model, factory.EmbedderOptions())
     if embedder is None:
         raise SystemExit(f"{model!r} is no encoder")
     ones = sorted({pair.one for pair in pairs})

@@ -24,7 +24,7 @@ import bearinmind_encoder
 import numpy as np
 
 import marks
-from bearinmind.models.local import LocalEmbedder, _batches
+from bearinmind.models.local import _BATCH_TOKENS, LocalEmbedder, token_batches
 from made_up import Writer
 
 CORPUS = Path(__file__).parent / "data" / "agent-store" / "corpus.jsonl"
@@ -100,7 +100,7 @@ def _prepared(embedder: LocalEmbedder, texts: Sequence[str]) -> list[dict[str, o
     model = embedder._loaded()
     tokens = [model.tokens(embedder.space.memory_prompt + text) for text in texts]
     prepared: list[dict[str, object]] = []
-    for batch in _batches(tokens):
+    for batch in token_batches([len(x) for x in tokens], _BATCH_TOKENS):
         longest = max(len(tokens[index]) for index in batch)
         ids = np.array([tokens[i] + [0] * (longest - len(tokens[i])) for i in batch])
         mask = np.array([[1] * len(tokens[i]) + [0] * (longest - len(tokens[i])) for i in batch])

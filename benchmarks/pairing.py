@@ -15,22 +15,22 @@ from pathlib import Path
 
 import arms
 from bearinmind.config import Settings
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.models.local import LocalEmbedder, PairedEmbedder
 from bearinmind.protocols import Embedder
 from bearinmind_bench.corpus import default_cache
 
-SHIPPED = choose_embedder.SHARE
+SHIPPED = factory.SHARE
 SHARES = (SHIPPED, *sorted({0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0} - {SHIPPED}))
 
 
 def main() -> int:
     """Print what every share is worth on every set."""
     options = arms.arguments(__doc__)
-    names = choose_embedder.DEFAULT.split("+")
+    names = factory.DEFAULT_EMBEDDER.split("+")
     if len(names) < 2:
-        raise SystemExit(f"the shipped encoder {choose_embedder.DEFAULT!r} is no pair")
+        raise SystemExit(f"the shipped encoder {factory.DEFAULT_EMBEDDER!r} is no pair")
     sets = []
     with _kept(names[0]) as first, _kept(names[1]) as second:
         for folder in options.data:

@@ -29,8 +29,7 @@ from typer.testing import CliRunner
 from bearinmind import errors
 from bearinmind.config import PREFIX, Settings
 from bearinmind.models import local
-from bearinmind.models.choose_embedder import FORMS as EMBEDDERS
-from bearinmind.models.choose_reranker import FORMS as RERANKERS
+from bearinmind.models.factory import EMBEDDER_FORMS, RERANKER_FORMS
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.settings import PROVIDER_VARIABLES
 from bearinmind.surfaces.cli import terminal
@@ -254,13 +253,13 @@ def _allowed(name: str, info: Any) -> str:  # noqa: ANN401
         "capture_queries": "true or false",
         "extractor": "rules, spacy, llm or none",
         "worker": "auto or off",
-        "embedder": ", ".join(EMBEDDERS),
+        "embedder": ", ".join(EMBEDDER_FORMS),
         "embedded_text": f"content, with any of {', '.join(PARTS)} before it, such as tags+content",
         "embedder_url": "a URL, or none",
         "embedder_key": "a text, or none",
         "embedder_per_minute": "a number above 0, or none",
         "provider_keys": f"texts by provider ({', '.join(PROVIDER_VARIABLES)})",
-        "reranker": ", ".join(RERANKERS),
+        "reranker": ", ".join(RERANKER_FORMS),
         "reranker_url": "a URL, or none",
         "reranker_key": "a text, or none",
         "detect_secrets": "true or false",

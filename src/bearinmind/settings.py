@@ -19,12 +19,11 @@ from pydantic import (
     model_validator,
 )
 
-from bearinmind.models import choose_embedder as embed
-from bearinmind.models import choose_reranker as rerank
+from bearinmind.models.factory import checked_embedder, checked_reranker
+from bearinmind.models.outbound_http import address_of
 from bearinmind.recall.graph_leg import Spread
 from bearinmind.recall.lexical import LexicalWeights
 from bearinmind.text import embedded_text
-from bearinmind.text.addresses import address_of
 from bearinmind.text.store_name import StoreFile, StoreName, StoreServer, store_name
 from bearinmind.types import Trust
 
@@ -161,7 +160,7 @@ class SettingFields(BaseModel):
 
     # ---- embedder
 
-    embedder: Annotated[str, AfterValidator(embed.checked)] = Field(
+    embedder: Annotated[str, AfterValidator(checked_embedder)] = Field(
         default="local", description="What turns texts into vectors; none: recall by words alone."
     )
     embedded_text: str = Field(
@@ -197,8 +196,9 @@ class SettingFields(BaseModel):
 
     # ---- reranker
 
-    reranker: Annotated[str, AfterValidator(rerank.checked)] = Field(
-        default="none", description="What reads the best memories again and reorders them."
+    reranker: Annotated[str, AfterValidator(checked_reranker)] = Field(
+        default="none",
+        description="What reads the best memories again and reorders them.",
     )
     reranker_url: str | None = Field(
         default=None, description="Address of the reranker, unless it is its provider's own server."

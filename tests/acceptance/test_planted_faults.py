@@ -20,7 +20,7 @@ from bearinmind import errors
 from bearinmind import settings as settings_module
 from bearinmind.app import wiring
 from bearinmind.config import Settings
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
 from bearinmind.recall.adjust import Adjustments
@@ -44,7 +44,7 @@ from support.bench_sets import Row, measure, rows_of, small_set, with_rankings, 
 @pytest.fixture(autouse=True)
 def _quick_to_embed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every leg takes part, and the faults are the same with an embedder that needs no model."""
-    monkeypatch.setattr(choose_embedder, "DEFAULT", "hash")
+    monkeypatch.setattr(factory, "DEFAULT_EMBEDDER", "hash")
 
 
 @pytest.fixture
@@ -176,10 +176,10 @@ def test_a_shuffle_inside_the_product_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(5)
-    choose_embedder = Selection.__call__
+    select = Selection.__call__
 
     def shuffled(*args: Any) -> tuple[list[Judged], list[Dropped]]:
-        chosen, dropped = choose_embedder(*args)
+        chosen, dropped = select(*args)
         return chance.sample(chosen, len(chosen)), dropped
 
     monkeypatch.setattr(Selection, "__call__", shuffled)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import pytest
 
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 from bearinmind.protocols import Store
 from bearinmind.types import Filter, Query, Scope, UserId
 from support.households import KINDS, open_kind
@@ -18,7 +18,7 @@ def _runs_by_words_alone(request: pytest.FixtureRequest) -> Iterator[None]:
     """How runs are made and compared needs no model, which would take seconds for each of them."""
     with pytest.MonkeyPatch.context() as patched:
         if request.module.__name__.rpartition(".")[2].startswith(("test_bench_", "test_own_")):
-            patched.setattr(choose_embedder, "DEFAULT", "none")
+            patched.setattr(factory, "DEFAULT_EMBEDDER", "none")
         yield
 
 

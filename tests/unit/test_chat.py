@@ -13,11 +13,11 @@ from bearinmind.models.chat import (
     DIALECTS,
     OLLAMA,
     OPENAI,
+    ChatAnswer,
     ChatClient,
     Dialect,
     NotAChat,
     Question,
-    Said,
     json_object,
     tokens_of,
 )
@@ -54,10 +54,10 @@ def opened(server: ChatServer) -> Iterator[Callable[..., ChatClient]]:
 def test_words_and_tokens_are_read(
     opened: Callable[..., ChatClient], server: ChatServer, dialect: Dialect
 ) -> None:
-    assert opened(dialect).ask(ASKED) == Said("red", False, 100, 50)
+    assert opened(dialect).ask(ASKED) == ChatAnswer("red", False, 100, 50)
     server.finish = "length"
     server.usage = None
-    assert opened(dialect).ask(ASKED) == Said("red", True, None, None)
+    assert opened(dialect).ask(ASKED) == ChatAnswer("red", True, None, None)
 
 
 @EVERY
@@ -124,7 +124,7 @@ def test_a_tools_input_and_words_are_read_among_other_blocks() -> None:
         "stop_reason": "tool_use",
     }
 
-    assert ANTHROPIC.said(answer).text.split("\n")[1:] == ["Here:", '{"name": "rosé"}']
+    assert ANTHROPIC.read(answer).text.split("\n")[1:] == ["Here:", '{"name": "rosé"}']
 
 
 @pytest.mark.parametrize("content", [None, 7, ["red"]])
@@ -132,7 +132,7 @@ def test_a_tools_input_and_words_are_read_among_other_blocks() -> None:
 def test_a_model_that_says_nothing_says_nothing(dialect: Dialect, content: object) -> None:
     message = {"content": content}
 
-    assert dialect.said({"choices": [{"message": message}], "message": message}).text == ""
+    assert dialect.read({"choices": [{"message": message}], "message": message}).text == ""
 
 
 @EVERY

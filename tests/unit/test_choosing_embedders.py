@@ -11,8 +11,15 @@ from pydantic import SecretStr
 
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import EmbedderFailure, InvalidSetting
-from bearinmind.models.choose_embedder import FORMS, LOCAL, Options, checked, choose, remake
 from bearinmind.models.embedding_cache import CachedEmbedder
+from bearinmind.models.factory import (
+    EMBEDDER_FORMS,
+    LOCAL_ENCODERS,
+    EmbedderOptions,
+    checked_embedder,
+    choose_embedder,
+    remake_embedder,
+)
 from bearinmind.protocols import Embedder
 from bearinmind.types import Space
 from support.embedding_server import EmbeddingServer, serving
@@ -26,15 +33,15 @@ def server() -> Iterator[EmbeddingServer]:
         yield server
 
 
-def chosen(text: str, options: Options | None = None) -> Embedder:
-    embedder = choose(text, options or Options())
+def chosen(text: str, options: EmbedderOptions | None = None) -> Embedder:
+    embedder = choose_embedder(text, options or EmbedderOptions())
     assert embedder is not None
     return embedder
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", EMBEDDER_FORMS)
 def test_every_form_is_allowed_as_a_setting(form: str) -> None:
-    assert Settings(embedder=form).embedder == checked(form)
+    assert Settings(embedder=form).embedder == checked_embedder(form)
 
 
 @pytest.mark.parametrize(
@@ -42,27 +49,27 @@ def test_every_form_is_allowed_as_a_setting(form: str) -> None:
 )
 def test_anything_else_is_refused_with_the_forms(text: str) -> None:
     with pytest.raises(InvalidSetting, match=r"one of local, .*http:MODEL"):
-        choose(text, Options())
+        choose_embedder(text, EmbedderOptions())
     with pytest.raises(InvalidSetting, match="embedder = "):
         Configuration.load({"embedder": text}, environment={})
 
 
 def test_none_is_no_embedder() -> None:
-    assert choose("none", Options()) is None
+    assert choose_embedder("none", EmbedderOptions()) is None
 
 
-@pytest.mark.parametrize("name", ["local", *LOCAL])
+@pytest.mark.parametrize("name", ["local", *LOCAL_ENCODERS])
 def test_an_encoder_of_this_machine_needs_nothing(name: str) -> None:
     embedder = chosen(name)
 
     assert embedder.space.dimensions % 384 == 0
     assert not embedder.leaves_machine
-    assert remake(embedder.space, "none", Options()).space == embedder.space
+    assert remake_embedder(embedder.space, "none", EmbedderOptions()).space == embedder.space
 
 
 def test_a_folder_without_an_encoder_is_told(tmp_path: Path) -> None:
     with pytest.raises(EmbedderFailure, match="there is no encoder in"):
-        choose(f"folder:{tmp_path}", Options())
+        choose_embedder(f"folder:{tmp_path}", EmbedderOptions())
 
 
 @pytest.mark.parametrize(
@@ -74,7 +81,7 @@ def test_a_folder_without_an_encoder_is_told(tmp_path: Path) -> None:
     ],
 )
 def test_a_provider_is_asked_at_its_own_address(text: str, dimensions: int) -> None:
-    embedder = chosen(text, Options(key=KEY))
+    embedder = chosen(text, EmbedderOptions(key=KEY))
 
     assert embedder.leaves_machine
     assert embedder.space == Space(model=text, revision="hosted", dimensions=dimensions)
@@ -83,19 +90,19 @@ def test_a_provider_is_asked_at_its_own_address(text: str, dimensions: int) -> N
 
 def test_a_provider_wants_a_key() -> None:
     with pytest.raises(InvalidSetting, match="needs a key") as caught:
-        choose("voyage:voyage-3.5", Options(provider_keys={"openai": KEY}))
+        choose_embedder("voyage:voyage-3.5", EmbedderOptions(provider_keys={"openai": KEY}))
     assert "VOYAGE_API_KEY" in caught.value.hint
 
-    assert choose("voyage:voyage-3.5", Options(provider_keys={"voyage": KEY}))
+    assert choose_embedder("voyage:voyage-3.5", EmbedderOptions(provider_keys={"voyage": KEY}))
 
 
 def test_a_server_of_ones_own_wants_an_address() -> None:
     with pytest.raises(InvalidSetting, match="needs embedder_url"):
-        choose("http:bge-m3", Options())
+        choose_embedder("http:bge-m3", EmbedderOptions())
 
 
 def test_a_providers_key_is_sent_to_nobody_else(server: EmbeddingServer) -> None:
-    options = Options(url=server.url, provider_keys={"openai": KEY})
+    options = EmbedderOptions(url=server.url, provider_keys={"openai": KEY})
     embedder = chosen("openai:small", options)
     embedder.embed_query("q")
     embedder.close()
@@ -109,7 +116,7 @@ def test_a_providers_key_is_sent_to_nobody_else(server: EmbeddingServer) -> None
 def test_hosted_embeddings_are_cached_where_there_is_a_file(
     server: EmbeddingServer, tmp_path: Path
 ) -> None:
-    options = Options(url=server.url, cache=tmp_path / "embeddings.db")
+    options = EmbedderOptions(url=server.url, cache=tmp_path / "embeddings.db")
     for _ in range(2):  # two processes, as it were
         embedder = chosen("http:small", options)
         assert isinstance(embedder, CachedEmbedder)
@@ -126,34 +133,34 @@ def test_hosted_embeddings_are_cached_where_there_is_a_file(
 @pytest.mark.parametrize(
     ("text", "options"),
     [
-        ("minilm", Options()),
-        ("e5-small", Options()),
-        ("openai:text-embedding-3-small", Options(key=KEY)),
-        ("openai:text-embedding-3-small", Options(key=KEY, dimensions=256)),
-        ("http:nomic-embed-text", Options(url="http://127.0.0.1:9/v1")),
-        ("http:unknown", Options(url="http://127.0.0.1:9/v1", dimensions=7)),
+        ("minilm", EmbedderOptions()),
+        ("e5-small", EmbedderOptions()),
+        ("openai:text-embedding-3-small", EmbedderOptions(key=KEY)),
+        ("openai:text-embedding-3-small", EmbedderOptions(key=KEY, dimensions=256)),
+        ("http:nomic-embed-text", EmbedderOptions(url="http://127.0.0.1:9/v1")),
+        ("http:unknown", EmbedderOptions(url="http://127.0.0.1:9/v1", dimensions=7)),
     ],
 )
-def test_a_space_is_made_again(text: str, options: Options) -> None:
+def test_a_space_is_made_again(text: str, options: EmbedderOptions) -> None:
     space = replace(chosen(text, options).space, text="content")
 
-    assert remake(space, text, options).space == space
+    assert remake_embedder(space, text, options).space == space
 
 
 def test_a_space_of_found_out_dimensions_is_made_again_without_asking() -> None:
-    options = Options(url="http://127.0.0.1:9/v1")  # where nobody is
+    options = EmbedderOptions(url="http://127.0.0.1:9/v1")  # where nobody is
     space = Space(model="http:unknown", revision="hosted", dimensions=7)
 
-    assert remake(space, "http:unknown", options).space == space
+    assert remake_embedder(space, "http:unknown", options).space == space
 
 
 def test_the_space_before_keeps_answering_with_its_providers_key() -> None:
-    old = chosen("openai:text-embedding-3-small", Options(key=KEY, dimensions=512)).space
-    now = Options(url="http://127.0.0.1:9/v1", key=KEY)
+    old = chosen("openai:text-embedding-3-small", EmbedderOptions(key=KEY, dimensions=512)).space
+    now = EmbedderOptions(url="http://127.0.0.1:9/v1", key=KEY)
 
     with pytest.raises(InvalidSetting, match="needs a key"):  # the configured one is another's
-        remake(old, "http:bge-m3", now)
-    again = remake(old, "http:bge-m3", replace(now, provider_keys={"openai": KEY}))
+        remake_embedder(old, "http:bge-m3", now)
+    again = remake_embedder(old, "http:bge-m3", replace(now, provider_keys={"openai": KEY}))
     assert again.space == old
     assert again.leaves_machine
 
@@ -162,7 +169,7 @@ def test_an_encoder_that_is_not_here_any_more_is_told() -> None:
     space = replace(chosen("minilm").space, revision="another")
 
     with pytest.raises(EmbedderFailure, match="not on this machine as it was") as caught:
-        remake(space, "local", Options())
+        remake_embedder(space, "local", EmbedderOptions())
     assert "bearinmind reembed" in caught.value.hint
 
 

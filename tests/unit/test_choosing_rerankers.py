@@ -13,11 +13,11 @@ from pydantic import SecretStr
 from bearinmind import config
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidSetting
-from bearinmind.models.choose_reranker import FORMS, Address, choose
+from bearinmind.models.factory import RERANKER_FORMS, RerankerAddress, choose_reranker
 from bearinmind.models.hosted_reranker import HostedReranker
 from support.rerank_server import running
 
-LLM = Address(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="small")
+LLM = RerankerAddress(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="small")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ LLM = Address(url="http://localhost:11434/v1", key=SecretStr("llm-key"), model="
     ],
 )
 def test_every_form_opens_its_reranker_without_asking_anybody(text: str, name: str) -> None:
-    reranker = choose(text, own=Address(url="http://localhost:8080"), llm=LLM)
+    reranker = choose_reranker(text, own=RerankerAddress(url="http://localhost:8080"), llm=LLM)
 
     assert reranker is not None
     assert reranker.name == name
@@ -41,7 +41,7 @@ def test_every_form_opens_its_reranker_without_asking_anybody(text: str, name: s
 
 
 def test_none_is_none() -> None:
-    assert choose("none", own=Address(), llm=LLM) is None
+    assert choose_reranker("none", own=RerankerAddress(), llm=LLM) is None
 
 
 @pytest.mark.parametrize(
@@ -51,32 +51,43 @@ def test_another_form_is_refused_with_those_there_are(text: str) -> None:
     with pytest.raises(InvalidSetting) as caught:
         config.checked({"reranker": text})
 
+    forms = ", ".join(RERANKER_FORMS)
     assert caught.value.message == (
-        f"reranker = {text!r} (from option) is not allowed: it is one of {', '.join(FORMS)}"
+        f"reranker = {text!r} (from option) is not allowed: it is one of {forms}"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "own", "llm", "told"),
     [
-        ("tei", Address(), LLM, "reranker = 'tei' needs reranker_url"),
-        ("llm", Address(), Address(), "reranker = 'llm' needs reranker_url or llm_url"),
-        ("llm", Address(), LLM._replace(model=None), "reranker = 'llm' needs llm_model"),
-        ("tei", Address(url="somewhere"), LLM, "reranker_url = 'somewhere' is not an address"),
-        ("llm", Address(), LLM._replace(url="x"), "llm_url = 'x' is not an address"),
+        ("tei", RerankerAddress(), LLM, "reranker = 'tei' needs reranker_url"),
+        (
+            "llm",
+            RerankerAddress(),
+            RerankerAddress(),
+            "reranker = 'llm' needs reranker_url or llm_url",
+        ),
+        ("llm", RerankerAddress(), LLM._replace(model=None), "reranker = 'llm' needs llm_model"),
+        (
+            "tei",
+            RerankerAddress(url="somewhere"),
+            LLM,
+            "reranker_url = 'somewhere' is not an address",
+        ),
+        ("llm", RerankerAddress(), LLM._replace(url="x"), "llm_url = 'x' is not an address"),
         (
             "jina:m",
-            Address(key=SecretStr("k\u00e9y")),
+            RerankerAddress(key=SecretStr("k\u00e9y")),
             LLM,
             "reranker_key has characters that cannot be sent",
         ),
     ],
 )
 def test_what_else_is_missing_or_wrong_is_named(
-    text: str, own: Address, llm: Address, told: str
+    text: str, own: RerankerAddress, llm: RerankerAddress, told: str
 ) -> None:
     with pytest.raises(InvalidSetting, match=told):
-        choose(text, own=own, llm=llm)
+        choose_reranker(text, own=own, llm=llm)
 
 
 @pytest.mark.parametrize(
@@ -92,8 +103,8 @@ def test_the_key_of_the_chat_model_goes_to_its_own_server_alone(
     own_url: bool, own_key: SecretStr | None, sent: str | None
 ) -> None:
     with running() as server:
-        own = Address(url=server.url if own_url else None, key=own_key)
-        reranker = choose("llm", own=own, llm=LLM._replace(url=server.url))
+        own = RerankerAddress(url=server.url if own_url else None, key=own_key)
+        reranker = choose_reranker("llm", own=own, llm=LLM._replace(url=server.url))
         assert reranker is not None
         reranker("walrus", [], 30.0)
         reranker.close()
@@ -104,15 +115,17 @@ def test_the_key_of_the_chat_model_goes_to_its_own_server_alone(
 @pytest.mark.parametrize(
     ("own", "key"),
     [
-        (Address(), "usual-key"),
-        (Address(key=SecretStr("own-key")), "own-key"),
-        (Address(url="http://localhost:8080"), ""),
+        (RerankerAddress(), "usual-key"),
+        (RerankerAddress(key=SecretStr("own-key")), "own-key"),
+        (RerankerAddress(url="http://localhost:8080"), ""),
     ],
 )
-def test_the_usual_key_of_a_provider_goes_to_the_provider_alone(own: Address, key: str) -> None:
+def test_the_usual_key_of_a_provider_goes_to_the_provider_alone(
+    own: RerankerAddress, key: str
+) -> None:
     usual = {"jina": SecretStr("usual-key"), "voyage": SecretStr("another-key")}
 
-    reranker = choose("jina:m", own=own, llm=LLM, provider_keys=usual)
+    reranker = choose_reranker("jina:m", own=own, llm=LLM, provider_keys=usual)
 
     assert isinstance(reranker, HostedReranker)
     assert reranker._caller._secret() == key
@@ -144,7 +157,7 @@ def test_settings_are_read_without_loading_what_is_not_chosen(tmp_path: Path) ->
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     loaded = {*done.stdout.split()}
-    assert "bearinmind.models.choose_reranker" in loaded
+    assert "bearinmind.models.factory" in loaded
     kinds = ("cross_encoder", "hosted_reranker", "local", "hosted_embedder", "downloaded")
     assert loaded.isdisjoint(f"bearinmind.models.{kind}" for kind in kinds)
     assert loaded.isdisjoint({"httpx", "onnxruntime", "tokenizers"})

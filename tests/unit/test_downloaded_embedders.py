@@ -19,17 +19,17 @@ import pytest
 from tokenizers import Tokenizer
 
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
-from bearinmind.models.choose_embedder import Options, choose
 from bearinmind.models.downloaded import (
     FASTEMBED,
     SENTENCE_TRANSFORMERS,
     DownloadedEmbedder,
     Library,
+    ModelSource,
     NotHere,
     Run,
-    Wish,
 )
 from bearinmind.models.embedders import Embedders
+from bearinmind.models.factory import EmbedderOptions, choose_embedder
 from bearinmind.models.local import LocalEmbedder
 from bearinmind.models.vectors import Memo
 from bearinmind.protocols import Embedder
@@ -60,7 +60,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Pat
 
 
 def open_fastembed(folder: Path) -> Embedder:
-    embedder = choose(f"fastembed:{folder}", Options())
+    embedder = choose_embedder(f"fastembed:{folder}", EmbedderOptions())
     assert embedder is not None
     return embedder
 
@@ -135,7 +135,7 @@ def unpooled(weights: Any) -> onnx.ModelProto:
 
 
 def test_a_space_is_known_without_loading_when_the_catalogue_knows_the_model() -> None:
-    embedder = choose("fastembed:BAAI/bge-large-en-v1.5", Options())
+    embedder = choose_embedder("fastembed:BAAI/bge-large-en-v1.5", EmbedderOptions())
 
     assert embedder is not None
     assert embedder.space.dimensions == 1024
@@ -159,12 +159,12 @@ def test_a_worker_downloads_a_model_of_unknown_dimensions(
     """It cannot say what its space is before it is here, and a worker is who fetches it."""
     here = tmp_path / "model"
 
-    def load(_: Wish) -> Run:
+    def load(_: ModelSource) -> Run:
         if not here.exists():
             raise NotHere
         return lambda texts, _query: [[float(len(text)), 1.0, 2.0] for text in texts]
 
-    def download(_: Wish) -> None:
+    def download(_: ModelSource) -> None:
         here.write_text("weights")
 
     library = Library("onnx", load, download)
@@ -200,7 +200,7 @@ def test_a_closed_embedder_loads_its_model_again(models: Models) -> None:
 
 
 def test_a_query_does_not_wait_for_a_download() -> None:
-    embedder = choose("fastembed:BAAI/bge-small-en-v1.5", Options())
+    embedder = choose_embedder("fastembed:BAAI/bge-small-en-v1.5", EmbedderOptions())
 
     assert embedder is not None
     with pytest.raises(EmbedderFailure, match="is not on this machine") as caught:
@@ -210,7 +210,7 @@ def test_a_query_does_not_wait_for_a_download() -> None:
 
 def test_a_model_that_cannot_be_downloaded_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    embedder = choose("fastembed:BAAI/bge-small-en-v1.5", Options())
+    embedder = choose_embedder("fastembed:BAAI/bge-small-en-v1.5", EmbedderOptions())
 
     assert embedder is not None
     with pytest.raises(EmbedderFailure, match="and cannot be downloaded: "):
@@ -218,7 +218,7 @@ def test_a_model_that_cannot_be_downloaded_is_told(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_model_that_fastembed_does_not_have_is_told() -> None:
-    embedder = choose("fastembed:acme/unheard-of", Options(dimensions=8))
+    embedder = choose_embedder("fastembed:acme/unheard-of", EmbedderOptions(dimensions=8))
 
     assert embedder is not None
     with pytest.raises(EmbedderFailure, match="fastembed has no model 'acme/unheard-of'"):
@@ -241,7 +241,7 @@ def test_a_damaged_model_is_told(models: Models, tmp_path: Path) -> None:
 
 def test_a_model_has_the_dimensions_it_has() -> None:
     with pytest.raises(InvalidSetting, match=r"embedder_dimensions = 7: .* gives 1,024"):
-        choose("fastembed:BAAI/bge-large-en-v1.5", Options(dimensions=7))
+        choose_embedder("fastembed:BAAI/bge-large-en-v1.5", EmbedderOptions(dimensions=7))
 
 
 @pytest.mark.parametrize("library", [FASTEMBED, SENTENCE_TRANSFORMERS], ids=lambda x: x.name)
@@ -263,9 +263,9 @@ def test_sentence_transformers_is_given_the_prompts_of_the_catalogue(tmp_path: P
     BertTokenizerFast(tokenizer_file=str(tokenizer)).save_pretrained(folder)
     small = {"hidden_size": 384, "num_hidden_layers": 1, "num_attention_heads": 2}
     BertModel(BertConfig(**small)).save_pretrained(folder)
-    embedder = choose(f"sentence-transformers:{folder}", Options())
+    embedder = choose_embedder(f"sentence-transformers:{folder}", EmbedderOptions())
     unprompted = shutil.copytree(folder, tmp_path / "unheard-of")
-    other = choose(f"sentence-transformers:{unprompted}", Options())
+    other = choose_embedder(f"sentence-transformers:{unprompted}", EmbedderOptions())
 
     assert embedder is not None
     assert other is not None

@@ -16,7 +16,7 @@ from bearinmind.graph import canonical as neighbours
 from bearinmind.graph.canonical import Canonicaliser
 from bearinmind.graph.rules import kind_of, stated_aliases
 from bearinmind.graph.spellings import CERTAIN, Named, judge, tells_apart, variants
-from bearinmind.models import choose_embedder
+from bearinmind.models import factory
 from bearinmind.text.names import name_of
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -90,7 +90,7 @@ def test_what_is_the_same_by_rule_is_found_from_one_side_or_the_other() -> None:
 
 def test_the_shipped_threshold_is_the_one_that_the_development_pairs_choose() -> None:
     dev = [pair for pair in PAIRS if pair.split == "dev" and canonical.is_compared(pair)]
-    cosines = dict(zip(dev, canonical.cosines(dev, choose_embedder.DEFAULT), strict=True))
+    cosines = dict(zip(dev, canonical.cosines(dev, factory.DEFAULT_EMBEDDER), strict=True))
     assert canonical.threshold(dev, cosines) == neighbours.THRESHOLD
 
 
@@ -207,7 +207,7 @@ def test_a_review_proposes_a_first_name_only_where_one_full_name_has_it() -> Non
 
 
 def test_with_an_embedder_a_review_proposes_near_names_and_never_more_than_that() -> None:
-    embedder = choose_embedder.choose("minilm", choose_embedder.Options())
+    embedder = factory.choose_embedder("minilm", factory.EmbedderOptions())
     assert embedder is not None
     held = [concept("Barcelona FC"), concept("FC Barcelona"), concept("db-03"), concept("db-04")]
     merges = Canonicaliser(embedder).review(held, NOW)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bearinmind.models.local import _BATCH_TOKENS, HashEmbedder, LocalEmbedder, _batches
+from bearinmind.models.local import _BATCH_TOKENS, HashEmbedder, LocalEmbedder, token_batches
 
 
 @given(st.lists(st.integers(2, 512), max_size=200))
 def test_every_text_is_in_one_batch_and_no_batch_is_large(lengths: list[int]) -> None:
     tokens = [[0] * length for length in lengths]
-    batches = [*_batches(tokens)]
+    batches = [*token_batches([len(x) for x in tokens], _BATCH_TOKENS)]
     assert sorted(index for batch in batches for index in batch) == [*range(len(tokens))]
     for batch in batches:
         assert len(batch) * max(lengths[index] for index in batch) <= _BATCH_TOKENS

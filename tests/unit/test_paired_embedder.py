@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bearinmind.models.choose_embedder import Options, choose, remake
+from bearinmind.models.factory import EmbedderOptions, choose_embedder, remake_embedder
 from bearinmind.models.local import HashEmbedder, LocalEmbedder, PairedEmbedder
 
 TEXTS = ["Deploys happen on Tuesdays.", "Tove likes short answers."]
@@ -37,17 +37,17 @@ def test_another_share_is_another_space() -> None:
 
 
 def test_what_is_shipped_is_a_pair_that_can_be_made_again_from_its_space() -> None:
-    shipped = choose("local", Options(text="tags+content"))
+    shipped = choose_embedder("local", EmbedderOptions(text="tags+content"))
     assert shipped is not None
     assert shipped.space.dimensions == 768
     assert shipped.space.text == "tags+content"
-    again = remake(shipped.space, "none", Options())
+    again = remake_embedder(shipped.space, "none", EmbedderOptions())
     assert again.space == shipped.space
     assert not again.leaves_machine
 
 
 def test_a_paraphrase_is_nearer_than_another_matter() -> None:
-    shipped = choose("local", Options())
+    shipped = choose_embedder("local", EmbedderOptions())
     assert shipped is not None
     near, far = shipped.embed_memories(TEXTS) @ shipped.embed_query("On which day do we release?")
     assert near > far

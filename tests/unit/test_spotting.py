@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bearinmind.concepts import ConceptName
-from bearinmind.text.names import Text, can_be_told, may_hold, name_of
+from bearinmind.text.names import Text, is_distinctive, may_hold, name_of
 
 
 def found(content: str, *known: str) -> list[str]:
@@ -79,9 +79,9 @@ def test_the_quick_look_saves_reading_most_of_the_rest() -> None:
 
 @pytest.mark.parametrize("name", ["it", "go", "1999", "the", "of mice", "up to"])
 def test_some_names_cannot_be_told_from_other_words(name: str) -> None:
-    assert not can_be_told(name_of(name))
+    assert not is_distinctive(name_of(name))
 
 
 @pytest.mark.parametrize("name", ["sluice", "the hours", "db-stage-3", "lord of the rings"])
 def test_most_names_can(name: str) -> None:
-    assert can_be_told(name_of(name))
+    assert is_distinctive(name_of(name))

@@ -148,13 +148,12 @@ def _check(terms: Terms, now: datetime) -> None:
             f"the label has {len(terms.label):,} characters; it may have {LABEL_LIMIT}",
             hint="Say in a few words where the key is used.",
         )
-    _check_number(terms.per_minute, "requests a minute", PER_MINUTE_LIMIT)
-    _check_number(terms.per_day, "writes a day", PER_DAY_LIMIT)
-
-
-def _check_number(value: int | None, what: str, most: int) -> None:
-    if value is not None and not 1 <= value <= most:
-        raise InvalidKeyTerms(
-            f"{value:,} {what} is not between 1 and {most:,}",
-            hint="Leave it out for no limit of the key's own.",
-        )
+    for value, what, most in (
+        (terms.per_minute, "requests a minute", PER_MINUTE_LIMIT),
+        (terms.per_day, "writes a day", PER_DAY_LIMIT),
+    ):
+        if value is not None and not 1 <= value <= most:
+            raise InvalidKeyTerms(
+                f"{value:,} {what} is not between 1 and {most:,}",
+                hint="Leave it out for no limit of the key's own.",
+            )

@@ -210,7 +210,7 @@ class Mind:
         )
         self._parts.background.nudge()
         if wait:
-            self._parts.background.finish(patience=_WAIT)
+            self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
         return outcome
 

@@ -17,10 +17,7 @@ from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.learn.chat_reader import ConfiguredReader, ModelOptions
-from bearinmind.models import choose_embedder as embed_choice
-from bearinmind.models import encoder_socket
-from bearinmind.models.choose_reranker import Address, OwnedReranker
-from bearinmind.models.choose_reranker import choose as choose_reranker
+from bearinmind.models import encoder_socket, factory
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.protocols import Extractor, Following, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
@@ -71,7 +68,7 @@ class Parts:
     vault: SealingVault
     remember: Remember
     turn_reader: ConfiguredReader
-    reranker: OwnedReranker | None
+    reranker: factory.OwnedReranker | None
     executor: Executor
     recall: Recall
 
@@ -128,7 +125,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         store,
         embedders,
         off=settings.embedder == "none",
-        borrow_at=places if options.get("borrow") else (),
+        sockets=places if options.get("borrow") else (),
     )
     given = options.get("extractor")
     extractor = ConfiguredExtractor(lambda: given) if given else extractor_of(settings)
@@ -207,7 +204,7 @@ def _fusion(settings: Settings) -> Fusion:
 
 def embedders_of(settings: Settings) -> Embedders:
     """The embedders that settings allow; each is made when it is first used."""
-    options = embed_choice.Options(
+    options = factory.EmbedderOptions(
         url=settings.embedder_url,
         key=settings.embedder_key,
         provider_keys=settings.provider_keys,
@@ -218,8 +215,8 @@ def embedders_of(settings: Settings) -> Embedders:
         text=settings.embedded_text,
     )
     return Embedders(
-        lambda: embed_choice.choose(settings.embedder, options),
-        lambda space: embed_choice.remake(space, settings.embedder, options),
+        lambda: factory.choose_embedder(settings.embedder, options),
+        lambda space: factory.remake_embedder(space, settings.embedder, options),
     )
 
 
@@ -282,12 +279,14 @@ def handlers_of(
     }
 
 
-def reranker_of(settings: Settings) -> OwnedReranker | None:
+def reranker_of(settings: Settings) -> factory.OwnedReranker | None:
     """The reranker that settings name, if any."""
-    return choose_reranker(
+    return factory.choose_reranker(
         settings.reranker,
-        own=Address(url=settings.reranker_url, key=settings.reranker_key),
-        llm=Address(url=settings.llm_url, key=settings.llm_key, model=settings.llm_model),
+        own=factory.RerankerAddress(url=settings.reranker_url, key=settings.reranker_key),
+        llm=factory.RerankerAddress(
+            url=settings.llm_url, key=settings.llm_key, model=settings.llm_model
+        ),
         provider_keys=settings.provider_keys,
     )
 
@@ -319,7 +318,7 @@ def judge_of(settings: Settings) -> ChatJudge:
     )
 
 
-def _rerank(reranker: OwnedReranker | None, settings: Settings) -> Rerank | None:
+def _rerank(reranker: factory.OwnedReranker | None, settings: Settings) -> Rerank | None:
     if reranker is None:
         return None
     return Rerank(
@@ -350,7 +349,7 @@ def recall_of(
     settings: Settings,
     store: Store,
     active: ActiveSpace,
-    reranker: OwnedReranker | None,
+    reranker: factory.OwnedReranker | None,
     executor: Executor,
 ) -> Recall:
     """The read path that settings describe."""

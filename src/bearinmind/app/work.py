@@ -43,7 +43,7 @@ class Work:
 
     def run(self, progress: Progress | None = None) -> WorkDone:
         """Do in this thread what is due in the queue."""
-        done = self.background.once(progress)
+        done = self.background.worker().once(progress)
         self.active_space.look_again()
         return done
 
@@ -52,7 +52,7 @@ class Work:
 
         A job that failed and is due again in a minute or later is not waited for.
         """
-        self.background.finish(progress, timeout=timeout)
+        self.background.worker().finish(progress, timeout=timeout)
         self.active_space.look_again()
         return self.status()
 

@@ -1,6 +1,6 @@
-"""A private SQLite file of things that can be made again, which many processes may share.
+"""A cache in a private SQLite file that many processes may share.
 
-It can be deleted at any time. Whatever is wrong with it costs the cache, never what is cached.
+It can be deleted at any time. A broken file costs the cache, and is no error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import LiteralString
+from typing import LiteralString, Self
 
 _BUSY_SECONDS = 5.0  # another process writes for milliseconds
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
@@ -23,11 +23,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """What a file holds.
+    """The tables and statements of a cache.
 
-    Among the statements are the pragmas `hurry` (less safety, more speed), `version` and `mark`
-    (that of the tables); and `find`, `keep`, `size` and `evict`: a value by its key, one more of
-    them, the bytes in use, and no longer the oldest.
+    The statements are `hurry` (less safety, more speed), `version` and `mark` (read and set the
+    version of the tables), `find`, `keep`, `size` (the bytes in use) and `evict` (the oldest).
     """
 
     what: str  #: in the plural, for messages
@@ -37,10 +36,10 @@ class Layout:
 
 
 class CacheFile:
-    """The file. Any number of threads and processes may use it at the same time.
+    """Values by key. Any number of threads and processes may use it at the same time.
 
-    When it is damaged a new one is begun; when it cannot be used at all, nothing is found in it and
-    nothing kept. Either is told to the log, and `trouble` says it.
+    A damaged file is replaced; in a file that cannot be used nothing is found and nothing kept.
+    Both are logged, and `trouble` tells it.
     """
 
     def __init__(self, file: Path, layout: Layout, *, most_bytes: int) -> None:
@@ -52,22 +51,28 @@ class CacheFile:
         self._connection: sqlite3.Connection | None = None
         self._usable = True
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file; the next use opens it again."""
         with self._lock:
-            self._let_go()
+            self._disconnect()
 
     def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """The values of those keys that are known."""
         sql = self._layout.statements
-        found: dict[bytes, bytes] = {}
+        values: dict[bytes, bytes] = {}
         with self.using() as connection:
             if connection is not None:
                 for key in keys:
                     row = connection.execute(sql["find"], {"key": key}).fetchone()
                     if row is not None:
-                        found[key] = row[0]
-        return found
+                        values[key] = row[0]
+        return values
 
     def keep(self, values: Mapping[bytes, bytes]) -> None:
         """Keep values by their keys; the oldest make room for them."""
@@ -84,14 +89,14 @@ class CacheFile:
 
     @contextmanager
     def using(self) -> Iterator[sqlite3.Connection | None]:
-        """The connection; None when the file cannot be used. What goes wrong ends here."""
+        """The connection; None when the file cannot be used. Errors of SQLite end here."""
         with self._lock:
             try:
                 yield self._opened()
             except sqlite3.DatabaseError as exc:
-                self._let_go()
-                anew = exc.sqlite_errorcode in _DAMAGED and self._begin_anew(exc)
-                if not anew and exc.sqlite_errorcode not in _PASSING:
+                self._disconnect()
+                removed = exc.sqlite_errorcode in _DAMAGED and self._remove(exc)
+                if not removed and exc.sqlite_errorcode not in _PASSING:
                     self._give_up(exc)
 
     def _opened(self) -> sqlite3.Connection | None:
@@ -99,14 +104,14 @@ class CacheFile:
             try:
                 self._connection = _open(self._file, self._layout)
             except sqlite3.DatabaseError as exc:
-                if exc.sqlite_errorcode not in _DAMAGED or not self._begin_anew(exc):
+                if exc.sqlite_errorcode not in _DAMAGED or not self._remove(exc):
                     raise
                 self._connection = _open(self._file, self._layout)
             except OSError as exc:
                 self._give_up(exc)
         return self._connection
 
-    def _begin_anew(self, exc: Exception) -> bool:
+    def _remove(self, exc: Exception) -> bool:
         """Remove a damaged file; the next use makes a new one."""
         self.trouble = f"{str(self._file)!r} was damaged ({exc}); a new cache is begun"
         _log.warning("%s", self.trouble)
@@ -117,13 +122,13 @@ class CacheFile:
         return True
 
     def _give_up(self, exc: Exception) -> None:
-        """Go on without; what would be cached is made all the same."""
+        """Go on without the cache."""
         self._usable = False
         what = self._layout.what
         self.trouble = f"{what} are not cached: {str(self._file)!r} cannot be used ({exc})"
         _log.warning("%s", self.trouble)
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -131,7 +136,7 @@ class CacheFile:
 
 def _open(file: Path, layout: Layout) -> sqlite3.Connection:
     file.parent.mkdir(parents=True, exist_ok=True)
-    # What is kept tells something about the texts: nobody else's business.
+    # The values tell something about the texts, so only the user may read them.
     os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
     connection = sqlite3.connect(file, timeout=_BUSY_SECONDS, check_same_thread=False)
     try:

@@ -1,7 +1,7 @@
-"""What is known of sentence encoders that others publish: a table, and a way to find a row in it.
+"""A table of published sentence encoders, and a way to find a row in it.
 
-A prompt that a model was trained with and is not given costs it much of its quality, silently. So
-prompts come from here, whoever runs the model: no server and no library adds the same ones.
+A model that does not get the prompt it was trained with silently loses much of its quality. So the
+prompts come from here for every server and library: none of them adds the same ones.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ class Pooling(StrEnum):
     CLS = "cls"  #: the first token's
     MEAN = "mean"  #: their mean
     LAST = "last"  #: the last token's
-    HOSTED = "hosted"  #: nobody's business but the provider's
+    HOSTED = "hosted"  #: by the provider
 
 
 class Known(NamedTuple):
-    """What has to be known of a model to use it well."""
+    """The properties of a model that its use depends on."""
 
     dimensions: int
-    max_tokens: int  #: what is longer is cut off by whoever runs the model
+    max_tokens: int  #: a longer text is cut off
     pooling: Pooling
     query_prompt: str = ""  #: put before a query
     memory_prompt: str = ""  #: put before a memory's text
@@ -44,7 +44,7 @@ _JINA_3 = (
 )
 _CLS, _MEAN, _LAST, _HOSTED = Pooling.CLS, Pooling.MEAN, Pooling.LAST, Pooling.HOSTED
 
-#: By the model's own name in small letters, without that of whoever publishes it.
+#: By the model's own name in small letters, without its publisher.
 KNOWN: dict[str, Known] = {
     # sentence-transformers
     "all-minilm-l6-v2": Known(384, 256, _MEAN),
@@ -145,7 +145,7 @@ _VARIANT = re.compile(r"(\.gguf|[.-](i?q\d\w*|b?f(16|32)|fp16|onnx|gguf|q))$")
 
 
 def find(model: str) -> Known | None:
-    """What is known of a model, however its name is written: `BAAI/bge-m3`, `bge-m3:latest`."""
+    """The row of a model, however its name is written: `BAAI/bge-m3`, `bge-m3:latest`."""
     name, _, tag = model.strip().lower().rstrip("/").rpartition("/")[2].partition(":")
     sized = f"{name}-{tag}"  # as Ollama has `qwen3-embedding:0.6b`
     for candidate in (sized, name):

@@ -1,4 +1,4 @@
-"""How each kind of chat server wants to be asked, and how it answers. Pure."""
+"""Chat models behind HTTP: the protocols of OpenAI, Anthropic and Ollama, and a client for them."""
 
 from __future__ import annotations
 
@@ -10,31 +10,26 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bearinmind.models.outbound_http import Caller, CallFailed, Patience
+from bearinmind.models.outbound_http import Caller, CallFailed, Patience, bearer
 
 if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
 
-
 _BYTES_PER_TOKEN = 4  # of English words
 _BYTES_PER_RARE_TOKEN = 2  # of digits, marks and other scripts, which are cut into smaller pieces
 _RARE = re.compile(r"[^a-zA-Z ]+")
-
-
-def tokens_of(text: str) -> int:
-    """About how many tokens a text is, rather too many than too few."""
-    rare = sum(len(run.encode(errors="replace")) for run in _RARE.findall(text))
-    common = len(text.encode(errors="replace")) - rare
-    return -(-common // _BYTES_PER_TOKEN) - (-rare // _BYTES_PER_RARE_TOKEN)
-
-
-_MOST_BELIEVED = 10_000_000  # tokens of one request; whoever reports more does not count
+_MOST_BELIEVED = 10_000_000  # tokens of one request; a server that reports more cannot count
 _ROOM = 512  # tokens beside the texts: what a template puts around them
 _SMALLEST_CONTEXT = 4_096  # tokens
+_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_MOST_CHARACTERS = 200_000  # of an answer: more than any that we ask for
+_MOST_TRIES = 500  # places at which an object may begin and does not
+_decoder = json.JSONDecoder()
 
 
 class Question(NamedTuple):
-    """What a model is asked, and the form that its answer shall have."""
+    """A question to a model, and the form that its answer shall have."""
 
     system: str
     text: str
@@ -45,22 +40,26 @@ class Question(NamedTuple):
     bounded: bool = False
 
 
-def prompt_tokens(asked: Question) -> int:
+def prompt_tokens(question: Question) -> int:
     """About how many tokens a question is; the form counts, as a server may put it into words."""
-    return tokens_of(asked.system) + tokens_of(asked.text) + tokens_of(json.dumps(asked.schema))
+    texts = (question.system, question.text, json.dumps(question.schema))
+    return sum(map(tokens_of, texts))
 
 
-class Said(NamedTuple):
-    """What a model answered."""
+def tokens_of(text: str) -> int:
+    """About how many tokens a text is, rather too many than too few."""
+    rare = sum(len(run.encode(errors="replace")) for run in _RARE.findall(text))
+    common = len(text.encode(errors="replace")) - rare
+    return -(-common // _BYTES_PER_TOKEN) - (-rare // _BYTES_PER_RARE_TOKEN)
 
-    text: str  #: empty when it said nothing, or refused
+
+class ChatAnswer(NamedTuple):
+    """The answer of a model."""
+
+    text: str  #: empty when it was empty, or a refusal
     cut: bool = False  #: it reached the limit before its end
     prompt_tokens: int | None = None  #: as the server counts, where it does
     answer_tokens: int | None = None
-
-
-class Misread(Exception):
-    """An answer does not have the form that the protocol gives it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +68,17 @@ class Dialect:
 
     name: str
     path: str
-    endings: tuple[str, ...]  #: of an address that go without saying
+    endings: tuple[str, ...]  #: of an address that may be left out
     hint: str  #: what the address must be like
-    headers: Callable[[str], dict[str, str]]  #: that say who asks, by the key or the empty text
+    headers: Callable[[str], dict[str, str]]  #: of authentication, by the key or the empty text
     #: The bodies of a request: with all that helps a model, and with ever less for a server that
     #: refuses it.
     bodies: Callable[[str, Question], list[dict[str, Any]]]
-    said: Callable[[Any], Said]
+    #: Reads an answer; raises a `LookupError`, `TypeError` or `AttributeError` for any other JSON.
+    read: Callable[[Any], ChatAnswer]
 
     def address(self, url: str) -> str:
-        """Where the path begins, by what a user gave as the address."""
+        """The base address, from the one that a user gave."""
         address, mark, query = url.strip().partition("?")
         address = address.rstrip("/")
         for ending in self.endings:
@@ -86,47 +86,39 @@ class Dialect:
         return address + mark + query
 
 
-def _bearer(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"} if key else {}
-
-
-def _messages(asked: Question) -> list[dict[str, str]]:
+def _messages(question: Question) -> list[dict[str, str]]:
     return [
-        {"role": "system", "content": asked.system},
-        {"role": "user", "content": asked.text},
+        {"role": "system", "content": question.system},
+        {"role": "user", "content": question.text},
     ]
 
 
-def _openai_bodies(model: str, asked: Question) -> list[dict[str, Any]]:
-    plain = {"model": model, "messages": _messages(asked)}
+def _openai_bodies(model: str, question: Question) -> list[dict[str, Any]]:
+    plain = {"model": model, "messages": _messages(question)}
     schema = {
         "response_format": {
             "type": "json_schema",
-            "json_schema": {"name": asked.name, "schema": asked.schema},
+            "json_schema": {"name": question.name, "schema": question.schema},
         }
     }
-    best = plain | {"temperature": 0, "max_tokens": asked.most_tokens} | schema
-    if not asked.bounded:
+    best = plain | {"temperature": 0, "max_tokens": question.most_tokens} | schema
+    if not question.bounded:
         return [best, plain]
     return [
         best,
         # The models that think first know no temperature, and call the limit something else.
-        plain | {"max_completion_tokens": asked.most_tokens} | schema,
-        plain | {"max_tokens": asked.most_tokens, "response_format": {"type": "json_object"}},
-        plain | {"max_tokens": asked.most_tokens},
+        plain | {"max_completion_tokens": question.most_tokens} | schema,
+        plain | {"max_tokens": question.most_tokens, "response_format": {"type": "json_object"}},
+        plain | {"max_tokens": question.most_tokens},
     ]
 
 
-def _openai_said(answer: Any) -> Said:  # noqa: ANN401  whatever JSON holds
-    try:
-        choice = answer["choices"][0]
-        content = choice["message"]["content"]
-        finish = choice.get("finish_reason")
-    except (LookupError, TypeError, AttributeError):
-        raise Misread from None
-    return Said(
+def _read_openai(answer: Any) -> ChatAnswer:  # noqa: ANN401  any JSON
+    choice = answer["choices"][0]
+    content = choice["message"]["content"]
+    return ChatAnswer(
         text=content if isinstance(content, str) else "",
-        cut=finish == "length",
+        cut=choice.get("finish_reason") == "length",
         prompt_tokens=_count(answer, "usage", "prompt_tokens"),
         answer_tokens=_count(answer, "usage", "completion_tokens"),
     )
@@ -136,61 +128,52 @@ def _anthropic_headers(key: str) -> dict[str, str]:
     return {"anthropic-version": "2023-06-01"} | ({"x-api-key": key} if key else {})
 
 
-def _anthropic_bodies(model: str, asked: Question) -> list[dict[str, Any]]:
+def _anthropic_bodies(model: str, question: Question) -> list[dict[str, Any]]:
     plain = {
         "model": model,
-        "max_tokens": asked.most_tokens,
-        "system": asked.system,
-        "messages": [{"role": "user", "content": asked.text}],
+        "max_tokens": question.most_tokens,
+        "system": question.system,
+        "messages": [{"role": "user", "content": question.text}],
     }
     tool = {
-        "name": asked.name,
+        "name": question.name,
         "description": "Takes the answer.",
-        "input_schema": asked.schema,
+        "input_schema": question.schema,
     }
-    formed = plain | {"tools": [tool], "tool_choice": {"type": "tool", "name": asked.name}}
+    formed = plain | {"tools": [tool], "tool_choice": {"type": "tool", "name": question.name}}
     return [formed | {"temperature": 0}, formed, plain]
 
 
-def _anthropic_said(answer: Any) -> Said:  # noqa: ANN401
-    try:
-        pieces = [_anthropic_piece(block) for block in answer["content"]]
-        reason = answer.get("stop_reason")
-    except (LookupError, TypeError, AttributeError):
-        raise Misread from None
-    return Said(
-        text="\n".join(pieces),
-        cut=reason == "max_tokens",
+def _read_anthropic(answer: Any) -> ChatAnswer:  # noqa: ANN401
+    return ChatAnswer(
+        text="\n".join(map(_anthropic_text, answer["content"])),
+        cut=answer.get("stop_reason") == "max_tokens",
         prompt_tokens=_count(answer, "usage", "input_tokens"),
         answer_tokens=_count(answer, "usage", "output_tokens"),
     )
 
 
-def _anthropic_piece(block: Any) -> str:  # noqa: ANN401
-    """What a block of an answer says: words, or the input of the tool that takes the answer."""
+def _anthropic_text(block: Any) -> str:  # noqa: ANN401
+    """The text of a block of an answer, or the input of the tool that takes the answer."""
     if block["type"] == "tool_use":
         return json.dumps(block["input"], ensure_ascii=False)
     return str(block["text"]) if block["type"] == "text" else ""
 
 
-def _ollama_bodies(model: str, asked: Question) -> list[dict[str, Any]]:
+def _ollama_bodies(model: str, question: Question) -> list[dict[str, Any]]:
     # What does not fit its context is left out in silence, so the context is made to fit.
-    needed = tokens_of(asked.system + asked.text) + asked.most_tokens + _ROOM
+    needed = tokens_of(question.system + question.text) + question.most_tokens + _ROOM
     context = max(_SMALLEST_CONTEXT, 1 << (needed - 1).bit_length())
-    options = {"temperature": 0, "num_predict": asked.most_tokens, "num_ctx": context}
-    plain = {"model": model, "messages": _messages(asked), "stream": False, "options": options}
-    return [plain | {"format": asked.schema}, plain | {"format": "json"}, plain]
+    options = {"temperature": 0, "num_predict": question.most_tokens, "num_ctx": context}
+    plain = {"model": model, "messages": _messages(question), "stream": False, "options": options}
+    return [plain | {"format": question.schema}, plain | {"format": "json"}, plain]
 
 
-def _ollama_said(answer: Any) -> Said:  # noqa: ANN401
-    try:
-        content = answer["message"]["content"]
-        reason = answer.get("done_reason")
-    except (LookupError, TypeError, AttributeError):
-        raise Misread from None
-    return Said(
+def _read_ollama(answer: Any) -> ChatAnswer:  # noqa: ANN401
+    content = answer["message"]["content"]
+    return ChatAnswer(
         text=content if isinstance(content, str) else "",
-        cut=reason == "length",
+        cut=answer.get("done_reason") == "length",
         prompt_tokens=_count(answer, "prompt_eval_count"),  # left out for a prompt it knew already
         answer_tokens=_count(answer, "eval_count"),
     )
@@ -209,9 +192,9 @@ OPENAI = Dialect(
     path="/chat/completions",
     endings=("/chat/completions",),
     hint="`llm_url` must end where /chat/completions follows, mostly in /v1.",
-    headers=_bearer,
+    headers=bearer,
     bodies=_openai_bodies,
-    said=_openai_said,
+    read=_read_openai,
 )
 # https://docs.anthropic.com/en/api/messages
 ANTHROPIC = Dialect(
@@ -221,7 +204,7 @@ ANTHROPIC = Dialect(
     hint="`llm_url` must end where /v1/messages follows, such as https://api.anthropic.com.",
     headers=_anthropic_headers,
     bodies=_anthropic_bodies,
-    said=_anthropic_said,
+    read=_read_anthropic,
 )
 # https://docs.ollama.com/api/chat
 OLLAMA = Dialect(
@@ -229,26 +212,23 @@ OLLAMA = Dialect(
     path="/api/chat",
     endings=("/chat", "/api", "/v1"),
     hint="`llm_url` must end where /api/chat follows, such as http://localhost:11434.",
-    headers=_bearer,
+    headers=bearer,
     bodies=_ollama_bodies,
-    said=_ollama_said,
+    read=_read_ollama,
 )
 DIALECTS = {dialect.name: dialect for dialect in (OPENAI, ANTHROPIC, OLLAMA)}
 
 
-_REFUSALS = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
-
-
 class NotAChat(Exception):
-    """A server answers, but not as one of this dialect does; the message is a predicate."""
+    """An answer is not one of this protocol; the message is a predicate."""
 
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
 
 
-class ChatClient:
-    """One model at one address. Safe to share among threads; the key is in no message."""
+class ChatClient(Caller):
+    """A chat model at one address. Safe to share among threads; the key is in no message."""
 
     def __init__(
         self,
@@ -263,11 +243,11 @@ class ChatClient:
         before_each: Callable[[], None] = lambda: None,
         after_failure: Callable[[CallFailed], None] = lambda _: None,
     ) -> None:
-        """Nothing is sent or imported before the first question; the rest is as for `Caller`."""
+        """Nothing is sent or imported before the first question; for the rest see `Caller`."""
         self.model = model
         self.dialect = dialect
         self._refused = 0  # bodies that the server is known to refuse, the best first
-        self._caller = Caller(
+        super().__init__(
             dialect.address(url),
             setting=setting,
             key=key,
@@ -281,42 +261,20 @@ class ChatClient:
     def __repr__(self) -> str:
         return f"ChatClient({self.model!r}, {self.where!r})"
 
-    @property
-    def is_local(self) -> bool:
-        """Whether what is sent stays on this machine."""
-        return self._caller.is_local
+    def ask(
+        self, question: Question, *, patience: Callable[[], Patience] | None = None
+    ) -> ChatAnswer:
+        """The model's answer; `patience` is made for each request. Raises `CallFailed`, `NotAChat`.
 
-    @property
-    def where(self) -> str:
-        """The server, without anything secret."""
-        return self._caller.where
-
-    def close(self) -> None:
-        """Release the connections."""
-        self._caller.close()
-
-    def excerpt(self, said: object) -> str:
-        """The beginning of what a server or a model said, fit for a message."""
-        return self._caller.excerpt(said)
-
-    def ask(self, asked: Question, *, patience: Callable[[], Patience] | None = None) -> Said:
-        """What the model answers.
-
-        Args:
-            asked: the question.
-            patience: how long to wait for each of the requests that this takes.
-
-        Raises:
-            CallFailed: the server does not answer, or refuses.
-            NotAChat: it answers something else than a chat server does.
+        A server that refuses a request gets simpler ones.
         """
-        bodies = self.dialect.bodies(self.model, asked)
+        bodies = self.dialect.bodies(self.model, question)
         for number, body in enumerate(bodies):
             if number < min(self._refused, len(bodies) - 1):
                 continue
             try:
                 limits = patience() if patience else None
-                answer = self._caller.post(self.dialect.path, body, patience=limits)
+                answer = self.post(self.dialect.path, body, patience=limits)
             except CallFailed as exc:
                 if exc.status == HTTPStatus.OK:
                     raise NotAChat(exc.problem) from None
@@ -324,28 +282,15 @@ class ChatClient:
                     raise
             else:
                 self._refused = number
-                return self._said(answer)
+                try:
+                    return self.dialect.read(answer)
+                except (LookupError, TypeError, AttributeError):
+                    raise NotAChat(f"answered {self.excerpt(answer)}") from None
         raise AssertionError("a dialect has at least one body")
 
-    def _said(self, answer: object) -> Said:
-        try:
-            return self.dialect.said(answer)
-        except Misread:
-            raise NotAChat(f"answered {self.excerpt(answer)}") from None
 
-
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
-_MOST_CHARACTERS = 200_000  # of an answer: more than any that we ask for
-_MOST_TRIES = 500  # places at which an object may begin and does not
-_decoder = json.JSONDecoder()
-
-
-def json_object(text: str) -> Any:  # noqa: ANN401  whatever JSON holds
-    """The one object in a text.
-
-    Raises:
-        ValueError: there is none, or it is not whole.
-    """
+def json_object(text: str) -> Any:  # noqa: ANN401  any JSON
+    """The one JSON object in a text; raises `ValueError` when there is no whole one."""
     text = _THOUGHTS.sub("", text)
     begin, end = text.find("{"), text.rfind("}")
     try:
@@ -361,10 +306,10 @@ def json_objects(text: str) -> Iterator[dict[str, Any]]:
     tries = 0
     while place >= 0 and tries < _MOST_TRIES:
         try:
-            found, place = _decoder.raw_decode(text, place)
+            whole, place = _decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             tries += 1
             place += 1
         else:
-            yield found
+            yield whole
         place = text.find("{", place)

@@ -12,6 +12,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from bearinmind.errors import RerankerFailure
-from bearinmind.models.quiet import hush_onnxruntime
+from bearinmind.models.local import disable_telemetry, first_line, token_batches
 from bearinmind.protocols import Passage
 
 if TYPE_CHECKING:  # numpy takes a tenth of a second to import
@@ -33,7 +34,7 @@ _MOST_TOKENS = 512  # of a pair: what nearly all cross-encoders were trained on
 _SPECIAL_POSITIONS = 2  # that RoBERTa's kind counts among its positions, and no text can have
 _BATCH_TOKENS = 1_024  # padding included: a few pairs, so that the time is looked at often
 _MOST_THREADS = 4
-_ERRORS = 3  # and nothing milder: what a graph could do better is of no use to whoever runs it
+_ERRORS = 3  # no warnings: how a graph could be better is of no use here
 _LONGEST_WAIT = 10.0  # seconds for a batch to end, when the process ends
 _PADDING = ("[PAD]", "<pad>")
 
@@ -73,8 +74,8 @@ class _Model:
                 columns, (pair.ids, pair.attention_mask, pair.type_ids), strict=True
             ):
                 columns[name][row, : len(values)] = values
-        given = {name: column for name, column in columns.items() if name in self.inputs}
-        return _scores(self.session.run(None, given)[0], len(batch))
+        inputs = {name: column for name, column in columns.items() if name in self.inputs}
+        return _scores(self.session.run(None, inputs)[0], len(batch))
 
 
 class CrossEncoder:
@@ -89,20 +90,16 @@ class CrossEncoder:
         return f"cross-encoder:{self._folder.name}"
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
-        """A score from 0 to 1 for each passage.
-
-        Raises:
-            RerankerFailure: the model cannot be loaded or used, or not in time.
-        """
+        """A score from 0 to 1 for each passage; raises `RerankerFailure`, also when it is late."""
         until = time.monotonic() + seconds
         scores = [0.0] * len(passages)
         done = 0
         try:
-            with _Turn(until):
+            with _turn(until):
                 model = _load(self._folder)
                 pairs = model.tokens(query, [passage.text for passage in passages])
-            for batch in _batches([len(pair.ids) for pair in pairs]):
-                with _Turn(until):
+            for batch in token_batches([len(pair.ids) for pair in pairs], _BATCH_TOKENS):
+                with _turn(until):
                     for index, score in zip(
                         batch, model.run([pairs[index] for index in batch]), strict=True
                     ):
@@ -115,8 +112,8 @@ class CrossEncoder:
             ) from None
         except RerankerFailure:
             raise
-        except Exception as exc:  # whatever the runtime and the tokenizer raise
-            raise RerankerFailure(f"{self.name} cannot score: {_said(exc)}") from exc
+        except Exception as exc:  # the runtime and the tokenizer raise anything
+            raise RerankerFailure(f"{self.name} cannot score: {first_line(exc)}") from exc
         return scores
 
     def close(self) -> None:
@@ -127,18 +124,15 @@ class _Late(Exception):
     """The time is up."""
 
 
-class _Turn:
-    """A turn with the runtime, if one comes in time."""
-
-    def __init__(self, until: float) -> None:
-        self._until = until
-
-    def __enter__(self) -> None:
-        left = self._until - time.monotonic()
-        if left <= 0 or not _RUNTIME.acquire(timeout=left):
-            raise _Late
-
-    def __exit__(self, *_: object) -> None:
+@contextmanager
+def _turn(until: float) -> Iterator[None]:
+    """Hold the runtime; raise `_Late` when it is not free in time."""
+    left = until - time.monotonic()
+    if left <= 0 or not _RUNTIME.acquire(timeout=left):
+        raise _Late
+    try:
+        yield
+    finally:
         _RUNTIME.release()
 
 
@@ -151,7 +145,7 @@ def _load(folder: Path) -> _Model:
             f"there is no {missing} in {str(folder)!r}",
             hint="`reranker` = cross-encoder:FOLDER needs an ONNX model with its tokenizer.",
         )
-    hush_onnxruntime()
+    disable_telemetry()
     try:
         import onnxruntime  # noqa: PLC0415
         import tokenizers  # noqa: PLC0415
@@ -199,18 +193,6 @@ def _padding(config: dict[str, Any], tokenizer: Any) -> int:  # noqa: ANN401
     return next((id_ for id_ in known if isinstance(id_, int)), 0)
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices of pairs of similar length, so that little is padding."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):
-        if batch and (len(batch) + 1) * lengths[index] > _BATCH_TOKENS:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
-
-
 def _scores(logits: NDArray[Any], rows: int) -> list[float]:
     """How likely each pair fits: of one logit its sigmoid, of two the softmax of the second."""
     columns = logits.reshape(rows, -1).astype(float)
@@ -231,8 +213,3 @@ def _sigmoid(value: float) -> float:
     if value < 0:  # either way round no power overflows
         return math.exp(value) / (1 + math.exp(value))
     return 1 / (1 + math.exp(-value))
-
-
-def _said(exc: Exception) -> str:
-    """The first line of what a library says."""
-    return (str(exc).strip() or type(exc).__name__).splitlines()[0]

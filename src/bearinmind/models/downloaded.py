@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from bearinmind.errors import EmbedderFailure, InvalidSetting, MissingExtra
 from bearinmind.models import catalogue
 from bearinmind.models.catalogue import Pooling
-from bearinmind.models.quiet import hush_onnxruntime
+from bearinmind.models.local import disable_telemetry
 from bearinmind.models.vectors import Dimensions, Memo, checked
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
-
 
 _BATCH = 32  # texts that a library pads to one length
 _PROBE = "memory"
@@ -33,8 +32,8 @@ _SMALL_FILE = 1024 * 1024  # bytes: a configuration, which is read to tell model
 Run = Callable[[Sequence[str], bool], Sequence[Any]]
 
 
-class Wish(NamedTuple):
-    """A model to be loaded."""
+class ModelSource(NamedTuple):
+    """The model to load, and where it is."""
 
     model: str
     folder: Path | None  #: where it is, unless it comes from the hub
@@ -42,11 +41,11 @@ class Wish(NamedTuple):
 
 
 class Library(NamedTuple):
-    """What runs the models."""
+    """A library that runs models."""
 
     name: str  #: also that of the extra and, written with a low line, of the module
-    load: Callable[[Wish], Run]  #: raises `NotHere`
-    download: Callable[[Wish], None]
+    load: Callable[[ModelSource], Run]  #: raises `NotHere`
+    download: Callable[[ModelSource], None]
 
 
 class NotHere(Exception):
@@ -71,26 +70,23 @@ class DownloadedEmbedder:
         memo: Memo | None = None,
         text: str = CONTENT,
     ) -> None:
-        """Nothing is imported or loaded yet.
+        """Take a name such as `BAAI/bge-large-en-v1.5`, or the path of a folder; load nothing yet.
 
-        Args:
-            library: what runs the model.
-            model: its name, such as `BAAI/bge-large-en-v1.5`, or the path of a folder.
-            dimensions: of its vectors, where neither the catalogue nor the memo knows.
-            memo: where dimensions that had to be found out are kept.
-            text: the recipe of the texts that it will be given.
-
-        Raises:
-            MissingExtra: the library is not installed.
+        `dimensions` are for a model that neither the catalogue nor the memo knows; `text` is the
+        recipe of the texts that it will be given.
         """
-        _require(library, model)
+        if importlib.util.find_spec(library.name.replace("-", "_")) is None:
+            raise MissingExtra(
+                f"{library.name}:{model} needs {library.name}, which is not installed",
+                hint=f"Install it: pip install 'bearinmind[{library.name}]'.",
+            )
         self._library = library
         self._model = model
         self._text = text
         self._known = known = catalogue.find(model)
         self._folder = Path(model).expanduser() if _is_path(model) else None
-        self._wish = Wish(model, self._folder, known)
-        self._dimensions = Dimensions(_agreed(model, dimensions, known), memo)
+        self._source = ModelSource(model, self._folder, known)
+        self._dimensions = Dimensions(_dimensions(model, dimensions, known), memo)
         self._loading = threading.Lock()
         self._run: Run | None = None
 
@@ -99,7 +95,7 @@ class DownloadedEmbedder:
 
     @property
     def space(self) -> Space:
-        """What its vectors are; the model is loaded once when their dimensions are not known."""
+        """The space of its vectors; the model is loaded to find out unknown dimensions."""
         return Space(
             model=self._who,
             revision=self._revision,
@@ -110,11 +106,7 @@ class DownloadedEmbedder:
         )
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text.
-
-        Raises:
-            EmbedderFailure: the model cannot be had, or does not work.
-        """
+        """A row for each text."""
         import numpy as np  # noqa: PLC0415  slow to import
 
         run = self._loaded(download=True)
@@ -134,11 +126,7 @@ class DownloadedEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vector:
-        """A query's vector.
-
-        Raises:
-            EmbedderFailure: the model is not here, or does not work.
-        """
+        """A query's vector."""
         prompt = self._known.query_prompt if self._known else ""
         vector: Vector = self._ran(self._loaded(download=False), [prompt + text], query=True)[0]
         return vector
@@ -160,16 +148,15 @@ class DownloadedEmbedder:
         with self._loading:
             if self._run is None:
                 with self._translated("cannot be loaded"):
-                    self._run = self._fetched() if download else self._library.load(self._wish)
+                    try:
+                        self._run = self._library.load(self._source)
+                    except NotHere:
+                        if not download:
+                            raise
+                        with self._translated("is not on this machine and cannot be downloaded"):
+                            self._library.download(self._source)
+                        self._run = self._library.load(self._source)
             return self._run
-
-    def _fetched(self) -> Run:
-        try:
-            return self._library.load(self._wish)
-        except NotHere:
-            with self._translated("is not on this machine and cannot be downloaded"):
-                self._library.download(self._wish)
-        return self._library.load(self._wish)
 
     def _ran(self, run: Run, texts: Sequence[str], *, query: bool) -> Vectors:
         with self._translated("does not work"):
@@ -192,31 +179,22 @@ class DownloadedEmbedder:
                 else "Check the path of the folder.",
             ) from exc
         except Exception as exc:  # these libraries and those beneath them raise anything
-            said = " ".join(str(exc).split())[:300] or type(exc).__name__
-            raise EmbedderFailure(f"{self._who} {problem}: {said}") from exc
-
-
-def _require(library: Library, model: str) -> None:
-    module = library.name.replace("-", "_")
-    if importlib.util.find_spec(module) is None:
-        raise MissingExtra(
-            f"{library.name}:{model} needs {library.name}, which is not installed",
-            hint=f"Install it: pip install 'bearinmind[{library.name}]'.",
-        )
+            reason = " ".join(str(exc).split())[:300] or type(exc).__name__
+            raise EmbedderFailure(f"{self._who} {problem}: {reason}") from exc
 
 
 def _is_path(model: str) -> bool:
-    """A name has one slash at most, and none at its beginning."""
+    """Whether this is a path; a name has one slash at most, and none at its beginning."""
     return model.startswith((".", "/", "~")) or Path(model).expanduser().is_dir()
 
 
-def _agreed(model: str, said: int | None, known: catalogue.Known | None) -> int | None:
-    if known is not None and said not in (None, known.dimensions):
+def _dimensions(model: str, configured: int | None, known: catalogue.Known | None) -> int | None:
+    if known is not None and configured not in (None, known.dimensions):
         raise InvalidSetting(
-            f"embedder_dimensions = {said:,}: {model} gives {known.dimensions:,}",
+            f"embedder_dimensions = {configured:,}: {model} gives {known.dimensions:,}",
             hint="Leave it out.",
         )
-    return known.dimensions if known else said
+    return known.dimensions if known else configured
 
 
 def _revision_of(folder: Path) -> str:
@@ -241,18 +219,24 @@ _POOLINGS = {
 }
 
 
-def _load_fastembed(wish: Wish) -> Run:
-    hush_onnxruntime()  # which fastembed imports
+def _load_fastembed(source: ModelSource) -> Run:
+    disable_telemetry()  # which fastembed imports
     from fastembed import TextEmbedding  # noqa: PLC0415  slow to import
 
     _be_quiet()
-    if wish.folder is not None:
-        name = _register(wish.folder, wish)
-        model = TextEmbedding(name, specific_model_path=str(wish.folder))
+    if source.folder is not None:
+        name = _register(source.folder, source)
+        model = TextEmbedding(name, specific_model_path=str(source.folder))
     else:
-        _check_that_fastembed_knows(wish.model)
+        names = [described["model"] for described in TextEmbedding.list_supported_models()]
+        if source.model.lower() not in map(str.lower, names):
+            raise EmbedderFailure(
+                f"fastembed has no model {source.model!r}",
+                hint="Choose one of its list (https://qdrant.github.io/fastembed), "
+                "give the path of a folder, or use sentence-transformers.",
+            )
         try:
-            model = TextEmbedding(wish.model, cache_dir=_cache(), local_files_only=True)
+            model = TextEmbedding(source.model, cache_dir=_cache(), local_files_only=True)
         except ValueError as exc:  # "could not load from any source": there is no file of it
             raise NotHere from exc
 
@@ -263,18 +247,18 @@ def _load_fastembed(wish: Wish) -> Run:
     return run
 
 
-def _download_fastembed(wish: Wish) -> None:
-    hush_onnxruntime()
+def _download_fastembed(source: ModelSource) -> None:
+    disable_telemetry()
     from fastembed import TextEmbedding  # noqa: PLC0415
 
-    if wish.folder is not None:
+    if source.folder is not None:
         raise NotHere
     _be_quiet()
-    TextEmbedding(wish.model, cache_dir=_cache(), lazy_load=True)
+    TextEmbedding(source.model, cache_dir=_cache(), lazy_load=True)
 
 
 def _be_quiet() -> None:
-    """What goes wrong is raised; fastembed and the hub's client would print it too."""
+    """Errors are raised; fastembed and the hub's client would print them too."""
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     if importlib.util.find_spec("loguru"):
         from loguru import logger  # noqa: PLC0415
@@ -289,22 +273,11 @@ def _cache() -> str:
     return str(Path(platformdirs.user_cache_dir("bearinmind", appauthor=False)) / "fastembed")
 
 
-def _check_that_fastembed_knows(model: str) -> None:
+def _register(folder: Path, source: ModelSource) -> str:
+    """Register a folder with fastembed; its name there."""
     from fastembed import TextEmbedding  # noqa: PLC0415
-
-    names = [described["model"] for described in TextEmbedding.list_supported_models()]
-    if model.lower() not in map(str.lower, names):
-        raise EmbedderFailure(
-            f"fastembed has no model {model!r}",
-            hint="Choose one of its list (https://qdrant.github.io/fastembed), "
-            "give the path of a folder, or use sentence-transformers.",
-        )
-
-
-def _register(folder: Path, wish: Wish) -> str:
-    """Tell fastembed about a folder; the name that it goes by there."""
-    from fastembed import TextEmbedding  # noqa: PLC0415
-    from fastembed.common.model_description import ModelSource, PoolingType  # noqa: PLC0415
+    from fastembed.common.model_description import ModelSource as HubSource  # noqa: PLC0415
+    from fastembed.common.model_description import PoolingType  # noqa: PLC0415
 
     graphs = [graph for graph in _GRAPHS if (folder / graph).is_file()]
     if not graphs:
@@ -319,44 +292,44 @@ def _register(folder: Path, wish: Wish) -> str:
                 Pooling.CLS: PoolingType.CLS,
                 Pooling.MEAN: PoolingType.MEAN,
                 Pooling.LAST: PoolingType.LAST_TOKEN,
-            }.get(_pooling(folder, wish), PoolingType.DISABLED),
+            }.get(_pooling(folder, source), PoolingType.DISABLED),
             normalization=True,
-            sources=ModelSource(hf=name),  # never asked: the folder is given
-            dim=wish.known.dimensions if wish.known else 1,  # fastembed does not look at it
+            sources=HubSource(hf=name),  # never asked: the folder is given
+            dim=source.known.dimensions if source.known else 1,  # fastembed does not look at it
             model_file=graphs[0],
         )
     return name
 
 
-def _pooling(folder: Path, wish: Wish) -> Pooling:
-    """What the folder says, or else the catalogue; else the graph has to pool by itself."""
+def _pooling(folder: Path, source: ModelSource) -> Pooling:
+    """The pooling of the folder or of the catalogue; else the graph pools by itself."""
     try:
-        said = json.loads((folder / "1_Pooling" / "config.json").read_text("utf-8"))
+        config = json.loads((folder / "1_Pooling" / "config.json").read_text("utf-8"))
     except (OSError, ValueError):
-        return wish.known.pooling if wish.known else Pooling.HOSTED
+        return source.known.pooling if source.known else Pooling.HOSTED
     for key, pooling in _POOLINGS.items():
-        if said.get(key) or said.get("pooling_mode") == key.split("_")[2]:
+        if config.get(key) or config.get("pooling_mode") == key.split("_")[2]:
             return pooling
     return Pooling.HOSTED
 
 
-def _load_sentence_transformers(wish: Wish) -> Run:
+def _load_sentence_transformers(source: ModelSource) -> Run:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415  seconds to import
     from transformers.utils import logging as bars  # noqa: PLC0415
 
     bars.disable_progress_bar()  # a second of loading needs none
-    if wish.folder is not None and not wish.folder.is_dir():
+    if source.folder is not None and not source.folder.is_dir():
         raise NotHere
     try:
-        model = SentenceTransformer(str(wish.folder or wish.model), local_files_only=True)
+        model = SentenceTransformer(str(source.folder or source.model), local_files_only=True)
     except OSError as exc:  # what transformers raises for files that are not there
-        if wish.folder is not None:
+        if source.folder is not None:
             raise
         raise NotHere from exc
 
     def run(texts: Sequence[str], query: bool) -> Sequence[Any]:
         rows: Sequence[Any]
-        if wish.known is not None:
+        if source.known is not None:
             rows = model.encode([*texts], prompt="", show_progress_bar=False)  # ours are there
         elif query:  # a model that we do not know may bring prompts of its own
             rows = model.encode_query([*texts], show_progress_bar=False)
@@ -367,13 +340,13 @@ def _load_sentence_transformers(wish: Wish) -> Run:
     return run
 
 
-def _download_sentence_transformers(wish: Wish) -> None:
+def _download_sentence_transformers(source: ModelSource) -> None:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415
 
-    if wish.folder is not None:
+    if source.folder is not None:
         raise NotHere
     _be_quiet()
-    SentenceTransformer(wish.model)
+    SentenceTransformer(source.model)
 
 
 FASTEMBED = Library("fastembed", _load_fastembed, _download_fastembed)

@@ -1,4 +1,4 @@
-"""The embedders of a process: the configured one, and those of the spaces that a store has."""
+"""The embedders of a process: the configured one, and those of the spaces of a store."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ LOOK = 1.0
 
 
 class Embedders:
-    """Makes each embedder once. Nothing is made, and no model loaded, before it is asked for.
+    """Makes each embedder once, when it is first needed.
 
     `choose` makes the configured one, None when semantic recall is off; `remake` makes that of a
-    stored space, or raises a `MindError` that says why it cannot.
+    stored space, or raises a `MindError`.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Embedders:
 
     @classmethod
     def among(cls, configured: Embedder | None, *others: Embedder) -> Self:
-        """These and no other."""
+        """Embedders that were made already, and no others."""
         every = (configured, *others)
         made = {embedder.space.key: embedder for embedder in every if embedder}
 
@@ -57,11 +57,7 @@ class Embedders:
         return cls(lambda: configured, find)
 
     def configured(self) -> Embedder | None:
-        """The embedder of the settings; None when there is to be none.
-
-        Raises:
-            MindError: it cannot be made, such as for want of a key.
-        """
+        """The embedder of the settings; None when semantic recall is off."""
         with self._lock:
             if not self._has_chosen:
                 self._chosen = self._choose()
@@ -69,11 +65,7 @@ class Embedders:
             return self._chosen
 
     def of(self, space: Space) -> Embedder:
-        """The embedder whose vectors belong into a space.
-
-        Raises:
-            EmbedderFailure: there is none here.
-        """
+        """The embedder of a space; raises `EmbedderFailure` when it cannot be made."""
         with self._lock:
             made = self._made.get(space.key)
         if made is None:
@@ -92,16 +84,16 @@ class Embedders:
             embedder.close()
 
     def _remade(self, space: Space) -> Embedder:
-        """What is stored says enough to make most of them; a folder, say, only settings name."""
+        """Make the embedder of a stored space; a folder, for example, only the settings name."""
         try:
             embedder = self._remake(space)
-            found = embedder.space
+            present = embedder.space
         except MindError as exc:
             configured = self._matching(space)
             if configured is None:
                 raise EmbedderFailure(f"{space.model}: {exc.message}", hint=exc.hint) from exc
             return configured
-        if found != space:
+        if present != space:
             embedder.close()
             raise EmbedderFailure(
                 f"{space.model} is not what it was when memories were embedded with it",
@@ -113,16 +105,16 @@ class Embedders:
         """The configured embedder, if the space is its own."""
         try:
             configured = self.configured()
-            found = configured.space if configured else None
-        except MindError:  # it being unwell says nothing about the space
+            matches = configured is not None and configured.space == space
+        except MindError:  # the reason why it cannot be remade matters more
             return None
-        return configured if found == space else None
+        return configured if matches else None
 
 
 class ActiveSpace:
-    """Which space answers semantic recall. Reads only, and asks the store now and then.
+    """The space that answers semantic recall, which the store is asked for now and then.
 
-    `borrow_at` are the sockets at which another process may have its model loaded already.
+    `sockets` are those of a worker that may have the model loaded already.
     """
 
     def __init__(
@@ -131,13 +123,13 @@ class ActiveSpace:
         embedders: Embedders,
         *,
         off: bool = False,
-        borrow_at: Sequence[Path] = (),
+        sockets: Sequence[Path] = (),
     ) -> None:
         self._spaces = spaces
         self._embedders = embedders
         self._off = off
-        self._borrow_at = borrow_at
-        self._borrowed: dict[str, SocketEmbedder] = {}
+        self._sockets = sockets
+        self._remote: dict[str, SocketEmbedder] = {}
         self._seen: KnownSpace | None = None
         self._looked = -LOOK
 
@@ -152,22 +144,19 @@ class ActiveSpace:
         if active is None:
             return Unavailable("nothing is embedded yet", expected=True)
         space, waiting = active.space, active.waiting
-        if self._borrow_at:
-            return Current(space, self._borrowing(space), waiting)
+        if self._sockets:
+            if space.key not in self._remote:
+                make = partial(self._embedders.of, space)
+                self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
+            return Current(space, self._remote[space.key], waiting)
         try:
             return Current(space, self._embedders.of(space), waiting)
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
 
     def look_again(self) -> None:
-        """Ask the store anew at the next recall: what was seen last may be gone."""
+        """Ask the store again at the next recall."""
         self._looked = -LOOK
-
-    def _borrowing(self, space: Space) -> Embedder:
-        if space.key not in self._borrowed:
-            make = partial(self._embedders.of, space)
-            self._borrowed[space.key] = SocketEmbedder(space, self._borrow_at, make)
-        return self._borrowed[space.key]
 
     def _active(self) -> KnownSpace | None:
         now = time.monotonic()

@@ -1,7 +1,7 @@
-"""Embeddings that were made before, kept in one file that many processes may share.
+"""A cache of embeddings in one file that many processes may share.
 
-The file holds vectors and digests, no texts, and can be deleted at any time. Whatever is wrong with
-it costs the cache, never an embedding.
+The file holds vectors and digests, no texts, and can be deleted at any time. A broken file costs
+the cache, never an embedding.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models.cache_file import CacheFile, Layout
@@ -32,38 +32,15 @@ _LAYOUT = Layout(
 )
 
 
-class EmbeddingCache:
-    """The file. Any number of threads and processes may use it at the same time."""
+class EmbeddingCache(CacheFile):
+    """Vectors by their keys, and the dimensions of models."""
 
     def __init__(self, file: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        self._file = CacheFile(file, _LAYOUT, most_bytes=most_bytes)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    @property
-    def trouble(self) -> str | None:
-        """What was wrong with the file."""
-        return self._file.trouble
-
-    def find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """The vectors of those keys that are known."""
-        return self._file.find(keys)
-
-    def keep(self, vectors: Mapping[bytes, bytes]) -> None:
-        """Keep vectors by their keys; the oldest make room for them."""
-        self._file.keep(vectors)
+        super().__init__(file, _LAYOUT, most_bytes=most_bytes)
 
     def dimensions(self, model: str) -> int | None:
-        """How many dimensions a model was found to have."""
-        with self._file.using() as connection:
+        """The dimensions that a model was found to have."""
+        with self.using() as connection:
             if connection is not None:
                 row = connection.execute(_SQL["find_dimensions"], {"model": model}).fetchone()
                 return int(row[0]) if row is not None else None
@@ -71,7 +48,7 @@ class EmbeddingCache:
 
     def keep_dimensions(self, model: str, dimensions: int) -> None:
         """Remember how many dimensions a model has."""
-        with self._file.using() as connection:
+        with self.using() as connection:
             if connection is not None:
                 with connection:
                     connection.execute(
@@ -80,7 +57,7 @@ class EmbeddingCache:
 
 
 class CachedEmbedder:
-    """An embedder that is asked only for what it never embedded before."""
+    """An embedder that computes only what is not in a cache."""
 
     def __init__(
         self,
@@ -92,11 +69,8 @@ class CachedEmbedder:
     ) -> None:
         """Take over both: closing this closes them.
 
-        Args:
-            embedder: what embeds.
-            cache: where its embeddings are kept.
-            queries: whether those of queries are kept too.
-            progress: told how many of how many memories are embedded, now and then.
+        `queries` says whether the vectors of queries are kept too; `progress` gets the number of
+        memories that are embedded, and of all.
         """
         self._embedder = embedder
         self._cache = cache
@@ -108,7 +82,7 @@ class CachedEmbedder:
 
     @property
     def space(self) -> Space:
-        """What its vectors are."""
+        """The space of its vectors."""
         return self._embedder.space
 
     @property
@@ -117,11 +91,7 @@ class CachedEmbedder:
         return self._embedder.leaves_machine
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text; only what was never embedded before costs anything.
-
-        Raises:
-            EmbedderFailure: the embedder fails; what it managed before is kept.
-        """
+        """A row for each text; the vectors that were made before a failure are kept."""
         import numpy as np  # noqa: PLC0415  slow to import
 
         if not texts:
@@ -137,7 +107,7 @@ class CachedEmbedder:
             try:
                 known |= self._embed(some, text_of)
             except EmbedderFailure as exc:
-                raise self._told(exc, some, keys, text_of) from exc
+                raise self._among_all(exc, some, keys, text_of) from exc
             self._progress(len(known), len(text_of))
         return np.stack([known[key] for key in keys])
 
@@ -164,25 +134,25 @@ class CachedEmbedder:
         return fresh
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, Vector]:
-        """What is known of these, as long as it looks like what was kept."""
+        """The cached vectors of these keys; damaged ones are left out."""
         import numpy as np  # noqa: PLC0415  slow to import
 
-        found: dict[bytes, Vector] = {}
+        vectors: dict[bytes, Vector] = {}
         size = self.space.dimensions * np.dtype(np.float32).itemsize
         for key, blob in self._cache.find(keys).items():
             vector = np.frombuffer(blob, np.float32) if len(blob) == size else None
             if vector is not None and abs(float(vector @ vector) - 1.0) < 0.01:  # noqa: PLR2004
-                found[key] = vector
-        return found
+                vectors[key] = vector
+        return vectors
 
-    def _told(
+    def _among_all(
         self,
         exc: EmbedderFailure,
         some: Sequence[bytes],
         keys: Sequence[bytes],
         text_of: Mapping[bytes, str],
     ) -> EmbedderFailure:
-        """The failure with positions among all texts; those that are not at fault are kept."""
+        """The failure with positions among all texts; the vectors of the others are kept."""
         if not (exc.permanent and exc.refused):
             return exc
         at_fault = {some[position] for position in exc.refused}

@@ -1,7 +1,7 @@
-"""A query's vector from a process that has the model loaded, over a socket beside the store.
+"""Query vectors from a worker that has the model loaded, over a socket beside the store.
 
-One line of JSON asks and one line answers. Standard library and numpy only, and hard limits: a
-command that recalls must never be slower for having asked.
+A request is one line of JSON, and so is the answer. Standard library and numpy only, and hard
+limits: a command that recalls must never be slower for having asked.
 """
 
 from __future__ import annotations
@@ -28,25 +28,28 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from bearinmind.protocols import Embedder, Vector, Vectors
 
-
-VERSION = 1  # of what is said over the socket
+VERSION = 1  # of the protocol
 LIMIT = 0.3  # seconds for everything; loading a model takes longer, but not much
-MOST_BYTES = 1_000_000  # of a question or an answer
+MOST_BYTES = 1_000_000  # of a request or an answer
 _LONGEST_PATH = 100  # bytes; systems allow 104 to 108
+_PATIENCE = 2.0  # seconds that a client has for its request
+_BACKLOG = 64  # connections that may wait to be answered
+
+Answer = Callable[[bytes], dict[str, Any]]
 
 
 def places(store: Path, otherwise: Path) -> tuple[Path, ...]:
-    """Where the socket of a store may be: beside it, or in a folder for those; not on Windows."""
+    """The paths that the socket of a store may have: beside it, or in this folder."""
     if sys.platform == "win32":
         return ()
-    place = store.resolve()
-    name = hashlib.sha256(os.fsencode(place)).hexdigest()[:16]
-    found = (place.with_name(f"{place.name}.sock"), otherwise / f"{name}.sock")
-    return tuple(path for path in found if len(os.fsencode(path)) <= _LONGEST_PATH)
+    path = store.resolve()
+    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
+    paths = (path.with_name(f"{path.name}.sock"), otherwise / f"{name}.sock")
+    return tuple(path for path in paths if len(os.fsencode(path)) <= _LONGEST_PATH)
 
 
 class SocketEmbedder:
-    """An embedder that asks whoever has the model loaded, and else makes its own."""
+    """An embedder that asks the worker for query vectors, and loads the model if there is none."""
 
     def __init__(
         self,
@@ -62,11 +65,11 @@ class SocketEmbedder:
         self._fallback = fallback
         self._own: Embedder | None = None
         self._lock = threading.Lock()
-        self._alone = False  # whether asking was of no use
+        self._alone = False  # whether no worker answered
 
     @property
     def space(self) -> Space:
-        """What its vectors are."""
+        """The space of its vectors."""
         return self._space
 
     @property
@@ -79,8 +82,8 @@ class SocketEmbedder:
         return self._embedder().embed_memories(texts)
 
     def embed_query(self, text: str) -> Vector:
-        """A query's vector, made wherever that is fastest."""
-        vector = None if self._alone else self._asked(text)
+        """A query's vector, from the worker or from the own model."""
+        vector = None if self._alone else self._requested(text)
         if vector is not None:
             return vector
         self._alone = True
@@ -97,10 +100,10 @@ class SocketEmbedder:
                 self._own = self._fallback()
             return self._own
 
-    def _asked(self, text: str) -> Vector | None:
-        question = {"version": VERSION, "space": self._space.key, "text": text}
+    def _requested(self, text: str) -> Vector | None:
+        request = {"version": VERSION, "space": self._space.key, "text": text}
         for place in self._places:
-            answer = ask(place, question, self._limit)
+            answer = ask(place, request, self._limit)
             vector = self._read(answer.get("vector")) if answer else None
             if vector is not None:
                 return vector
@@ -120,12 +123,12 @@ class SocketEmbedder:
         return vector if good else None
 
 
-def ask(place: Path, question: dict[str, Any], limit: float = LIMIT) -> dict[str, Any] | None:
-    """What the process behind a socket answers; None when there is none, or not in time."""
-    if sys.platform == "win32" or not _is_ours(place):
+def ask(place: Path, request: dict[str, Any], limit: float = LIMIT) -> dict[str, Any] | None:
+    """The answer of the process behind a socket; None when there is none in time."""
+    if sys.platform == "win32" or not _is_private(place):
         return None
     deadline = time.monotonic() + limit
-    line = json.dumps(question).encode() + b"\n"
+    line = json.dumps(request).encode() + b"\n"
     if len(line) > MOST_BYTES:
         return None
     try:
@@ -153,27 +156,21 @@ def _line(connection: socket.socket, deadline: float) -> bytes:
     return received
 
 
-def _is_ours(place: Path) -> bool:
-    """Whether a socket is there that this user made and no other can write to."""
+def _is_private(place: Path) -> bool:
+    """Whether this is a socket that this user made and no other can write to."""
     try:
-        found = place.lstat()
+        status = place.lstat()
     except OSError:
         return False
-    private = not found.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.getuid() and private
+    private = not status.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
+    return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid() and private
 
 
-Answer = Callable[[bytes], dict[str, Any]]
+class EncoderService:
+    """Answers the requests of the socket.
 
-_PATIENCE = 2.0  # seconds that a process has to say what it wants
-_WAITING = 64  # connections that may wait to be answered
-
-
-class Lender:
-    """Answers what is asked over the socket.
-
-    `embedder_of` gives the loaded embedder of a space by its key, or None: whoever asks is better
-    off loading the model than waiting for it.
+    `embedder_of` gives the loaded embedder of a space by its key, or None: a client loads the model
+    itself rather than wait for it.
     """
 
     def __init__(
@@ -185,17 +182,17 @@ class Lender:
     def __call__(self, line: bytes) -> dict[str, Any]:
         """The answer to a line."""
         try:
-            question = json.loads(line)
-            version, wanted = question["version"], question.get("space")
+            request = json.loads(line)
+            version, space = request["version"], request.get("space")
         except (ValueError, KeyError, TypeError, AttributeError):
             return {"error": "not a question"}
         if version != VERSION:
             return {"error": f"this speaks version {VERSION}"}
-        if question.get("wake"):
+        if request.get("wake"):
             self._wake()
             return {}
-        text = question.get("text")
-        embedder = self._embedder_of(str(wanted))
+        text = request.get("text")
+        embedder = self._embedder_of(str(space))
         if embedder is None or not isinstance(text, str):
             return {"error": "not the space that is lent here, or not loaded yet"}
         try:
@@ -206,13 +203,11 @@ class Lender:
 
 
 @contextmanager
-def lending(places: Sequence[Path], answer: Answer) -> Iterator[Path]:
-    """Answers on the first of these places that can be had; yields which.
+def serving(places: Sequence[Path], answer: Answer) -> Iterator[Path]:
+    """Answer requests on the first of these paths that can be bound, and yield it.
 
-    Only the holder of the store's post may do this: a socket that is there already is a dead one's.
-
-    Raises:
-        OSError: none can be had.
+    Only the holder of the worker lock may do this: a socket that exists was left by a dead worker.
+    Raises `OSError` when no path can be bound.
     """
     listening, place = _bound(places)
     server = _Server(listening, place, answer)
@@ -232,14 +227,14 @@ class _Server:
         self._place = place
         self._answer = answer
         self._closing = False
-        self._thread = threading.Thread(target=self._run, name="bearinmind-lender", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="bearinmind-encoder", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Answer no more."""
+        """Stop answering."""
         self._closing = True
-        with contextlib.suppress(OSError), _socket() as knock:  # it waits for a connection
-            knock.connect(str(self._place))
+        with contextlib.suppress(OSError), _socket() as client:  # `accept` waits for one
+            client.connect(str(self._place))
         self._thread.join(_PATIENCE)
         self._listening.close()
 
@@ -256,7 +251,7 @@ class _Server:
 
     def _serve(self, connection: socket.socket) -> None:
         connection.settimeout(_PATIENCE)
-        # Whoever left early or says nothing has helped itself.
+        # A client that left early or is too slow has loaded the model itself.
         with connection, contextlib.suppress(OSError), connection.makefile("rb") as lines:
             answer = self._answer(lines.readline(MOST_BYTES + 1))
             connection.sendall(json.dumps(answer).encode() + b"\n")
@@ -269,12 +264,12 @@ def _bound(places: Sequence[Path]) -> tuple[socket.socket, Path]:
         try:
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             place.unlink(missing_ok=True)
-            before = os.umask(0o177)  # nobody else may connect, from the first moment on
+            before = os.umask(0o177)  # no other user may connect, from the first moment on
             try:
                 listening.bind(str(place))
             finally:
                 os.umask(before)
-            listening.listen(_WAITING)
+            listening.listen(_BACKLOG)
         except OSError as exc:
             listening.close()
             error = exc

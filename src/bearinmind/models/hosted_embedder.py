@@ -1,10 +1,10 @@
-"""Embedders behind HTTP: Voyage, OpenAI, Cohere, and any server that speaks like OpenAI's."""
+"""Embedders behind HTTP: Voyage, OpenAI, Cohere, and any server with OpenAI's protocol."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,8 +19,22 @@ if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
     from bearinmind.protocols import Vector, Vectors
 
+TIMEOUT = 10.0  # seconds for a query: somebody waits
+_BATCH_TIMES = 6.0  # a batch of memories may take so many times as long: nobody waits
+_QUERY_TRIES = 2
+#: Answers that may be one text's fault: refused, too long, or more than the model bears.
+_ABOUT_THE_TEXTS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+)
+_PROBE = "memory"  # a text that no server refuses
+_SHORTEST = 250  # characters: a text that is refused even so is not refused for its length
+_KEY_HINT = "Check the `embedder_key` setting, or the variable that the provider's key is in."
 
-class Wanted(NamedTuple):
+
+class EmbeddingRequest(NamedTuple):
     """Texts to be embedded in one request."""
 
     model: str
@@ -29,8 +43,8 @@ class Wanted(NamedTuple):
     dimensions: int | None  #: asked for, where the model can give fewer than it has
 
 
-class Misread(Exception):
-    """An answer does not have the form it should have; the message is a predicate."""
+class MalformedAnswer(Exception):
+    """An answer does not have the form of the protocol; the message is a predicate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,52 +55,50 @@ class Dialect:
     url: str  #: "" when only the user knows it
     path: str
     most_texts: int  #: of one request
-    most_characters: (
-        int  #: of one request: as many as tokens are allowed, since one holds the other
-    )
-    body: Callable[[Wanted], dict[str, Any]]
+    most_characters: int  #: of one request: the limit of tokens, which have one character or more
+    body: Callable[[EmbeddingRequest], dict[str, Any]]
     rows: Callable[[Any], Sequence[Any]]  #: the embeddings of an answer, in the order of the texts
 
 
-def _openai_body(wanted: Wanted) -> dict[str, Any]:
-    body: dict[str, Any] = {"input": [*wanted.texts], "encoding_format": "float"}
-    if wanted.model:  # a server with only one may go without
-        body["model"] = wanted.model
-    if wanted.dimensions:
-        body["dimensions"] = wanted.dimensions
+def _openai_body(request: EmbeddingRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {"input": [*request.texts], "encoding_format": "float"}
+    if request.model:  # a server with only one may go without
+        body["model"] = request.model
+    if request.dimensions:
+        body["dimensions"] = request.dimensions
     return body
 
 
-def _voyage_body(wanted: Wanted) -> dict[str, Any]:
+def _voyage_body(request: EmbeddingRequest) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "model": wanted.model,
-        "input": [*wanted.texts],
-        "input_type": "query" if wanted.query else "document",
+        "model": request.model,
+        "input": [*request.texts],
+        "input_type": "query" if request.query else "document",
     }
-    return body | ({"output_dimension": wanted.dimensions} if wanted.dimensions else {})
+    return body | ({"output_dimension": request.dimensions} if request.dimensions else {})
 
 
-def _cohere_body(wanted: Wanted) -> dict[str, Any]:
+def _cohere_body(request: EmbeddingRequest) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "model": wanted.model,
-        "texts": [*wanted.texts],
-        "input_type": "search_query" if wanted.query else "search_document",
+        "model": request.model,
+        "texts": [*request.texts],
+        "input_type": "search_query" if request.query else "search_document",
         "embedding_types": ["float"],
     }
-    return body | ({"output_dimension": wanted.dimensions} if wanted.dimensions else {})
+    return body | ({"output_dimension": request.dimensions} if request.dimensions else {})
 
 
-def _indexed_rows(answer: Any) -> Sequence[Any]:  # noqa: ANN401  whatever JSON holds
+def _indexed_rows(answer: Any) -> Sequence[Any]:  # noqa: ANN401  any JSON
     """`data` is a list of embeddings, each with the index of its text, in any order."""
     try:
         items = [
             (item.get("index", at), item["embedding"]) for at, item in enumerate(answer["data"])
         ]
     except (LookupError, TypeError, AttributeError):
-        raise Misread("does not answer with a list of embeddings in `data`") from None
+        raise MalformedAnswer("does not answer with a list of embeddings in `data`") from None
     if sorted(str(index) for index, _ in items) != sorted(map(str, range(len(items)))):
-        found = ", ".join(str(index) for index, _ in items[:8])
-        raise Misread(f"gave {len(items)} embeddings with the indices {found}")
+        indices = ", ".join(str(index) for index, _ in items[:8])
+        raise MalformedAnswer(f"gave {len(items)} embeddings with the indices {indices}")
     return [row for _, row in sorted(items, key=lambda item: int(item[0]))]
 
 
@@ -96,7 +108,7 @@ def _cohere_rows(answer: Any) -> Sequence[Any]:  # noqa: ANN401
     except (LookupError, TypeError):
         rows = None
     if not isinstance(rows, list):
-        raise Misread("does not answer with a list of embeddings in `embeddings.float`")
+        raise MalformedAnswer("does not answer with a list of embeddings in `embeddings.float`")
     return rows
 
 
@@ -127,32 +139,15 @@ COHERE = Dialect(
     body=_cohere_body,
     rows=_cohere_rows,
 )
-#: Ollama, llama.cpp, TEI, vLLM and whatever else speaks like OpenAI.
-HTTP = Dialect(
+#: Ollama, llama.cpp, TEI, vLLM and other servers with OpenAI's protocol.
+HTTP = replace(
+    OPENAI,
     name="http",
     url="",
-    path="/embeddings",
-    most_texts=32,  # what TEI takes unless it is told otherwise
+    most_texts=32,  # the default of TEI
     most_characters=100_000,
-    body=_openai_body,
-    rows=_indexed_rows,
 )
 DIALECTS = {dialect.name: dialect for dialect in (OPENAI, VOYAGE, COHERE, HTTP)}
-
-
-TIMEOUT = 10.0  # seconds for a query: somebody waits
-_BATCH_TIMES = 6.0  # a batch of memories may take so many times as long: nobody waits
-_QUERY_TRIES = 2
-#: Answers that may be one text's fault: refused, too long, or more than the model bears.
-_ABOUT_THE_TEXTS = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-    HTTPStatus.INTERNAL_SERVER_ERROR,
-)
-_PROBE = "memory"  # a text that nobody refuses
-_SHORTEST = 250  # characters: a text that is refused even so is not refused for its length
-_KEY_HINT = "Check the `embedder_key` setting, or the variable that the provider's key is in."
 
 
 class HostedEmbedder:
@@ -172,24 +167,16 @@ class HostedEmbedder:
         text: str = CONTENT,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Nothing is sent before something is embedded, or `space` asks for unknown dimensions.
+        """Nothing is sent before something is embedded, or `space` needs unknown dimensions.
 
-        Args:
-            dialect: the provider's protocol.
-            model: the provider's name for it; may be empty for a server that has but one.
-            url: another address than the provider's own.
-            key: sent as a bearer token.
-            dimensions: of the vectors; asked for where the model has others.
-            timeout: seconds for a query.
-            per_minute: most requests; further ones wait for their turn.
-            memo: where dimensions that had to be found out are kept.
-            text: the recipe of the texts that it will be given.
-            sleep: how pauses between two tries are made.
+        The model may be empty for a server that has one; `url` replaces the provider's address;
+        `timeout` is in seconds for a query; further requests than `per_minute` wait; `text` is the
+        recipe of the texts that it will be given.
         """
         known = catalogue.find(model)
         self._dialect = dialect
         self._model = model
-        self._asked_for = _asked_for(dialect, model, dimensions, known)
+        self._requested_dimensions = _requested_dimensions(dialect, model, dimensions, known)
         self._dimensions = Dimensions(dimensions or (known.dimensions if known else None), memo)
         self._text = text
         self._prompts = (known.query_prompt, known.memory_prompt) if known else ("", "")
@@ -208,7 +195,7 @@ class HostedEmbedder:
 
     @property
     def space(self) -> Space:
-        """What its vectors are; the model is asked once when their dimensions are not known."""
+        """The space of its vectors; one request finds out dimensions that are not known."""
         query_prompt, memory_prompt = self._prompts
         return Space(
             model=f"{self._dialect.name}:{self._model}",
@@ -226,12 +213,7 @@ class HostedEmbedder:
         return not self._caller.is_local
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
-        """A row for each text.
-
-        Raises:
-            EmbedderFailure: no answer, or none that can be used. When some texts alone are refused,
-                it says which, and all others are good.
-        """
+        """A row for each text; an `EmbedderFailure` names the texts that alone were refused."""
         import numpy as np  # noqa: PLC0415
 
         prompted = [self._prompts[1] + text for text in texts]
@@ -240,17 +222,19 @@ class HostedEmbedder:
             rows += self._batch(batch)
         failures = {at: row for at, row in enumerate(rows) if isinstance(row, EmbedderFailure)}
         if failures:
-            raise _some_refused(failures, len(texts))
+            first = next(iter(failures.values()))
+            raise EmbedderFailure(
+                f"{len(failures):,} of {len(texts):,} texts cannot be embedded: {first.message}",
+                hint=first.hint,
+                permanent=True,
+                refused=[*failures],
+            )
         if not rows:
             return np.zeros((0, self.space.dimensions), np.float32)
         return np.stack([row for row in rows if not isinstance(row, EmbedderFailure)])
 
     def embed_query(self, text: str) -> Vector:
-        """A query's vector.
-
-        Raises:
-            EmbedderFailure: no answer in time, or none that can be used.
-        """
+        """A query's vector."""
         try:
             vector: Vector = self._ask([self._prompts[0] + text], query=True)[0]
         except CallFailed as exc:
@@ -266,7 +250,7 @@ class HostedEmbedder:
         return f"{self._dialect.name}:{self._model} at {self._caller.where}"
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Texts in order, as many at once as the provider takes."""
+        """Texts in order, as many at once as the provider allows."""
         batch: list[str] = []
         characters = 0
         for text in texts:
@@ -281,74 +265,66 @@ class HostedEmbedder:
 
     def _batch(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
         """A vector for each text, or why there is none."""
-        try:
-            return [*self._ask(texts)]
+        vectors = self._try(texts)
+        if isinstance(vectors, list):
+            return vectors
+        if isinstance(vectors, EmbedderFailure) and not vectors.permanent:
+            raise vectors
+        try:  # a server that refuses everything fails here
+            self._ask([_PROBE])
         except CallFailed as exc:
-            if exc.status not in _ABOUT_THE_TEXTS:
-                raise self._failure(exc) from None
-        except EmbedderFailure as exc:
-            if not exc.permanent:
-                raise
-        self._check_that_others_are_taken()
-        return self._apart(texts)
+            raise self._failure(exc) from None
+        return self._halves(texts)
 
-    def _apart(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
-        """The same for texts of which one at least is at fault: halved until it stands alone."""
+    def _halves(self, texts: Sequence[str]) -> list[Vector | EmbedderFailure]:
+        """A vector or failure for each text; refused texts are halved until one stands alone."""
         if len(texts) == 1:
             return [self._alone(texts[0])]
         half = len(texts) // 2
         rows: list[Vector | EmbedderFailure] = []
         for part in (texts[:half], texts[half:]):
-            try:
-                rows += [*self._ask(part)]
-            except CallFailed as exc:
-                if exc.status not in _ABOUT_THE_TEXTS:
-                    raise self._failure(exc) from None
-                rows += self._apart(part)
-            except EmbedderFailure as exc:
-                if not exc.refused:
-                    raise
-                rows += self._apart(part)
+            vectors = self._try(part)
+            rows += vectors if isinstance(vectors, list) else self._halves(part)
         return rows
 
     def _alone(self, text: str) -> Vector | EmbedderFailure:
-        """One text's vector; of a text that is refused, perhaps for its length, its beginning's."""
-        while True:
-            try:
-                vector: Vector = self._ask([text])[0]
-            except CallFailed as exc:
-                if exc.status not in _ABOUT_THE_TEXTS:
-                    raise self._failure(exc) from None
-                if len(text) <= _SHORTEST or exc.status == HTTPStatus.INTERNAL_SERVER_ERROR:
-                    return self._failure(exc, permanent=True)
-                text = text[: len(text) // 2]
-            except EmbedderFailure as exc:
-                if not exc.refused:
-                    raise
-                return EmbedderFailure(exc.message, hint=exc.hint, permanent=True)
-            else:
-                return vector
+        """One text's vector; a text that is refused, perhaps for its length, is shortened."""
+        while not isinstance(vectors := self._try([text]), list):
+            if isinstance(vectors, EmbedderFailure):
+                return EmbedderFailure(vectors.message, hint=vectors.hint, permanent=True)
+            if len(text) <= _SHORTEST or vectors.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                return self._failure(vectors, permanent=True)
+            text = text[: len(text) // 2]
+        return vectors[0]
 
-    def _check_that_others_are_taken(self) -> None:
-        """Tell a refused text from a server that refuses everything."""
+    def _try(
+        self, texts: Sequence[str]
+    ) -> list[Vector | EmbedderFailure] | CallFailed | EmbedderFailure:
+        """The vectors of these texts, or a failure that some of the texts may have caused."""
         try:
-            self._ask([_PROBE])
+            return [*self._ask(texts)]
         except CallFailed as exc:
-            raise self._failure(exc) from None
+            if exc.status not in _ABOUT_THE_TEXTS:
+                raise self._failure(exc) from None
+            return exc
+        except EmbedderFailure as exc:
+            if not exc.refused:
+                raise
+            return exc
 
     def _ask(self, texts: Sequence[str], *, query: bool = False) -> Vectors:
         """The vectors of one request."""
-        wanted = Wanted(self._model, texts, query, self._asked_for)
+        request = EmbeddingRequest(self._model, texts, query, self._requested_dimensions)
         answer = self._caller.post(
             self._dialect.path,
-            self._dialect.body(wanted),
+            self._dialect.body(request),
             patience=self._quickly if query else None,
         )
         try:
             rows = self._dialect.rows(answer)
-        except Misread as exc:
-            said = self._caller.excerpt(answer)
-            raise EmbedderFailure(f"{self._who} {exc}: {said}") from None
+        except MalformedAnswer as exc:
+            excerpt = self._caller.excerpt(answer)
+            raise EmbedderFailure(f"{self._who} {exc}: {excerpt}") from None
         if rows and isinstance(rows[0], list):
             self._dimensions.saw(len(rows[0]))
         return checked(rows, texts=len(texts), dimensions=self._dimensions.known, who=self._who)
@@ -363,11 +339,11 @@ class HostedEmbedder:
         )
 
 
-def _asked_for(
+def _requested_dimensions(
     dialect: Dialect, model: str, dimensions: int | None, known: catalogue.Known | None
 ) -> int | None:
-    """The dimensions to ask for: only when they are not what the model gives anyway."""
-    if known is None:  # a server of one's own mostly gives what it has, and refuses to be asked
+    """The dimensions to ask for: None when the model gives them anyway."""
+    if known is None:  # most servers of one's own refuse to be asked
         return None if dialect is HTTP else dimensions
     if dimensions in (None, known.dimensions):
         return None
@@ -377,13 +353,3 @@ def _asked_for(
             hint="Leave it out: this model has no other.",
         )
     return dimensions
-
-
-def _some_refused(failures: dict[int, EmbedderFailure], texts: int) -> EmbedderFailure:
-    first = next(iter(failures.values()))
-    return EmbedderFailure(
-        f"{len(failures):,} of {texts:,} texts cannot be embedded: {first.message}",
-        hint=first.hint,
-        permanent=True,
-        refused=[*failures],
-    )

@@ -1,4 +1,4 @@
-"""Rerankers behind HTTP: TEI on a machine of one's own, Jina, Cohere and Voyage."""
+"""Rerankers behind HTTP: TEI, Jina, Cohere, Voyage, and any chat model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
@@ -19,18 +19,19 @@ from bearinmind.protocols import Passage
 if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
 
-
 _TRIES = 3
 _FIRST_PAUSE = 0.1  # seconds: somebody waits for the answer
+_MOST_CHARACTERS = 2_000  # of a memory for a chat model: more than nearly all have
+_MOST_TOKENS = 2_000  # of an answer: ours are short, but some models think aloud first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How a provider wants to be asked, and where in its answer the scores are."""
+    """A provider's protocol."""
 
     name: str
     path: str
-    address: str | None  #: where it is when nothing else is said
+    address: str | None  #: of the provider, if there is one
     texts: str  #: what the request calls the texts
     extra: dict[str, Any]
     rows: Callable[[Any], Any]  #: the scored rows of an answer
@@ -58,25 +59,16 @@ JINA = Dialect(
     score="relevance_score",
 )
 # https://docs.cohere.com/reference/rerank
-COHERE = Dialect(
-    name="cohere",
-    path="/v2/rerank",
-    address="https://api.cohere.com",
-    texts="documents",
-    extra={},
-    rows=lambda answer: answer["results"],
-    score="relevance_score",
-)
+COHERE = replace(JINA, name="cohere", path="/v2/rerank", address="https://api.cohere.com", extra={})
 # https://docs.voyageai.com/reference/reranker-api
-VOYAGE = Dialect(
+VOYAGE = replace(
+    JINA,
     name="voyage",
-    path="/v1/rerank",
     address="https://api.voyageai.com",
-    texts="documents",
     extra={"truncation": True},
     rows=lambda answer: answer["data"],
-    score="relevance_score",
 )
+DIALECTS = {dialect.name: dialect for dialect in (TEI, JINA, COHERE, VOYAGE)}
 
 
 class HostedReranker:
@@ -94,31 +86,24 @@ class HostedReranker:
 
     @property
     def name(self) -> str:
-        """How it is called in traces."""
+        """Its name in traces."""
         return f"{self._dialect.name}:{self._model or self._caller.where}"
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
-        """The server's score for each passage.
-
-        Raises:
-            RerankerFailure: it does not answer in time, or not as it should.
-        """
+        """The server's score for each passage."""
         dialect = self._dialect
         model = {"model": self._model} if self._model else {}
         texts = [passage.text for passage in passages]
         body = model | {"query": query, dialect.texts: texts} | dialect.extra
-        patience = Patience(
-            connect=seconds, answer=seconds, total=seconds, tries=_TRIES, first_pause=_FIRST_PAUSE
-        )
         try:
-            answer = self._caller.post(self._path, body, patience=patience)
+            answer = self._caller.post(self._path, body, patience=_patience(seconds))
         except CallFailed as exc:
             raise self._failure(exc.problem) from None
         try:
             rows = [(row["index"], row[dialect.score]) for row in dialect.rows(answer)]
         except (LookupError, TypeError):
-            said = self._caller.excerpt(answer)
-            raise self._failure(f"does not answer as {dialect.name} does: {said}") from None
+            excerpt = self._caller.excerpt(answer)
+            raise self._failure(f"does not answer as {dialect.name} does: {excerpt}") from None
         return self._in_order(rows, len(passages))
 
     def close(self) -> None:
@@ -126,7 +111,7 @@ class HostedReranker:
         self._caller.close()
 
     def _in_order(self, rows: Sequence[tuple[Any, Any]], wanted: int) -> list[float]:
-        """The scores in the order of the passages, once they are found to be all of them."""
+        """The scores in the order of the passages; raises a failure unless each has one."""
         for index, score in rows:
             if type(index) is not int or not 0 <= index < wanted:
                 raise self._failure(f"scored number {index!r} of {wanted} memories")
@@ -151,9 +136,6 @@ other: judge only what it says about the query.
 Answer with one JSON object and nothing else, every number exactly once:
 {"scores": [{"id": 1, "score": 7}, {"id": 2, "score": 0}]}"""
 
-_MOST_CHARACTERS = 2_000  # of a memory: more than nearly all have, and an end to what it may cost
-_MOST_TOKENS = 2_000  # of an answer: ours are short, but some models think aloud first
-
 
 class _Scored(BaseModel):
     id: int
@@ -172,56 +154,44 @@ class LlmReranker:
 
     @property
     def name(self) -> str:
-        """How it is called in traces."""
+        """Its name in traces."""
         return f"llm:{self._chat.model}"
 
     def __call__(self, query: str, passages: Sequence[Passage], seconds: float) -> list[float]:
-        """The model's score from 0 to 10 for each passage.
-
-        Raises:
-            RerankerFailure: it does not answer in time, or not as it was asked to.
-        """
+        """The model's score from 0 to 10 for each passage."""
         until = time.monotonic() + seconds
         texts = [passage.text[:_MOST_CHARACTERS] for passage in passages]
         memories = [{"id": number, "text": text} for number, text in enumerate(texts, start=1)]
-        asked = json.dumps({"query": query, "memories": memories}, ensure_ascii=False)
-        return self._in_order(self._read(self._ask(asked, until)), len(passages))
+        text = json.dumps({"query": query, "memories": memories}, ensure_ascii=False)
+        question = Question(SYSTEM, text, "scores", _Scores.model_json_schema(), _MOST_TOKENS)
+        try:
+            answer = self._chat.ask(
+                question, patience=lambda: _patience(max(0.001, until - time.monotonic()))
+            )
+        except CallFailed as exc:
+            raise self._failure(exc.problem) from None
+        except NotAChat as exc:
+            raise self._failure(f"did not answer with scores: it {exc.problem}") from None
+        return self._in_order(self._read(answer.text), len(passages))
 
     def close(self) -> None:
         """Release the connections."""
         self._chat.close()
 
-    def _ask(self, text: str, until: float) -> str:
-        """What the model says."""
-
-        def patience() -> Patience:
-            left = max(0.001, until - time.monotonic())
-            return Patience(
-                connect=left, answer=left, total=left, tries=_TRIES, first_pause=_FIRST_PAUSE
-            )
-
-        question = Question(SYSTEM, text, "scores", _Scores.model_json_schema(), _MOST_TOKENS)
-        try:
-            return self._chat.ask(question, patience=patience).text
-        except CallFailed as exc:
-            raise self._failure(exc.problem) from None
-        except NotAChat as exc:
-            raise self._failure(f"did not answer with scores: it {exc.problem}") from None
-
-    def _read(self, said: str) -> list[_Scored]:
+    def _read(self, answer: str) -> list[_Scored]:
         """The scores in an answer, which may be wrapped in thoughts and fences."""
         try:
-            return _Scores.model_validate(json_object(said)).scores
+            return _Scores.model_validate(json_object(answer)).scores
         except ValidationError as exc:
             problem = exc.errors(include_url=False)[0]
             where = ".".join(map(str, problem["loc"]))
             raise self._failure(f"answered {where} wrongly: {problem['msg']}") from None
         except ValueError:
-            said = self._chat.excerpt(said)
-            raise self._failure(f"did not answer with scores: {said}") from None
+            excerpt = self._chat.excerpt(answer)
+            raise self._failure(f"did not answer with scores: {excerpt}") from None
 
     def _in_order(self, rows: Sequence[_Scored], wanted: int) -> list[float]:
-        """The scores in the order of the passages, once they are found to be all of them."""
+        """The scores in the order of the passages; raises a failure unless each has one."""
         by_number = {row.id: row.score for row in rows}
         foreign = by_number.keys() - {*range(1, wanted + 1)}
         if foreign:
@@ -232,3 +202,9 @@ class LlmReranker:
 
     def _failure(self, problem: str) -> RerankerFailure:
         return RerankerFailure(f"{self._chat.model} at {self._chat.where} {problem}")
+
+
+def _patience(seconds: float) -> Patience:
+    return Patience(
+        connect=seconds, answer=seconds, total=seconds, tries=_TRIES, first_pause=_FIRST_PAUSE
+    )

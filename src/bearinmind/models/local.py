@@ -1,4 +1,7 @@
-"""Sentence encoders on this machine's processor: no key, no network, no download."""
+"""Embedders on this machine's processor, and helpers that every ONNX model needs.
+
+The sentence encoders of `bearinmind-encoder` need no key, no network and no download.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from bearinmind.errors import EmbedderFailure
-from bearinmind.models.quiet import hush_onnxruntime
 from bearinmind.protocols import Embedder
 from bearinmind.text.embedded_text import CONTENT
 from bearinmind.types import Space
@@ -24,12 +26,19 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
 
-
 CARD = "encoder.json"
 GRAPH = "model.onnx"
 TOKENIZER = "tokenizer.json"
 
 REINSTALL = "Install it again: pip install --force-reinstall bearinmind-encoder"
+DIMENSIONS = 64  # of `HashEmbedder`
+_BATCH_TOKENS = 512  # larger ones are slower: they do not fit the caches, and take more memory
+_AT_ONCE = 1_024  # texts whose tokens are held: enough to find many of one length
+_MOST_THREADS = 4  # embedding goes on in the background: it must not take a whole large machine
+_TOKEN_CHARACTERS = 64  # prose has 4 to 5 for a token; other texts must not take for ever
+_WORD = re.compile(r"\w+")
+
+_Tokens = list[int]
 
 
 class CardFile(BaseModel):
@@ -42,7 +51,7 @@ class CardFile(BaseModel):
 
 
 class Card(BaseModel):
-    """What an encoder is made of."""
+    """The description of an encoder, in its folder."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,11 +68,7 @@ class Card(BaseModel):
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The card of a folder.
-
-        Raises:
-            EmbedderFailure: there is no encoder, or its card cannot be read.
-        """
+        """The card of a folder; raises `EmbedderFailure` when it has none."""
         try:
             card = cls.model_validate_json((folder / CARD).read_bytes())
         except OSError as exc:
@@ -81,7 +86,7 @@ class Card(BaseModel):
         return card
 
     def space(self, text: str) -> Space:
-        """What its vectors are, made of texts by a recipe."""
+        """The space of its vectors of texts that a recipe makes."""
         return Space(
             model=self.name,
             revision=f"{self.weights[:12]}.{self.revision}.{self.precision}.{self.max_tokens}",
@@ -92,25 +97,17 @@ class Card(BaseModel):
         )
 
     def check_sizes(self, folder: Path) -> None:
-        """Notice a file that is missing or cut short, in no time.
-
-        Raises:
-            EmbedderFailure: one is.
-        """
+        """Raise `EmbedderFailure` for a file that is missing or cut short."""
         for name, expected in self.files.items():
             try:
-                found = (folder / name).stat().st_size
+                size = (folder / name).stat().st_size
             except OSError as exc:
                 raise _damaged(folder / name, "it cannot be read") from exc
-            if found != expected.bytes:
-                raise _damaged(folder / name, f"{found:,} bytes instead of {expected.bytes:,}")
+            if size != expected.bytes:
+                raise _damaged(folder / name, f"{size:,} bytes instead of {expected.bytes:,}")
 
     def check_contents(self, folder: Path) -> None:
-        """Notice any change of a file; reads all of them.
-
-        Raises:
-            EmbedderFailure: one is not what the card says.
-        """
+        """Read all files, and raise `EmbedderFailure` for one that was changed."""
         self.check_sizes(folder)
         for name, expected in self.files.items():
             with (folder / name).open("rb") as file:
@@ -119,16 +116,7 @@ class Card(BaseModel):
 
 
 def _damaged(path: Path, why: str) -> EmbedderFailure:
-    """That a file of an encoder cannot be used."""
     return EmbedderFailure(f"{str(path)!r} is damaged: {why}", hint=REINSTALL)
-
-
-_BATCH_TOKENS = 512  # larger ones are slower: they do not fit the caches, and take more memory
-_AT_ONCE = 1_024  # texts whose tokens are held: enough to find many of one length
-_MOST_THREADS = 4  # embedding goes on in the background: it must not take a whole large machine
-_TOKEN_CHARACTERS = 64  # prose has 4 to 5 for a token; what is no prose must not take for ever
-
-_Tokens = list[int]
 
 
 class LocalEmbedder:
@@ -154,9 +142,6 @@ class LocalEmbedder:
 
         `threads` is how many batches are computed side by side, 0 for what suits the machine;
         `text` is the recipe of the texts that it will be given.
-
-        Raises:
-            EmbedderFailure: there is no such encoder.
         """
         folder = _folder_of(model)
         return cls(folder, Card.read(folder), threads=threads, text=text)
@@ -180,11 +165,7 @@ class LocalEmbedder:
         return vector
 
     def check(self) -> None:
-        """Read every file of the model, which takes a moment.
-
-        Raises:
-            EmbedderFailure: one of them is damaged.
-        """
+        """Read every file of the model; raise `EmbedderFailure` for a damaged one."""
         self._card.check_contents(self._folder)
 
     def close(self) -> None:
@@ -201,12 +182,11 @@ class LocalEmbedder:
 
     def _embed(self, model: _Model, tokens: Sequence[_Tokens], vectors: Vectors) -> None:
         """Fill in the rows of these texts."""
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  a query needs none
 
         def fill(batch: list[int]) -> None:
             vectors[batch] = model.run([tokens[index] for index in batch])
 
-        batches = [*_batches(tokens)]
+        batches = [*token_batches([len(x) for x in tokens], _BATCH_TOKENS)]
         threads = min(self._threads, len(batches))
         if threads == 1:
             for batch in batches:
@@ -225,7 +205,7 @@ class _Model(NamedTuple):
     most_characters: int
 
     def tokens(self, text: str) -> _Tokens:
-        """What the model reads of a text."""
+        """The tokens of a text, as many as the model reads."""
         text = text[: self.most_characters]
         # One text at a time: `encode_batch` would start a thread for each processor.
         try:
@@ -246,7 +226,7 @@ class _Model(NamedTuple):
         try:
             [rows] = self.session.run(None, {"input_ids": ids, "attention_mask": mask})
         except Exception as exc:  # its errors have no class of their own in common
-            raise EmbedderFailure(f"the encoder failed: {_reason(exc)}") from exc
+            raise EmbedderFailure(f"the encoder failed: {first_line(exc)}") from exc
         vectors: Vectors = rows
         return vectors
 
@@ -272,7 +252,7 @@ def _folder_of(model: str | Path) -> Path:
 
 def _load(folder: Path, card: Card) -> _Model:
     card.check_sizes(folder)
-    hush_onnxruntime()
+    disable_telemetry()
     import onnxruntime  # noqa: PLC0415  slow to import
     import tokenizers  # noqa: PLC0415  slow to import
 
@@ -290,18 +270,27 @@ def _load(folder: Path, card: Card) -> _Model:
         tokenizer = tokenizers.Tokenizer.from_file(str(folder / TOKENIZER))
     except Exception as exc:  # neither library has a class of its own for what it raises
         raise EmbedderFailure(
-            f"the encoder in {str(folder)!r} cannot be loaded: {_reason(exc)}", hint=REINSTALL
+            f"the encoder in {str(folder)!r} cannot be loaded: {first_line(exc)}", hint=REINSTALL
         ) from exc
     tokenizer.enable_truncation(card.max_tokens)
     tokenizer.no_padding()
     return _Model(session, tokenizer, card.max_tokens * _TOKEN_CHARACTERS)
 
 
-def _batches(tokens: Sequence[_Tokens]) -> Iterator[list[int]]:
+def disable_telemetry() -> None:
+    """Keep ONNX Runtime from sending events about its sessions.
+
+    Its official builds do so by themselves, and keep a file about it in the user's home. This must
+    be called before it is imported.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+def token_batches(lengths: Sequence[int], most_tokens: int) -> Iterator[list[int]]:
     """Indices of texts of similar length, so that little is padding."""
     batch: list[int] = []
-    for index in sorted(range(len(tokens)), key=lambda i: len(tokens[i])):
-        if batch and (len(batch) + 1) * len(tokens[index]) > _BATCH_TOKENS:
+    for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if batch and (len(batch) + 1) * lengths[index] > most_tokens:
             yield batch
             batch = []
         batch.append(index)
@@ -316,22 +305,31 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def _reason(exc: Exception) -> str:
-    return str(exc).partition("\n")[0] or type(exc).__name__
+def first_line(exc: Exception) -> str:
+    """The first line of a library's error message."""
+    return (str(exc).strip() or type(exc).__name__).splitlines()[0]
 
 
 class PairedEmbedder:
     """The cosine of a pair is `share` of the first encoder's and the rest of the second's.
 
     Encoders trained in different ways err in different ways. How much each should count depends
-    on how widely its cosines spread: see `bearinmind.models.choose_embedder`.
+    on how widely its cosines spread: see `bearinmind.models.factory`.
     """
 
     def __init__(self, first: Embedder, second: Embedder, *, share: float) -> None:
         self._pair = (first, second)
         self._scales = (math.sqrt(share), math.sqrt(1 - share))
         self._beside = ThreadPoolExecutor(1, thread_name_prefix="bearinmind-embed")
-        self.space = _space(first.space, second.space, share)
+        one, other = first.space, second.space
+        self.space = Space(
+            model=f"{one.model}+{other.model}",
+            revision=f"{one.revision}+{other.revision} share:{share}",
+            dimensions=one.dimensions + other.dimensions,
+            query_prompt=f"{one.query_prompt}+{other.query_prompt}",
+            memory_prompt=f"{one.memory_prompt}+{other.memory_prompt}",
+            text=one.text,
+        )
         self.leaves_machine = first.leaves_machine or second.leaves_machine
 
     def embed_memories(self, texts: Sequence[str]) -> Vectors:
@@ -358,22 +356,6 @@ class PairedEmbedder:
             embedder.close()
 
 
-def _space(first: Space, second: Space, share: float) -> Space:
-    return Space(
-        model=f"{first.model}+{second.model}",
-        revision=f"{first.revision}+{second.revision} share:{share}",
-        dimensions=first.dimensions + second.dimensions,
-        query_prompt=f"{first.query_prompt}+{second.query_prompt}",
-        memory_prompt=f"{first.memory_prompt}+{second.memory_prompt}",
-        text=first.text,
-    )
-
-
-DIMENSIONS = 64
-
-_WORD = re.compile(r"\w+")
-
-
 class HashEmbedder:
     """Adds up a direction for each word: texts that share words are alike, meaning plays no part.
 
@@ -394,7 +376,7 @@ class HashEmbedder:
         return np.stack(rows) if rows else np.empty((0, DIMENSIONS), np.float32)
 
     def embed_query(self, text: str) -> Vector:
-        """The same as for a memory: words have no sides."""
+        """A text's vector; a query and a memory have the same."""
         import numpy as np  # noqa: PLC0415  slow to import
 
         vector = np.zeros(DIMENSIONS, np.float32)
@@ -402,7 +384,7 @@ class HashEmbedder:
             digest = blake2b(word.encode("utf-8", "replace"), digest_size=8).digest()
             number = int.from_bytes(digest, "little")
             vector[number % DIMENSIONS] += 1 if number & (1 << 63) else -1
-        if not vector.any():  # two words that took each other away
+        if not vector.any():  # two words cancelled each other
             vector[0] = 1
         scaled: Vector = vector / np.linalg.norm(vector)
         return scaled

@@ -1,11 +1,12 @@
-"""Calls to other people's HTTP servers: time-outs, retries with back-off, rate limits.
+"""Calls to HTTP servers: their addresses, time-outs, retries with back-off, rate limits.
 
-What goes wrong is one neutral `CallFailed`, which every adapter turns into its own error. No key is
-ever part of a message, a log or a repr.
+Every failure is a `CallFailed`, which an adapter turns into its own error. No key is ever part of a
+message, a log or a repr.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import random
@@ -18,10 +19,9 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import unquote
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from bearinmind.errors import InvalidSetting
-from bearinmind.text.addresses import address_of, is_loopback
 
 if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
     import httpx
@@ -31,8 +31,9 @@ if TYPE_CHECKING:  # httpx takes long to import, and most commands call nobody
 
 MOST_BYTES = 64 * 1024 * 1024  # of an answer: a thousand long vectors written out in decimals
 _MOST_BYTES_OF_AN_ERROR = 64 * 1024
-_SHOWN = 200  # characters of what a server said
+_SHOWN = 200  # characters of an answer
 _HIDDEN = "***"
+_JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
 #: Trouble that may be over in a moment; so may everything from 500 on.
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 
@@ -50,14 +51,15 @@ class Patience:
     jitter: float = 0.25  #: up to this share is added, lest many callers come back at once
 
 
-def _bearer(key: str) -> dict[str, str]:
+def bearer(key: str) -> dict[str, str]:
+    """The header of a bearer token, if there is one."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 class CallFailed(Exception):
-    """A server did not answer, or not in a way that can be used.
+    """A server did not answer, or its answer cannot be used.
 
-    The message is a predicate ("answered 500 …"): whoever translates it says who did.
+    The message is a predicate ("answered 500 …"); the adapter puts the subject before it.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class CallFailed(Exception):
 
 
 class Caller:
-    """Posts JSON to one server and gives back the JSON it answers. Safe to share among threads."""
+    """Posts JSON to one server and returns the JSON of its answer. Safe to share among threads."""
 
     def __init__(
         self,
@@ -91,20 +93,14 @@ class Caller:
         sleep: Callable[[float], None] = time.sleep,
         before_each: Callable[[], None] = lambda: None,
         after_failure: Callable[[CallFailed], None] = lambda _: None,
-        headers: Callable[[str], Mapping[str, str]] = _bearer,
+        headers: Callable[[str], Mapping[str, str]] = bearer,
     ) -> None:
         """Nothing is sent or imported before the first call.
 
-        Args:
-            url: where the paths of the calls begin.
-            setting: the family of settings (`llm` for `llm_url` and `llm_key`) that errors name.
-            key: sent as a bearer token, unless `headers` says otherwise.
-            patience: how long to wait, where a call does not say.
-            per_minute: most requests; further ones wait for their turn.
-            sleep: how pauses are made.
-            before_each: called before every request that is sent, retries too; may raise.
-            after_failure: told of each of them that failed, before another one is tried.
-            headers: that say who asks, by the key or the empty text.
+        `setting` is the family of settings that errors name: `llm` for `llm_url` and `llm_key`.
+        Further requests than `per_minute` wait. `before_each` is called before every request,
+        retries too, and may raise; `after_failure` gets the error of each. `headers` makes the
+        headers of authentication from the key or the empty text.
         """
         self._setting = setting
         self._address = address_of(url, setting)
@@ -120,7 +116,7 @@ class Caller:
         password = unquote(self._address.password or "")
         self._secrets = {password} if password else set()  # never in a message
         if key is not None and not callable(key):
-            self._secret()  # told now rather than at the first call
+            self._secret()  # raises now rather than at the first call
 
     def __repr__(self) -> str:
         return f"Caller({self.where!r})"
@@ -142,13 +138,8 @@ class Caller:
                 self._client.close()
             self._client = None
 
-    def post(self, path: str, body: Mapping[str, Any], *, patience: Patience | None = None) -> Any:  # noqa: ANN401  whatever JSON holds
-        """What the server answers to this body at a path below its address.
-
-        Raises:
-            CallFailed: it does not answer, refuses, or what it answers is no JSON.
-            InvalidSetting: the key cannot be sent.
-        """
+    def post(self, path: str, body: Mapping[str, Any], *, patience: Patience | None = None) -> Any:  # noqa: ANN401  any JSON
+        """The server's answer to this body at a path below its address."""
         patience = patience or self._patience
         deadline = time.monotonic() + patience.total
         pause = 0.0
@@ -167,13 +158,13 @@ class Caller:
                 pause = _pause(failed, tried, patience, deadline)
         raise AssertionError("a patience has at least one try")
 
-    def excerpt(self, said: object) -> str:
-        """The beginning of what a server said, fit for a message."""
-        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    def excerpt(self, answer: object) -> str:
+        """The beginning of an answer, for a message; no secret is in it."""
+        text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
         return self.without_secrets(" ".join(text.split()))[:_SHOWN] or "nothing"
 
     def without_secrets(self, text: str) -> str:
-        """A text in which neither the key nor a password of the address is left."""
+        """The text without the key and the password of the address."""
         for secret in [*self._secrets]:
             text = text.replace(secret, _HIDDEN)
         return text
@@ -193,7 +184,7 @@ class Caller:
                 "POST",
                 self._below(path),
                 content=json.dumps(body),
-                headers=self._headers(),
+                headers={**_JSON_HEADERS, **self._identify(self._secret())},
                 timeout=timeout,
             ) as response:
                 if response.status_code != HTTPStatus.OK:
@@ -203,9 +194,9 @@ class Caller:
             sent = not isinstance(exc, httpx.ConnectTimeout)
             raise CallFailed("does not answer in time", sent=sent) from None
         except (httpx.RequestError, httpx.InvalidURL) as exc:
-            said = self.without_secrets(str(exc)) or type(exc).__name__
+            reason = self.without_secrets(str(exc)) or type(exc).__name__
             sent = not isinstance(exc, httpx.ConnectError | httpx.InvalidURL)
-            raise CallFailed(f"cannot be talked to: {said}", sent=sent) from None
+            raise CallFailed(f"cannot be talked to: {reason}", sent=sent) from None
         return self._decoded(content)
 
     def _opened(self) -> httpx.Client:
@@ -215,9 +206,9 @@ class Caller:
             if self._client is None:
                 self._client = httpx.Client(
                     auth=self._basic_auth(),
-                    verify=self._address.scheme == "https",  # else certificates are read in vain
+                    verify=self._address.scheme == "https",  # else reading certificates is a waste
                     follow_redirects=False,  # a key goes to the server it was given for
-                    trust_env=not self.is_local,  # a proxy has no business between us and us
+                    trust_env=not self.is_local,  # no proxy on this machine
                 )
             return self._client
 
@@ -231,10 +222,6 @@ class Caller:
         netloc = self._address.netloc.rpartition("@")[2]
         base = self._address.path.rstrip("/")
         return self._address._replace(netloc=netloc, path=base + path, fragment="").geturl()
-
-    def _headers(self) -> dict[str, str]:
-        plain = {"Content-Type": "application/json", "Accept": "application/json"}
-        return {**plain, **self._identify(self._secret())}
 
     def _secret(self) -> str:
         if self._key is None:
@@ -268,8 +255,8 @@ class Caller:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            said = self.excerpt(content[:_MOST_BYTES_OF_AN_ERROR].decode(errors="replace"))
-            problem = f"answered something that is not JSON: {said}"
+            excerpt = self.excerpt(content[:_MOST_BYTES_OF_AN_ERROR].decode(errors="replace"))
+            problem = f"answered something that is not JSON: {excerpt}"
             raise CallFailed(problem, status=HTTPStatus.OK, permanent=True) from None
 
 
@@ -314,10 +301,9 @@ class GivenUp(Exception):
 
 
 def pause_after(tried: int, patience: Patience, *, wanted: float | None, left: float) -> float:
-    """How many seconds to wait after so many tries, when so many are left for everything.
+    """Seconds to wait after so many tries, when so many seconds are left in all.
 
-    Raises:
-        GivenUp: there is no time for it, or the server wants more of it than it gets.
+    Raises `GivenUp` when the time is too short, or the server wants too long a pause.
     """
     grown = min(patience.first_pause * 2.0 ** (tried - 1), patience.longest_pause)
     pause = wanted or grown
@@ -330,7 +316,7 @@ def pause_after(tried: int, patience: Patience, *, wanted: float | None, left: f
 
 
 def _pause(failed: CallFailed, tried: int, patience: Patience, deadline: float) -> float:
-    """How long to wait before the next try, when there is time for it."""
+    """Seconds to wait before the next try; raises the failure when no time is left."""
     left = deadline - time.monotonic()
     try:
         return pause_after(tried, patience, wanted=failed.retry_after, left=left)
@@ -339,15 +325,46 @@ def _pause(failed: CallFailed, tried: int, patience: Patience, deadline: float) 
 
 
 def _given_up(failed: CallFailed, why: str) -> CallFailed:
-    told = failed.problem + why
-    return CallFailed(told, status=failed.status, retry_after=failed.retry_after, sent=failed.sent)
+    problem = failed.problem + why
+    return CallFailed(
+        problem, status=failed.status, retry_after=failed.retry_after, sent=failed.sent
+    )
 
 
 def wanted_pause(text: str) -> float | None:
-    """How many seconds a `Retry-After` asks for, as a number or as a date."""
+    """The seconds of a `Retry-After` header, which holds a number or a date."""
     if re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
         return float(text)
     try:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return None
+
+
+def address_of(url: str, setting: str) -> SplitResult:
+    """The parts of an address; raises `InvalidSetting` that names the setting."""
+    address = split_url(url)
+    if address is None:
+        raise InvalidSetting(
+            f"{setting}_url = {url.rpartition('@')[2]!r} is not an address",
+            hint="Give one such as http://localhost:11434/v1.",
+        )
+    return address
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of an http or https address; None when it is not one."""
+    try:
+        address = urlsplit(url.strip())
+        valid = address.scheme in ("http", "https") and address.hostname and address.port != 0
+    except ValueError:  # a port that is not a number
+        return None
+    return address if valid and not re.search(r"\s", url.strip()) else None
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

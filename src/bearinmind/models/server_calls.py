@@ -19,8 +19,15 @@ import httpx
 
 from bearinmind import codec, errors
 from bearinmind.errors import InvalidSetting, MindError
-from bearinmind.models.outbound_http import MOST_BYTES, GivenUp, Patience, pause_after, wanted_pause
-from bearinmind.text.addresses import is_loopback, split
+from bearinmind.models.outbound_http import (
+    MOST_BYTES,
+    GivenUp,
+    Patience,
+    is_loopback,
+    pause_after,
+    split_url,
+    wanted_pause,
+)
 
 API = "/api/v1"
 JSON = {"Content-Type": "application/json"}
@@ -57,7 +64,7 @@ class Server:
         Raises:
             InvalidSetting: the address, the key or a number cannot be used.
         """
-        address = split(url)
+        address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
             raise InvalidSetting(
                 f"{_without_password(url)!r} is not the address of a server",

@@ -1,7 +1,7 @@
-"""How many tokens a chat model may use in a day, counted in a file that processes share.
+"""The daily token budget of a chat model, counted in a file that processes share.
 
-The count is kept on the safe side: before a request all that it could use is taken, and what it did
-not use is given back after the answer. A process that is killed in between has spent it.
+The count is on the safe side: before a request all tokens that it could use are taken, and the
+unused ones are given back after the answer. A process that is killed in between has spent them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind.errors import ExtractorFailure, WorkFailure
-from bearinmind.models.chat import ChatClient, Dialect, Question, Said, prompt_tokens, tokens_of
+from bearinmind.models.chat import (
+    ChatAnswer,
+    ChatClient,
+    Dialect,
+    Question,
+    prompt_tokens,
+    tokens_of,
+)
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind.text.sql_statements import statements_of
 
 if TYPE_CHECKING:
     from bearinmind.models.outbound_http import Key
-
 
 _SQL = statements_of(files("bearinmind.models").joinpath("sql", "tokens.sql").read_text("utf-8"))
 _BUSY_SECONDS = 30.0  # others write for milliseconds, and nobody waits for us
@@ -33,7 +39,7 @@ _KEPT_DAYS = 31
 
 
 class Taken(NamedTuple):
-    """Tokens that one request may use."""
+    """The tokens that were taken for one request."""
 
     day: str
     tokens: int
@@ -63,22 +69,14 @@ class DailyTokens:
         self._now = now
 
     def spent(self) -> int:
-        """How many were used today, or are taken.
-
-        Raises:
-            WorkFailure: they cannot be counted.
-        """
+        """The tokens that were used or taken today."""
         if not self._file.exists():
             return 0
         with self._writing() as connection:
             return self._spent(connection, self._today())
 
     def take(self, tokens: int) -> Taken:
-        """Take as many as a request could use.
-
-        Raises:
-            WorkFailure: there are not so many left today, or they cannot be counted.
-        """
+        """Take the tokens that a request could use; raises a failure when too few are left."""
         today = self._today()
         with self._writing() as connection:
             spent = self._spent(connection, today)
@@ -90,7 +88,7 @@ class DailyTokens:
         return Taken(today, tokens)
 
     def settle(self, taken: Taken, used: int) -> None:
-        """Give back what a request did not use, or count what it used beyond that."""
+        """Give back the tokens that a request did not use, or count those that it used beyond."""
         with self._writing() as connection:
             self._add(connection, taken.day, used - taken.tokens)
 
@@ -98,8 +96,8 @@ class DailyTokens:
         return str(self._now().astimezone(UTC).date())
 
     def _spent(self, connection: sqlite3.Connection, day: str) -> int:
-        asked = {"day": day, "account": self._account}
-        row = connection.execute(_SQL["spent"], asked).fetchone()
+        parameters = {"day": day, "account": self._account}
+        row = connection.execute(_SQL["spent"], parameters).fetchone()
         return int(row[0]) if row else 0
 
     def _add(self, connection: sqlite3.Connection, day: str, tokens: int) -> None:
@@ -107,7 +105,7 @@ class DailyTokens:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction of its own; whoever comes at the same time waits for its end."""
+        """A transaction; other threads and processes wait for its end."""
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
@@ -139,12 +137,12 @@ class DailyTokens:
         )
 
 
-#: Nobody waits for an answer, but a worker that is to stop does not hang for ever either.
+#: Nobody waits for an answer, but a worker must be able to stop.
 PATIENCE = Patience(answer=120.0, total=300.0, tries=3, longest_pause=30.0)
 
 
 class Address(NamedTuple):
-    """Where a model is asked, and as whom."""
+    """The server, the key and the name of a model."""
 
     url: str
     key: Key
@@ -152,7 +150,7 @@ class Address(NamedTuple):
 
 
 class MeteredChat:
-    """One model; requests are sent one after the other, and every one is paid for."""
+    """A chat model with a daily budget; requests are sent one after the other."""
 
     def __init__(
         self,
@@ -164,16 +162,7 @@ class MeteredChat:
         patience: Patience = PATIENCE,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Nothing is sent before the first question.
-
-        Args:
-            address: of the model.
-            dialect: that its server speaks.
-            tokens: the day's tokens of an account, by its name.
-            setting: how the settings of the address begin, for messages.
-            patience: how long to wait for answers.
-            sleep: how pauses between two tries are made.
-        """
+        """Nothing is sent before the first question; `tokens` gives the budget of an account."""
         self.client = ChatClient(
             dialect,
             address.url,
@@ -192,31 +181,26 @@ class MeteredChat:
 
     @property
     def account(self) -> str:
-        """Who is paid."""
+        """The name under which its tokens are counted."""
         return f"{self.client.model} at {self.client.where}"
 
-    def ask(self, asked: Question) -> Said:
-        """What the model answers.
-
-        Raises:
-            WorkFailure: no tokens are left for it.
-            CallFailed: the server does not answer, or refuses.
-            NotAChat: it answers something else than a chat server does.
-        """
+    def ask(self, question: Question) -> ChatAnswer:
+        """The model's answer; raises a `WorkFailure` when no tokens are left for it."""
         with self._lock:
-            prompt = prompt_tokens(asked)
-            self._most = prompt + asked.most_tokens
-            said = self.client.ask(asked)
-            used = prompt if said.prompt_tokens is None else said.prompt_tokens
-            used += tokens_of(said.text) if said.answer_tokens is None else said.answer_tokens
-            self._settle(used)
-            return said
+            used = prompt_tokens(question)
+            self._most = used + question.most_tokens
+            answer = self.client.ask(question)
+            if answer.prompt_tokens is not None:
+                used = answer.prompt_tokens
+            counted = answer.answer_tokens
+            self._settle(used + (tokens_of(answer.text) if counted is None else counted))
+            return answer
 
     def _take(self) -> None:
         self._taken = self.tokens.take(self._most)
 
     def _failed(self, failed: CallFailed) -> None:
-        """A request that was refused costs nothing; of one without an answer nobody knows."""
+        """A refused request costs nothing; one without an answer may have cost all."""
         if not failed.sent or failed.status not in (None, HTTPStatus.OK):
             self._settle(0)
 

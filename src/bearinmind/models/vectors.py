@@ -1,4 +1,4 @@
-"""Vectors as they came from elsewhere, checked and made to have the length 1."""
+"""Checks vectors that a server or a library gave, and finds out how many dimensions they have."""
 
 from __future__ import annotations
 
@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
 
 def checked(rows: Sequence[Any], *, texts: int, dimensions: int | None, who: str) -> Vectors:
-    """A row of length 1 for each text.
-
-    Raises:
-        EmbedderFailure: there are too few or too many, or some are no vectors of that many
-            dimensions; it names the texts at fault when it is a matter of some alone.
-    """
+    """A row of length 1 for each text; an `EmbedderFailure` names texts that alone are at fault."""
     import numpy as np  # noqa: PLC0415
 
     if len(rows) != texts:
@@ -42,29 +37,24 @@ def checked(rows: Sequence[Any], *, texts: int, dimensions: int | None, who: str
         lengths = np.linalg.norm(vectors.astype(np.float64), axis=1)
     bad = np.flatnonzero(~(np.isfinite(lengths) & (lengths > 0)))
     if bad.size:
-        raise _without_direction(vectors[bad[0]], [int(at) for at in bad], texts, who)
+        what = "only zeros" if not vectors[bad[0]].any() else "numbers that are not finite"
+        raise EmbedderFailure(
+            f"{who} gave an embedding with {what} for {len(bad)} of {texts} texts",
+            permanent=len(bad) < texts,  # when all are bad, the server is at fault
+            refused=[int(at) for at in bad],
+        )
     return np.asarray(vectors / lengths[:, None], dtype=np.float32)
 
 
-def _without_direction(vector: Any, bad: list[int], texts: int, who: str) -> EmbedderFailure:  # noqa: ANN401
-    """When some are good and some are not, the texts are at fault; else it is whoever answered."""
-    what = "only zeros" if not vector.any() else "numbers that are not finite"
-    return EmbedderFailure(
-        f"{who} gave an embedding with {what} for {len(bad)} of {texts} texts",
-        permanent=len(bad) < texts,
-        refused=bad,
-    )
-
-
 class Memo(NamedTuple):
-    """Where a number that was found out is kept for the next process."""
+    """Keeps a number that was found out for the next process."""
 
     find: Callable[[], int | None]
     keep: Callable[[int], None]
 
 
 class Dimensions:
-    """The number, which may have to be found out from the first vector that is seen."""
+    """The number of dimensions, which may have to be found out from the first vector."""
 
     def __init__(self, known: int | None, memo: Memo | None = None) -> None:
         self._known = known
@@ -74,11 +64,11 @@ class Dimensions:
 
     @property
     def known(self) -> int | None:
-        """The number, if it is known by now."""
+        """The number; None while it is not known."""
         return self._known
 
     def get(self, find_out: Callable[[], object]) -> int:
-        """The number; `find_out` makes a vector, which is told to `saw`."""
+        """The number; `find_out` makes a vector and calls `saw`."""
         with self._lock:
             if self._known is None and self._memo is not None:
                 self._known = self._memo.find()
@@ -87,7 +77,7 @@ class Dimensions:
             return self._known or 0
 
     def saw(self, dimensions: int) -> None:
-        """Take note of a vector that came."""
+        """Note the dimensions of a vector."""
         with self._lock:
             if self._certain or dimensions < 1:
                 return

@@ -181,11 +181,12 @@ def _lending(
     app: Mind, embedder_of: Callable[[str], Embedder | None], worker: Worker
 ) -> Iterator[None]:
     """Lend the model where that is possible; work goes on where it is not."""
-    from bearinmind.models.encoder_socket import Lender, lending  # noqa: PLC0415  as above
+    from bearinmind.models.encoder_socket import EncoderService, serving  # noqa: PLC0415  as above
 
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(lending(app.work.socket_places, Lender(embedder_of, worker.wake)))
+            service = EncoderService(embedder_of, worker.wake)
+            held.enter_context(serving(app.work.socket_places, service))
         except OSError as exc:
             _log.info("the model is not lent: %s", exc, extra={"action": "model_not_lent"})
         yield

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import Peer
 from bearinmind.errors import InvalidSetting, PeerNotFound, StoreReadOnly
-from bearinmind.text.addresses import is_loopback, split
+from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
@@ -64,7 +64,7 @@ class Connection:
     def connect(self, url: str, key: Secret | None, *, insecure: bool = False) -> Peer:
         """Connect the memories with a server that takes the key; nothing is synced yet."""
         text = None if key is None else key.get_secret_value()
-        address = split(url)  # an invalid one is refused where it is used
+        address = split_url(url)  # an invalid one is refused where it is used
         host = (address and address.hostname) or ""
         is_clear = address is not None and address.scheme == "http" and not is_loopback(host)
         if text is not None and is_clear and not insecure:

@@ -138,7 +138,11 @@ def fingerprint(content: str) -> bytes:
 
 def entry(memory: Memory) -> Entry:
     """The index entry of a memory; of a sensitive one the kinds of its secrets, not its text."""
-    content = index(_kinds(memory.content) if memory.sensitive else memory.content)
+    text = memory.content
+    if memory.sensitive:
+        placeholder = _PLACEHOLDER.match(text)
+        text = placeholder["kinds"] if placeholder else ""
+    content = index(text)
     keywords = _label_terms(memory.keywords)
     tags = _label_terms(memory.tags)
     category = _label_terms((memory.category,))
@@ -150,12 +154,6 @@ def entry(memory: Memory) -> Entry:
         function=_line(content.function),
         length=len(content.terms) + len(keywords) + len(tags),
     )
-
-
-def _kinds(placeholder: str) -> str:
-    """The kinds of secrets that stand in the place of a sensitive content."""
-    named = _PLACEHOLDER.match(placeholder)
-    return named["kinds"] if named else ""
 
 
 @lru_cache(maxsize=4_096)
@@ -187,7 +185,7 @@ def index(text: str) -> Indexed:
 def ask(text: str) -> Asked:
     """The terms that a query asks for: its function words only when it has nothing else."""
     spellings = [*_spellings(text)]
-    topical = [*filter(_is_topical, spellings)] or spellings
+    topical = [x for x in spellings if not FUNCTION_WORDS.issuperset(x.leaves)] or spellings
     surfaces: dict[str, str] = {}  # term -> the first spelling it had
     atoms: list[str] = []
     wholes: dict[str, frozenset[str]] = {}
@@ -200,10 +198,6 @@ def ask(text: str) -> Asked:
         for whole, implied in longer:
             wholes[stems[whole]] = frozenset(stems[leaf] for leaf in implied)
     return Asked(tuple(Term(*pair) for pair in surfaces.items()), tuple(atoms), wholes)
-
-
-def _is_topical(spelling: Spelling) -> bool:
-    return not FUNCTION_WORDS.issuperset(spelling.leaves)
 
 
 def _stem(spellings: list[str]) -> list[str]:

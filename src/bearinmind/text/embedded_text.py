@@ -1,6 +1,6 @@
-"""The text of a memory that is embedded, by the recipe of its vector space. Pure.
+"""The text of a memory that is embedded, by the recipe of its vector space.
 
-A recipe names what is said of a memory before its content, such as `tags+content`.
+A recipe names what is put before the content, such as `tags+content`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,13 @@ PARTS: Mapping[str, Callable[[Memory], str]] = {
 
 
 def embedded_text(memory: Memory, recipe: str = CONTENT) -> str:
-    """What an embedder is given for a memory: "tag, other tag: The content."."""
-    said = [PARTS[part](memory) for part in parts(recipe)]
-    before = ", ".join(text for text in said if text)
+    """The text of a memory for an embedder: "tag, other tag: The content."."""
+    before = ", ".join(text for part in parts(recipe) if (text := PARTS[part](memory)))
     return f"{before}: {memory.content}" if before else memory.content
 
 
 def parts(recipe: str) -> list[str]:
-    """What a recipe puts before the content.
-
-    Raises:
-        ValueError: it names something else, or does not end with the content.
-    """
+    """The parts that a recipe puts before the content; raises `ValueError` for a wrong recipe."""
     *before, last = recipe.split("+")
     if last != CONTENT or not {*before} <= PARTS.keys():
         named = ", ".join(PARTS)

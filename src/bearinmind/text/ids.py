@@ -23,11 +23,7 @@ def new_id() -> MemoryId:
 
 
 def normalise(text: str) -> str:
-    """An id, or the beginning of one, as it is stored; forgives case, dashes and misread letters.
-
-    Raises:
-        InvalidId: the text cannot be the beginning of an id.
-    """
+    """An id, or the beginning of one, as stored; corrects case, dashes and misread letters."""
     prefix = text.strip().lower().replace("-", "").translate(_MISREAD)
     if not prefix or len(prefix) > LENGTH or not set(prefix) <= set(ALPHABET):
         raise errors.InvalidId(f"{text!r} is not a memory id or the beginning of one")
@@ -40,7 +36,7 @@ def is_id(text: str) -> bool:
 
 
 def derived(digest: bytes) -> MemoryId:
-    """The id that follows from a digest of at least eight bytes."""
+    """The id of a digest of at least eight bytes."""
     number = int.from_bytes(digest[:8])
     base = len(ALPHABET)
     return MemoryId("".join(ALPHABET[number // base**n % base] for n in range(LENGTH)))

@@ -1,4 +1,4 @@
-"""Known names in a text, whatever their case and whatever stands around them. Pure."""
+"""Finds known names in a text, in any case and in any context."""
 
 from __future__ import annotations
 
@@ -17,10 +17,20 @@ LONGEST_NAME = 7  #: words; a longer run is a sentence, not a name
 # A word, with the marks that hold an identifier or a name together; or the & of "Brown & Sons".
 _WORD = re.compile(r"[^\W_]+(?:[-'\u2019._/&][^\W_]+)*|&")
 _POSSESSIVE = re.compile(r"['\u2019][sS]?$")
+_ARTICLES = frozenset({"a", "an", "the"})  # the only small words that names often begin with
+_NEVER_FIRST = FUNCTION_WORDS - _ARTICLES
+_SHORTEST = 3  # letters of a name of one word: "go" in a text is seldom the language
+#: What may stand between two words of one name; anything else ends a sentence or a clause.
+_JOINT = re.compile(r"[ \t\u00a0,:&'\u2019_(-]*")
+_AFTER_INITIAL = re.compile(r"\.[ \t\u00a0]?")
+_NO_WORD = re.compile(r"(?:['\u2019]s?)?[\W_]+")
+
+#: Words of a text that may be a name: the index of the first, and that after the last.
+Run = tuple[int, int]
 
 
 class Word(NamedTuple):
-    """A word of a text and where it stands."""
+    """A word of a text and its position."""
 
     surface: str
     start: int
@@ -29,7 +39,7 @@ class Word(NamedTuple):
 
 def words(text: str) -> list[Word]:
     """The words of a text as names are made of them."""
-    return [Word(found.group(), found.start(), found.end()) for found in _WORD.finditer(text)]
+    return [Word(match.group(), match.start(), match.end()) for match in _WORD.finditer(text)]
 
 
 @lru_cache(WORDS_CACHED)
@@ -41,18 +51,6 @@ def folded(word: str) -> str:
 def name_of(text: str) -> ConceptName:
     """The name that a text spells; empty when it has no word."""
     return ConceptName(" ".join(folded(word.surface) for word in words(text)))
-
-
-_ARTICLES = frozenset({"a", "an", "the"})  # the only small words that names often begin with
-_NEVER_FIRST = FUNCTION_WORDS - _ARTICLES
-_SHORTEST = 3  # letters of a name of one word: "go" in a text is seldom the language
-#: What may stand between two words of one name; anything else ends a sentence or a clause.
-_JOINT = re.compile(r"[ \t\u00a0,:&'\u2019_(-]*")
-_AFTER_INITIAL = re.compile(r"\.[ \t\u00a0]?")
-_NO_WORD = re.compile(r"(?:['\u2019]s?)?[\W_]+")
-
-#: Words of a text that may be a name: the place of the first, and that after the last.
-Run = tuple[int, int]
 
 
 class Named(NamedTuple):
@@ -80,10 +78,10 @@ class Text:
         here = self.names & known
         if not here:
             return []
-        found = [(name, run) for name in here for run in self._places(name)]
-        found.sort(key=lambda each: (each[1][0] - each[1][1], each[1][0]))
+        occurrences = [(name, run) for name in here for run in self._places(name)]
+        occurrences.sort(key=lambda each: (each[1][0] - each[1][1], each[1][0]))
         taken: dict[Run, ConceptName] = {}
-        for name, run in found:
+        for name, run in occurrences:
             if not any(_cuts(run, longer) for longer in taken):
                 taken[run] = name
         first = dict(sorted(((name, run) for run, name in taken.items()), reverse=True))
@@ -124,7 +122,7 @@ class Text:
             name = spelled[start]
             if name in _NEVER_FIRST and not self._words[start].surface[0].isupper():
                 continue
-            if _is_telling(name):
+            if _is_distinctive_word(name):
                 yield name, (start, start + 1)
             for stop in range(start + 1, min(end, start + LONGEST_NAME)):
                 if stop in breaks:
@@ -137,12 +135,12 @@ class Text:
     @cached_property
     def _breaks(self) -> frozenset[int]:
         """The words before which a sentence, a clause or a line ends."""
-        found = []
+        breaks = []
         for place in range(1, len(self._words)):
             gap = self._content[self._words[place - 1].end : self._words[place].start]
             if gap != " " and not _JOINT.fullmatch(gap) and not self._is_initial(place - 1, gap):
-                found.append(place)
-        return frozenset(found)
+                breaks.append(place)
+        return frozenset(breaks)
 
     def _is_initial(self, place: int, gap: str) -> bool:
         """Whether a word is the initial of a name: "Edwin L. Marin"."""
@@ -155,24 +153,24 @@ class Text:
 
 
 def may_hold(content: str, name: ConceptName) -> bool:
-    """Whether the words of a name may stand together in a text: cheap, and never wrong by a no."""
+    """Whether the words of a name may stand together in a text: fast; a False is certain."""
     if not content.isascii():  # folding it would cost as much as reading it word by word
         return True
     return f" {_NO_WORD.sub(' ', name)} " in f" {_NO_WORD.sub(' ', fold(content))} "
 
 
-def can_be_told(name: ConceptName) -> bool:
-    """Whether a name is one wherever its words stand: "it" and "go" are not."""
+def is_distinctive(name: ConceptName) -> bool:
+    """Whether a name can be recognised wherever its words stand: "it" and "go" cannot."""
     spelled = name.split(" ")
     if len(spelled) == 1:
-        return _is_telling(name)
+        return _is_distinctive_word(name)
     return spelled[0] not in _NEVER_FIRST and spelled[-1] not in FUNCTION_WORDS
 
 
-def _is_telling(word: str) -> bool:
+def _is_distinctive_word(word: str) -> bool:
     return len(word) >= _SHORTEST and not word.isdigit() and word not in FUNCTION_WORDS
 
 
 def _cuts(one: Run, other: Run) -> bool:
-    """Whether the two have a word in common."""
+    """Whether two runs have a word in common."""
     return one[0] < other[1] and other[0] < one[1]

@@ -20,12 +20,12 @@ SHARED = "@shared"
 def statements_of(*texts: LiteralString) -> Mapping[str, LiteralString]:
     """The statements of files by name, with their fragments filled in.
 
-    A heading begins each of them: `-- name: what it does`, or `-- fragment name`. A file may use
-    the fragments of those before it.
+    Each begins with a heading: `-- name: what it does`, or `-- fragment name`. A file may use the
+    fragments of those before it.
 
-    `-- fragment name@shared` says what a fragment is instead where a reader other than the owner
-    reads. A statement that comes to name the `:reader` by that is there a second time, under its
-    name and `@shared`; one that does not has no such form, and so cannot serve a reader.
+    `-- fragment name@shared` replaces a fragment where a reader other than the owner reads. A
+    statement that names the `:reader` by such a fragment exists a second time, under its name and
+    `@shared`; any other statement cannot serve a reader.
     """
     fragments: dict[str, str] = {}
     shared: dict[str, str] = {}

@@ -70,11 +70,7 @@ class StoreServer:
 
     @classmethod
     def at(cls, url: str) -> StoreServer:
-        """The database at this URL.
-
-        Raises:
-            InvalidSetting: it is not the URL of a Postgres server.
-        """
+        """The database at this URL; raises `InvalidSetting` when it is not one of Postgres."""
         match = _URL.fullmatch(url)
         parameters = match["parameters"] if match else None
         if match is None or not all(map(_PARAMETER.fullmatch, _parts(parameters))):
@@ -114,11 +110,7 @@ StoreName = StoreFile | StoreServer | EmbeddedStore
 
 
 def store_name(value: object) -> StoreName:
-    """The store that a text names; a `Path` is always a file.
-
-    Raises:
-        InvalidSetting: it names no store.
-    """
+    """The store that a text names; a `Path` is always a file. Raises `InvalidSetting`."""
     match value:
         case StoreFile() | StoreServer() | EmbeddedStore():
             return value

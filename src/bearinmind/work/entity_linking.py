@@ -19,7 +19,7 @@ from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Merge, R
 from bearinmind.errors import Conflict, NotFound
 from bearinmind.protocols import Graph, Job, LexicalSearch, Memories, Work
 from bearinmind.text import analysis
-from bearinmind.text.names import Text, can_be_told, may_hold
+from bearinmind.text.names import Text, is_distinctive, may_hold
 from bearinmind.types import Filter, MemoryId, Scope
 
 #: Older memories that get a name which became known; more would be a word rather than a name.
@@ -171,7 +171,7 @@ class EntityLinking:
         extracted: Sequence[ExtractedMemory],
     ) -> Mentions:
         """The older memories that hold a name which has just become known."""
-        wanted = self._distinctive(scope, filter(can_be_told, subjects))
+        wanted = self._distinctive(scope, filter(is_distinctive, subjects))
         about = {(r.job.memory.id, mention.name) for r in extracted for mention in r.subjects()}
         holding = [
             (id_, text, name)

@@ -1,4 +1,4 @@
-"""How a store's background work stands."""
+"""The status of a store's background work, and the result of a worker."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from bearinmind.protocols import KnownSpace, SpaceState, Unavailable, WorkCount,
 EMBED = "embed"  #: a memory's text becomes a vector
 EXTRACT = "extract"  #: a memory is read for the concept graph
 KINDS = (EMBED, EXTRACT)
+_NONE: Mapping[str, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkStatus:
-    """The vector spaces of a store, who reads its memories, and what is in its queue."""
+    """The vector spaces of a store, its extractor and its queue."""
 
     spaces: Sequence[KnownSpace]
     queue: Sequence[WorkCount]
     next_due: datetime | None  #: when the next job can be done; None when none waits
-    extractor: str = ""  #: the key of the one that reads memories for the graph; empty: nobody
+    extractor: str = ""  #: its key; empty when extraction is off
     meaning_off: Unavailable | None = None  #: why the store cannot keep vectors; None: it can
 
     @property
@@ -37,7 +38,7 @@ class WorkStatus:
 
     @property
     def waiting(self) -> int:
-        """Jobs to do, those that are being done included."""
+        """Jobs that wait or run."""
         return sum(count.jobs for count in self.queue if count.state is not WorkState.DEAD)
 
     @property
@@ -56,12 +57,12 @@ class WorkStatus:
         return self.of_kind(EXTRACT).waiting
 
     def of_kind(self, kind: str) -> WorkStatus:
-        """The same with the jobs of one kind alone."""
+        """The status with the jobs of one kind only."""
         return replace(self, queue=[count for count in self.queue if count.kind == kind])
 
     @property
     def last_error(self) -> str | None:
-        """Why a job failed, of one that was given up if there is any."""
+        """The error of a failed job, of one that was given up if there is any."""
         failed = [count for count in self.queue if count.last_error]
         failed.sort(key=lambda count: count.state is not WorkState.DEAD)
         return failed[0].last_error if failed else None
@@ -70,11 +71,8 @@ class WorkStatus:
         return next((known for known in self.spaces if known.state is state), None)
 
 
-_NONE: Mapping[str, int] = MappingProxyType({})
-
-
 class WorkDone(NamedTuple):
-    """What became of the jobs that a worker took."""
+    """The result of the jobs that a worker claimed."""
 
     finished: int = 0
     postponed: int = 0  #: put back for another attempt
@@ -83,11 +81,11 @@ class WorkDone(NamedTuple):
     by_kind: Mapping[str, int] = _NONE  #: how many were finished of each kind
 
     def of_kind(self, kind: str) -> WorkDone:
-        """The same, known to be of one kind."""
+        """The result as that of one kind."""
         return self._replace(by_kind={kind: self.finished} if self.finished else _NONE)
 
     def plus(self, other: WorkDone) -> WorkDone:
-        """Both together."""
+        """The sum of both."""
         mine, its = self.by_kind, other.by_kind
         return WorkDone(
             finished=self.finished + other.finished,

@@ -243,7 +243,7 @@ class Worker:
 
 
 class Background:
-    """Works on a store in this process: on a thread, or at once.
+    """Makes the workers of a store, and runs one on a thread of this process.
 
     When `automatic`, the first `nudge` starts a thread that stays until `close`. The jobs that are
     not done by then stay in the queue.
@@ -285,20 +285,6 @@ class Background:
                 # of a model's work may take the process down with it.
                 weakref.finalize(self, _stop, worker, thread)
             self._running[0].wake()
-
-    def once(self, progress: Progress | None = None) -> WorkDone:
-        """Do the jobs that are due, here and now."""
-        return self.worker().once(progress)
-
-    def finish(
-        self,
-        progress: Progress | None = None,
-        *,
-        timeout: float | None = None,
-        patience: float = SOON,
-    ) -> WorkDone:
-        """Work here and now until the queue is empty, as `Worker.finish` does."""
-        return self.worker().finish(progress, timeout=timeout, patience=patience)
 
     def close(self) -> None:
         """Stop the thread after the jobs in hand."""
@@ -439,10 +425,10 @@ class Attempts:
         return Handled(WorkDone(postponed=len(jobs), last_error=failure.message), rest)
 
 
-def pause_before_retry(attempts: int, asked: float | None, chance: float) -> float:
-    """Seconds until the next attempt: longer each time, at least as long as asked, with jitter."""
+def pause_before_retry(attempts: int, wanted: float | None, chance: float) -> float:
+    """Seconds until the next attempt: longer each time, at least as wanted, with jitter."""
     own = min(_FIRST_PAUSE * _PAUSE_GROWTH**attempts, _LONGEST_PAUSE)
-    return max(own, min(asked or 0.0, _LONGEST_PAUSE)) * (1 + chance / 4)
+    return max(own, min(wanted or 0.0, _LONGEST_PAUSE)) * (1 + chance / 4)
 
 
 def passing(failure: WorkFailure) -> WorkFailure:

@@ -17,6 +17,7 @@ from typing import Any
 from bearinmind.app import Mind
 from bearinmind.config import Settings, state_folder
 from bearinmind.errors import FileMissing, InvalidAgentFile, InvalidSetting
+from bearinmind.models.outbound_http import is_loopback, split_url
 from bearinmind.surfaces.hooks.agent_files import Change, Record, has_hooks, write_private
 from bearinmind.surfaces.hooks.agents import (
     HOOK,
@@ -29,7 +30,6 @@ from bearinmind.surfaces.hooks.agents import (
     files,
     hook_settings,
 )
-from bearinmind.text.addresses import is_loopback, split
 from bearinmind.text.store_name import StoreFile, absolute
 from bearinmind.types import Access
 
@@ -136,7 +136,7 @@ class Installer:
         if self._wanted.url is not None:
             own: dict[str, Any] = {"url": self._wanted.url.rstrip("/"), "serve": []}
         else:
-            address = split(known["url"]) if known.get("serve") and known.get("url") else None
+            address = split_url(known["url"]) if known.get("serve") and known.get("url") else None
             port = address.port if address and address.port else _free_port()
             own = {"url": f"http://127.0.0.1:{port}", "serve": self._commands.serve(port)}
         key = self._key or (None if self._wanted.url else self._own_key())
@@ -179,7 +179,7 @@ def _options(wanted: Wanted) -> tuple[str, ...]:
 
 
 def _check_url(url: str, *, has_key: bool) -> None:
-    address = split(url)
+    address = split_url(url)
     if address is None or address.username or address.query or address.fragment:
         raise InvalidSetting(
             f"--url {url.rpartition('@')[2]!r} is not the address of a server",

@@ -13,10 +13,10 @@ from bearinmind.accounts.authenticator import Authenticator, Caller
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
+from bearinmind.models.outbound_http import is_loopback
 from bearinmind.surfaces.http import responses
 from bearinmind.surfaces.http.limits import Pool
 from bearinmind.surfaces.http.telemetry import Metrics
-from bearinmind.text.addresses import is_loopback
 from bearinmind.types import Access, UserId
 
 METADATA = "/.well-known/oauth-protected-resource"

@@ -16,7 +16,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
-from bearinmind.models.chat import OPENAI, ChatClient, NotAChat, Question, Said, json_object
+from bearinmind.models.chat import OPENAI, ChatAnswer, ChatClient, NotAChat, Question, json_object
 from bearinmind.models.outbound_http import CallFailed, Patience
 from bearinmind_bench.own.folder import About
 
@@ -138,7 +138,7 @@ class Chat:
         return ModelFailure(f"{self.model} at {self.where} {problem}", hint=hint)
 
 
-def _read(reply: Said, shape: type[Shape]) -> Answered[Shape] | Unusable:
+def _read(reply: ChatAnswer, shape: type[Shape]) -> Answered[Shape] | Unusable:
     """The JSON object in an answer, which may be wrapped in thoughts and fences."""
     if reply.cut:
         return Unusable(reason="the answer was cut off before its end")

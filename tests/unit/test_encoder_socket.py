@@ -18,7 +18,7 @@ import pytest
 
 from bearinmind.errors import EmbedderFailure
 from bearinmind.models import encoder_socket
-from bearinmind.models.encoder_socket import Lender, SocketEmbedder, lending
+from bearinmind.models.encoder_socket import EncoderService, SocketEmbedder, serving
 from bearinmind.protocols import Embedder
 from support.embedders import WordEmbedder
 
@@ -28,7 +28,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "m.db.sock"
 
 
-class Borrower:
+class Client:
     """An embedder that asks at a place, and counts how often it had to help itself."""
 
     def __init__(self, *places: Path, limit: float = 60) -> None:
@@ -46,9 +46,11 @@ class Borrower:
         return not self.own
 
 
-def lender(embedder: WordEmbedder | None = None, wake: Callable[[], None] = lambda: None) -> Lender:
+def service(
+    embedder: WordEmbedder | None = None, wake: Callable[[], None] = lambda: None
+) -> EncoderService:
     made = embedder or WordEmbedder()
-    return Lender({made.space.key: made}.get, wake)
+    return EncoderService({made.space.key: made}.get, wake)
 
 
 @contextmanager
@@ -79,24 +81,24 @@ def encoded(vector: Any) -> str:
 
 
 def test_a_lent_vector_is_the_one_that_the_model_makes(place: Path) -> None:
-    borrower = Borrower(place)
+    client = Client(place)
 
-    with lending([place], lender()):
-        assert borrower.asks("zwei Wörter\nund eine Zeile")
-        assert borrower.asks("")
+    with serving([place], service()):
+        assert client.asks("zwei Wörter\nund eine Zeile")
+        assert client.asks("")
 
 
 def test_only_its_user_can_use_the_socket_and_it_goes_with_its_server(place: Path) -> None:
-    with lending([place], lender()):
+    with serving([place], service()):
         assert stat.S_IMODE(place.stat().st_mode) == 0o600
     assert not place.exists()
 
 
 def test_many_can_ask_at_once(place: Path) -> None:
     found: list[bool] = []
-    with lending([place], lender()):
+    with serving([place], service()):
         threads = [
-            threading.Thread(target=lambda n=n: found.append(Borrower(place).asks(f"query {n}")))
+            threading.Thread(target=lambda n=n: found.append(Client(place).asks(f"query {n}")))
             for n in range(8)
         ]
         for thread in threads:
@@ -111,23 +113,23 @@ def test_a_socket_that_a_killed_process_left_behind_is_replaced(place: Path) -> 
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(place))
         place.chmod(0o600)
-    assert not Borrower(place).asks()
+    assert not Client(place).asks()
 
-    with lending([place], lender()):
-        assert Borrower(place).asks()
+    with serving([place], service()):
+        assert Client(place).asks()
 
 
 def test_memories_are_embedded_at_home(place: Path) -> None:
-    borrower = Borrower(place)
+    client = Client(place)
 
-    with lending([place], lender()):
-        assert borrower.embedder.embed_memories(["one", "two"]).shape == (2, 16)
-        assert borrower.own == 1
+    with serving([place], service()):
+        assert client.embedder.embed_memories(["one", "two"]).shape == (2, 16)
+        assert client.own == 1
 
 
 def test_another_space_is_not_lent(place: Path) -> None:
-    with lending([place], lender(WordEmbedder("another"))):
-        assert not Borrower(place).asks()
+    with serving([place], service(WordEmbedder("another"))):
+        assert not Client(place).asks()
 
 
 def test_a_model_that_fails_is_no_answer(place: Path) -> None:
@@ -135,8 +137,8 @@ def test_a_model_that_fails_is_no_answer(place: Path) -> None:
         def embed_query(self, text: str) -> Any:  # noqa: ARG002
             raise EmbedderFailure("no")
 
-    with lending([place], lender(Failing())):
-        assert not Borrower(place).asks()
+    with serving([place], service(Failing())):
+        assert not Client(place).asks()
 
 
 @pytest.mark.parametrize(
@@ -155,7 +157,7 @@ def test_a_model_that_fails_is_no_answer(place: Path) -> None:
 )
 def test_an_answer_that_is_no_vector_of_the_space_is_not_taken(place: Path, answer: bytes) -> None:
     with answering(place, lambda _: answer):
-        assert not Borrower(place).asks()
+        assert not Client(place).asks()
 
 
 def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
@@ -164,7 +166,7 @@ def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
         return json.dumps({"vector": encoded(WordEmbedder().vector("a query"))}).encode() + b"\n"
 
     with answering(place, sleep):
-        assert not Borrower(place, limit=encoder_socket.LIMIT).asks()
+        assert not Client(place, limit=encoder_socket.LIMIT).asks()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_nobody_waits_for_a_process_that_does_not_answer(place: Path) -> None:
     ],
 )
 def test_questions_that_make_no_sense_are_answered_with_an_error(question: bytes) -> None:
-    assert "error" in lender()(question)
+    assert "error" in service()(question)
 
 
 def test_a_stranger_s_socket_is_not_asked(place: Path) -> None:
@@ -191,20 +193,20 @@ def test_a_stranger_s_socket_is_not_asked(place: Path) -> None:
 
     with answering(place, listen):
         place.chmod(0o666)
-        assert not Borrower(place).asks()
+        assert not Client(place).asks()
         assert asked == []
 
 
 def test_a_file_in_place_of_the_socket_is_not_asked(place: Path) -> None:
     place.touch(mode=0o600)
 
-    assert not Borrower(place).asks()
+    assert not Client(place).asks()
 
 
 def test_a_worker_can_be_woken(place: Path) -> None:
     woken = threading.Event()
 
-    with lending([place], lender(wake=woken.set)):
+    with serving([place], service(wake=woken.set)):
         answer = encoder_socket.ask(
             place, {"version": encoder_socket.VERSION, "wake": True}, limit=60
         )
@@ -230,8 +232,8 @@ def test_a_socket_goes_to_the_next_place_where_the_first_cannot_be_had(
     blocked = tmp_path / "folder.sock"
     blocked.mkdir()
 
-    with lending([blocked, place], lender()) as found:
+    with serving([blocked, place], service()) as found:
         assert found == place
-        assert Borrower(blocked, place).asks()
-    with pytest.raises(OSError, match="no place"), lending([], lender()):
+        assert Client(blocked, place).asks()
+    with pytest.raises(OSError, match="no place"), serving([], service()):
         pass
