@@ -117,8 +117,8 @@ def _relation(relation: Relation) -> Arc:
     facts: dict[str, Value | None] = {
         "type": relation.type,
         "weight": relation.weight,
-        "valid_from": relation.valid_from and relation.valid_from.isoformat(),
-        "valid_to": relation.valid_to and relation.valid_to.isoformat(),
+        "valid_from": relation.valid_from.isoformat() if relation.valid_from else None,
+        "valid_to": relation.valid_to.isoformat() if relation.valid_to else None,
         "recorded_at": relation.recorded_at.isoformat(),
         "origin": relation.origin,
         "evidence": ", ".join(relation.evidence) or None,

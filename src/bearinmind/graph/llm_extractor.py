@@ -136,14 +136,14 @@ def packed(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 class Prices(NamedTuple):
-    """What a million tokens cost, in whatever money."""
+    """What a million tokens cost, in any currency."""
 
     prompt: float
     answer: float
 
 
 class Estimate(NamedTuple):
-    """What checked memories would take, about."""
+    """About what it takes to read memories."""
 
     memories: int
     cached: int  #: of these, how many cost nothing
@@ -155,7 +155,7 @@ class Estimate(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What came of one question."""
+    """The result of one question."""
 
     found: dict[str, Extraction]  #: by text
     cut: bool = False
@@ -232,7 +232,7 @@ class LlmExtractor:
         return [found[text] if text else Extraction() for text in texts]
 
     def estimate(self, memories: Iterable[Memory], prices: Prices | None = None) -> Estimate:
-        """What checked these memories would take; nothing is sent."""
+        """What it would take to read these memories; nothing is sent."""
         total = cached = requests = prompted = answered = most = 0
         rest = iter(memories)
         while batch := [*islice(rest, self.batch)]:

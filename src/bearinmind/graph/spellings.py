@@ -8,7 +8,7 @@ however many it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -172,7 +172,7 @@ def _words(label: str, vocabulary: frozenset[str]) -> list[str]:
     return sorted(part for part in parts if part in vocabulary)
 
 
-def _contradict(one: list[str], other: list[str]) -> bool:
+def _contradict(one: Sequence[str], other: Sequence[str]) -> bool:
     """Whether both have something, and not the same."""
     return bool(one and other) and one != other
 

@@ -31,7 +31,7 @@ VERSION = 1
 
 MOST_CHARACTERS = 12_000  # of a turn: its end, where people say what they want to last
 _MOST_TOKENS = 1_000  # of an answer
-_MOST_LESSONS = 5  # of a turn: whoever finds more finds chatter
+_MOST_LESSONS = 5  # of a turn: more than that is chatter
 
 SYSTEM = f"""\
 You read one turn of a conversation between a user and a coding agent, and write down what should \
