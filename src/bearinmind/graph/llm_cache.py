@@ -56,11 +56,14 @@ class ExtractionCache:
                 known[text_of[place]] = extraction
         return known
 
-    def keep(self, found: Mapping[str, Extraction]) -> None:
-        """Keep what was found in texts; the oldest make room for it."""
-        if found:
+    def keep(self, extractions: Mapping[str, Extraction]) -> None:
+        """Keep what was extractions in texts; the oldest make room for it."""
+        if extractions:
             self._file.keep(
-                {self._digest("place", text): self._sealed(text, it) for text, it in found.items()}
+                {
+                    self._digest("place", text): self._sealed(text, it)
+                    for text, it in extractions.items()
+                }
             )
 
     def _sealed(self, text: str, extraction: Extraction) -> bytes:

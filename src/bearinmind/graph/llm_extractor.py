@@ -157,7 +157,7 @@ class Estimate(NamedTuple):
 class _Answer(NamedTuple):
     """The result of one question."""
 
-    found: dict[str, Extraction]  #: by text
+    extractions: dict[str, Extraction]  #: by text
     cut: bool = False
     problem: str = ""  #: why there is not more, as a predicate
 
@@ -215,13 +215,13 @@ class LlmExtractor:
         """
         texts = [_text_of(memory) for memory in memories]
         wanted = [*dict.fromkeys(filter(None, texts))]
-        found = self._cache.find(wanted)
+        extractions = self._cache.find(wanted)
         problem = ""
-        for part in packed(text for text in wanted if text not in found):
+        for part in packed(text for text in wanted if text not in extractions):
             answer = self._read(part)
-            found |= answer.found
+            extractions |= answer.extractions
             problem = answer.problem or problem
-        refused = [at for at, text in enumerate(texts) if text and text not in found]
+        refused = [at for at, text in enumerate(texts) if text and text not in extractions]
         if refused:
             raise ExtractorFailure(
                 f"{len(refused):,} of {len(texts):,} memories cannot be read: "
@@ -229,7 +229,7 @@ class LlmExtractor:
                 permanent=True,
                 refused=refused,
             )
-        return [found[text] if text else Extraction() for text in texts]
+        return [extractions[text] if text else Extraction() for text in texts]
 
     def estimate(self, memories: Iterable[Memory], prices: Prices | None = None) -> Estimate:
         """What it would take to read these memories; nothing is sent."""
@@ -258,25 +258,25 @@ class LlmExtractor:
     def _read(self, texts: Sequence[str]) -> _Answer:
         """What is found in the texts of one request; those without an answer are asked again."""
         first = self._ask(texts)
-        missing = [text for text in texts if text not in first.found]
+        missing = [text for text in texts if text not in first.extractions]
         # Too much at once, or one that spoils the answer for all: apart, the others are safe.
-        apart = first.cut or not first.found
-        found, problem = {**first.found}, first.problem
-        is_checked = bool(found)
+        apart = first.cut or not first.extractions
+        extractions, problem = {**first.extractions}, first.problem
+        is_checked = bool(extractions)
         size = 1 if apart else max(1, len(missing))
         for part in (missing[at : at + size] for at in range(0, len(missing), size)):
             again = self._ask(part)
-            found |= again.found
+            extractions |= again.extractions
             problem = again.problem or problem
-            if not (found or is_checked):
+            if not (extractions or is_checked):
                 self._check_model()
                 is_checked = True
-        return _Answer(found, problem=problem)
+        return _Answer(extractions, problem=problem)
 
     def _check_model(self) -> None:
         """Fail when the model cannot answer even for a harmless text."""
         answer = self._ask([_HARMLESS])
-        if not answer.found:
+        if not answer.extractions:
             raise ExtractorFailure(
                 f"{self._chat.account} {answer.problem}",
                 hint="Choose a model that answers in JSON: `llm_model`.",
@@ -303,17 +303,21 @@ class LlmExtractor:
                 retry_after=exc.retry_after,
             ) from None
         checked = check_answer(answer.text, by_tag)
-        found = {by_tag[tag]: extraction for tag, extraction in checked.extractions.items()}
-        self._cache.keep(found)
+        extractions = {by_tag[tag]: extraction for tag, extraction in checked.extractions.items()}
+        self._cache.keep(extractions)
         self._count_flaws(checked.flaws)
-        if len(found) == len(by_tag):
-            return _Answer(found)
+        if len(extractions) == len(by_tag):
+            return _Answer(extractions)
         if answer.cut:
-            return _Answer(found, cut=True, problem="was cut off before the end of its answer")
-        if found:
-            return _Answer(found, problem="left memories out of its answer")
+            return _Answer(
+                extractions, cut=True, problem="was cut off before the end of its answer"
+            )
+        if extractions:
+            return _Answer(extractions, problem="left memories out of its answer")
         excerpt = self._chat.client.excerpt(answer.text)
-        return _Answer(found, problem=f"answered something else than was asked for: {excerpt}")
+        return _Answer(
+            extractions, problem=f"answered something else than was asked for: {excerpt}"
+        )
 
     def _count_flaws(self, flaws: Counter[Flaw]) -> None:
         self.flaws += flaws

@@ -42,9 +42,9 @@ def find(search: GraphSearch, filter: Filter, text: str) -> Concept:
 def known(search: GraphSearch, scope: Scope, text: str) -> Concept:
     """The concept that a text names, also when no memory mentions it now."""
     name = name_of(text)
-    found = search.concepts(scope, [name]).get(name) if name else None
-    if found is not None:
-        return found
+    concept = search.concepts(scope, [name]).get(name) if name else None
+    if concept is not None:
+        return concept
     near = near_spellings(search, scope, name)
     if not near:
         raise ConceptNotFound(f"no memory mentions {text!r}")
@@ -117,6 +117,6 @@ def memory_card(search: GraphSearch, filter: Filter, id: MemoryId) -> MemoryCard
     relations = search.relations(filter, names, MOST_RELATIONS) if names else []
     return MemoryCard(
         id=id,
-        concepts={role: found for role, found in concepts.items() if found},
+        concepts={role: members for role, members in concepts.items() if members},
         relations=tuple(relation for relation in relations if id in relation.evidence),
     )

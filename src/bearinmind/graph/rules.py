@@ -110,14 +110,14 @@ def subjects(content: str) -> list[str]:
 
 def names(content: str) -> Iterator[str]:
     """The proper names and identifiers of a text, as it spells them."""
-    found = words(content)
+    spelled = words(content)
     at = 0
-    while at < len(found):
-        if not _begins_name(found[at]):
+    while at < len(spelled):
+        if not _begins_name(spelled[at]):
             at += 1
             continue
-        end = _end_of_name(content, found, at)
-        run = found[at:end]
+        end = _end_of_name(content, spelled, at)
+        run = spelled[at:end]
         if _opens_sentence(content, run[0]) and _is_opener(content, run[0]):
             run = run[1:]
         for part in map(_without_joints, _people(run)):
@@ -139,16 +139,16 @@ def _title(content: str) -> str:
 
 def _leading_name(content: str) -> str:
     """The name that a text begins with: capitals, or one word that should have had one."""
-    found = words(content[: 2 * LONGEST_TITLE])
-    if found and _is_opener(content, found[0]):
-        found = found[1:]
-    if not found:
+    spelled = words(content[: 2 * LONGEST_TITLE])
+    if spelled and _is_opener(content, spelled[0]):
+        spelled = spelled[1:]
+    if not spelled:
         return ""
-    first = found[0]
+    first = spelled[0]
     if not _begins_name(first):
         # "sluice aborts without a key": who writes sentences would have written "Sluice".
         return first.surface if not content[: first.start].strip() else ""
-    run = _without_joints(found[: _end_of_name(content, found, 0)])
+    run = _without_joints(spelled[: _end_of_name(content, spelled, 0)])
     return content[run[0].start : run[-1].end] if run else ""
 
 
@@ -157,12 +157,12 @@ def _begins_name(word: Word) -> bool:
     return surface[0].isupper() or (len(surface) > 2 and bool(_IDENTIFIER.search(surface)))  # noqa: PLR2004
 
 
-def _end_of_name(content: str, found: Sequence[Word], start: int) -> int:
+def _end_of_name(content: str, spelled: Sequence[Word], start: int) -> int:
     """The place after a run of capitalised words, with the small words between them."""
     end = start + 1
-    while end < len(found) and _adjoin(content, found[end - 1], found[end]):
-        surface = found[end].surface
-        follows = end + 1 < len(found) and found[end + 1].surface[0].isupper()
+    while end < len(spelled) and _adjoin(content, spelled[end - 1], spelled[end]):
+        surface = spelled[end].surface
+        follows = end + 1 < len(spelled) and spelled[end + 1].surface[0].isupper()
         if not (surface[0].isupper() or surface[0].isdigit()) and not (
             folded(surface) in _JOINTS and follows
         ):

@@ -179,8 +179,8 @@ def _subject(docs: Sequence[Any], holders: Sequence[dict[int, Mention]]) -> Ment
         for sentence in doc.sents:
             for word in sentence.root.children:
                 if word.dep_ in _SUBJECTS:
-                    found = holding.get(word.i)
-                    return found._replace(role=Role.SUBJECT) if found else None
+                    mention = holding.get(word.i)
+                    return mention._replace(role=Role.SUBJECT) if mention else None
     return None
 
 
@@ -188,7 +188,7 @@ def _topics(
     docs: Sequence[Any], named: dict[ConceptName, Mention], subject: Mention | None
 ) -> list[Mention]:
     """Noun phrases of two words and more: a single common noun says too little."""
-    found: dict[ConceptName, Mention] = {}
+    topics: dict[ConceptName, Mention] = {}
     for doc in docs:
         for chunk in doc.noun_chunks:
             words = [word for word in chunk if not (word.is_stop or word.is_punct or word.is_space)]
@@ -198,8 +198,8 @@ def _topics(
             name = name_of(label)
             taken = name in named or (subject is not None and subject.name == name)
             if name and not taken and not any(word.like_num for word in words):
-                found.setdefault(name, Mention(name, Role.NAME, Kind.TOPIC, label))
-    return [*found.values()][:MOST_TOPICS]
+                topics.setdefault(name, Mention(name, Role.NAME, Kind.TOPIC, label))
+    return [*topics.values()][:MOST_TOPICS]
 
 
 def parsed_relations(
@@ -240,15 +240,15 @@ def _is_stated(verb: Token) -> bool:
 
 
 def _sources(verb: Token, holding: Mapping[int, Mention], subject: Mention | None) -> list[Mention]:
-    found: list[Mention] = []
+    sources: list[Mention] = []
     for word in verb.children:
         if word.dep_ not in _SUBJECTS:
             continue
         if word.lower_ in _PRONOUNS:
-            found += [subject] if subject else []
+            sources += [subject] if subject else []
         else:
-            found += _names(word, holding)
-    return found
+            sources += _names(word, holding)
+    return sources
 
 
 def _targets(verb: Token, holding: Mapping[int, Mention]) -> Iterator[tuple[str, Mention]]:

@@ -130,17 +130,17 @@ def judge(one: Named, other: Named) -> Verdict | None:
 
 def variants(label: str) -> set[ConceptName]:
     """Names under which the concept of this label might be known already; not its own."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in {label, *_without_trimmings(label)}:
         parts = parts_of(text)
         for spelled in {parts, *_in_other_number(parts)}:
-            found |= {mark.join(spelled) for mark in (" ", "-", "_", "")}
-        found |= {name_of(text), name_of(_transcribed(text)), "the " + name_of(text)}
-        found |= {name_of(" ".join(form)) for form in _in_other_number(tuple(text.split(" ")))}
-        found |= {*_synonyms(name_of(text)), " ".join(map(_american, parts))}
-    found |= {*_initials(label), *_without_middle_initial(label), *_numeronyms(label)}
-    found |= {name_of(text) for text in (*_respelled(label), *_as_companies(label))}
-    return {ConceptName(name) for name in found if name} - {name_of(label)}
+            names |= {mark.join(spelled) for mark in (" ", "-", "_", "")}
+        names |= {name_of(text), name_of(_transcribed(text)), "the " + name_of(text)}
+        names |= {name_of(" ".join(form)) for form in _in_other_number(tuple(text.split(" ")))}
+        names |= {*_synonyms(name_of(text)), " ".join(map(_american, parts))}
+    names |= {*_initials(label), *_without_middle_initial(label), *_numeronyms(label)}
+    names |= {name_of(text) for text in (*_respelled(label), *_as_companies(label))}
+    return {ConceptName(name) for name in names if name} - {name_of(label)}
 
 
 def differ_in_marking(one: str, other: str) -> bool:
@@ -180,8 +180,8 @@ def _contradict(one: Sequence[str], other: Sequence[str]) -> bool:
 @lru_cache(maxsize=4096)
 def parts_of(label: str) -> tuple[str, ...]:
     """The words of a label as they sound: camelCase, hyphens and initials make no difference."""
-    told = _APOSTROPHE.sub("", _CAMEL.sub(" ", label.translate(_PLAIN)))
-    parts = [fold(part) for part in _PART.findall(told.replace("&", " and "))]
+    plain = _APOSTROPHE.sub("", _CAMEL.sub(" ", label.translate(_PLAIN)))
+    parts = [fold(part) for part in _PART.findall(plain.replace("&", " and "))]
     if len(parts) > 1:
         parts[0] = _SHORTENED.get(parts[0], parts[0])
     return tuple(_initials_joined(parts))
@@ -242,9 +242,9 @@ def _respelled(label: str) -> Iterator[str]:
         yield _SPELLED_INITIALS.sub(partial(_initials_written, end=end, between=between), label)
 
 
-def _initials_written(found: re.Match[str], *, end: str, between: str) -> str:
-    letters = [letter + end for letter in re.findall(r"[A-Z]", found[0])]
-    return between.join(letters) + (" " if found[0].endswith(" ") else "")
+def _initials_written(match: re.Match[str], *, end: str, between: str) -> str:
+    letters = [letter + end for letter in re.findall(r"[A-Z]", match[0])]
+    return between.join(letters) + (" " if match[0].endswith(" ") else "")
 
 
 def _as_companies(label: str) -> Iterator[str]:
@@ -357,8 +357,8 @@ def _as_initials(one: str, other: str) -> Verdict | None:
 
 def _initials(label: str) -> Iterator[str]:
     words = [fold(part) for part in _PART.findall(_BRACKET.sub("", label))]
-    told = [word for word in words if word not in FUNCTION_WORDS]
-    for spelled in (words, told):
+    content_words = [word for word in words if word not in FUNCTION_WORDS]
+    for spelled in (words, content_words):
         if 1 < len(spelled) <= LONGEST_INITIALISM:
             yield "".join(word[0] for word in spelled)
 
@@ -372,17 +372,17 @@ def _as_middle_name(one: str, other: str) -> Verdict | None:
 
 
 def _without_middle_initial(label: str) -> Iterator[str]:
-    found = _MIDDLE_INITIAL.fullmatch(label)
-    if found:
-        yield name_of(f"{found[1]} {found[2]}")
+    match = _MIDDLE_INITIAL.fullmatch(label)
+    if match:
+        yield name_of(f"{match[1]} {match[2]}")
 
 
 def _as_numeronym(one: str, other: str) -> Verdict | None:
     """`k8s` for kubernetes: its first letter, how many follow, and its last one."""
     for short, long in ((fold(one), fold(other)), (fold(other), fold(one))):
-        found = _NUMERONYM.fullmatch(short)
-        if found is None or not long.isalpha():
+        match = _NUMERONYM.fullmatch(short)
+        if match is None or not long.isalpha():
             continue
-        if (long[0], len(long) - 2, long[-1]) == (found[1], int(found[2]), found[3]):
+        if (long[0], len(long) - 2, long[-1]) == (match[1], int(match[2]), match[3]):
             return Verdict(0.97, "its first and last letter, and how many stand between")
     return None

@@ -65,7 +65,7 @@ def about_user(kept: str) -> str:
 
 def stop(kept: str) -> str:
     """What is to be stopped, as what is not to be done."""
-    return _sentence(_STOP.sub(lambda found: f"Avoid {found[1].lower()} ", kept))
+    return _sentence(_STOP.sub(lambda match: f"Avoid {match[1].lower()} ", kept))
 
 
 def infinitive(kept: str) -> str:
@@ -76,9 +76,9 @@ def infinitive(kept: str) -> str:
     return kept.rstrip(" .!?")
 
 
-def _third(found: re.Match[str]) -> str:
+def _third(match: re.Match[str]) -> str:
     """What I do, as what the user does."""
-    how, _, negated, verb = found.groups()
+    how, _, negated, verb = match.groups()
     verb = verb.lower()
     if verb in _UNCHANGED:
         return f"the user {how}{verb}"
@@ -425,11 +425,11 @@ def agrees(text: str) -> bool:
 def _agreed(text: str) -> Iterator[Candidate | Refused]:
     """What an assistant proposed and the user agreed to, when it is clear what that was."""
     own = [sentence.text for sentence in sentences(text) if sentence.own]
-    proposed = [(each, found) for each in own if (found := PROPOSED.search(each))]
+    proposed = [(each, match) for each in own if (match := PROPOSED.search(each))]
     if len(proposed) != 1:
         return
-    [(sentence, found)] = proposed
-    kept = infinitive(found["kept"])
+    [(sentence, match)] = proposed
+    kept = infinitive(match["kept"])
     reason = refusal_of(sentence, kept, own=False)
     if reason is not None:
         yield Refused(said=sentence, reason=reason)
