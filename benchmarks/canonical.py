@@ -21,7 +21,7 @@ import numpy as np
 from bearinmind.concepts import Kind
 from bearinmind.graph import canonical
 from bearinmind.graph.rules import kind_of
-from bearinmind.graph.spellings import CERTAIN, Named, judge, tells_apart
+from bearinmind.graph.spellings import CERTAIN, Named, are_distinct, judge
 from bearinmind.models import factory
 
 LABELLED = Path(__file__).parents[1] / "tests/unit/labelled/same_concept.jsonl"
@@ -111,7 +111,7 @@ def is_near(pair: Pair, near: dict[Pair, float], at_least: float) -> bool:
 def is_compared(pair: Pair) -> bool:
     """Whether two labels share a block, and nothing tells them apart."""
     share = canonical.blocks_of(pair.one) & canonical.blocks_of(pair.other)
-    return bool(share) and not tells_apart(pair.one, pair.other)
+    return bool(share) and not are_distinct(pair.one, pair.other)
 
 
 def _show(

@@ -42,7 +42,7 @@ def learned(row: dict[str, Any]) -> list[Candidate]:
     """What a labelled message teaches; what holds a secret is left to others."""
     before = [Message(role=Role.ASSISTANT, text=row["before"])] if "before" in row else []
     found = read([*before, Message(role=Role.USER, text=row["text"])])
-    return [each for each in found.candidates if not find(f"{each.said}\n{each.text}")]
+    return [each for each in found.candidates if not find(f"{each.sentence}\n{each.text}")]
 
 
 def count(rows: list[dict[str, Any]], *, sure: bool, show: bool) -> Counted:

@@ -14,12 +14,12 @@ from bearinmind.errors import ExtractorFailure, InvalidSetting
 from bearinmind.graph.extractors import (
     EXTRACTORS,
     LONGEST_KEY,
-    LlmOptions,
-    Together,
+    CombinedExtractor,
     choose_extractor,
     union,
 )
 from bearinmind.graph.rules import Rules
+from bearinmind.models.token_budget import ModelOptions
 from bearinmind.types import Memory
 
 MakeMemory = Callable[..., Memory]
@@ -49,8 +49,8 @@ class Reader:
         self.closed = True
 
 
-def options(tmp_path: Path, url: str | None = None, model: str | None = None) -> LlmOptions:
-    return LlmOptions(url=url, model=model, cache=tmp_path / "answers.db", daily_tokens=1_000)
+def options(tmp_path: Path, url: str | None = None, model: str | None = None) -> ModelOptions:
+    return ModelOptions(url=url, model=model, cache=tmp_path / "answers.db", daily_tokens=1_000)
 
 
 def test_rules_need_nothing_and_none_is_none() -> None:
@@ -69,7 +69,7 @@ def test_a_model_reads_together_with_the_rules(tmp_path: Path) -> None:
     llm = options(tmp_path, url="http://localhost:9/v1", model="small")
     extractor = choose_extractor("llm", llm)
 
-    assert isinstance(extractor, Together)
+    assert isinstance(extractor, CombinedExtractor)
     assert isinstance(extractor.parts[0], Rules)
     assert extractor.key.startswith(f"{Rules.key}+")
     extractor.close()
@@ -99,7 +99,7 @@ def test_choosing_rules_imports_neither_spacy_nor_http() -> None:
 
 def test_each_memory_gets_what_any_extractor_found_in_it(make: MakeMemory) -> None:
     first, second = Reader("one", mention("redis")), Reader("two", mention("turin"), batch=3)
-    both = Together(first, second)
+    both = CombinedExtractor(first, second)
 
     found = both([make("a"), make("b")])
     assert [{each.name for each in one.mentions} for one in found] == [{"redis", "turin"}] * 2
@@ -112,7 +112,8 @@ def test_each_memory_gets_what_any_extractor_found_in_it(make: MakeMemory) -> No
 
 def test_a_key_is_never_too_long_and_tells_extractors_apart() -> None:
     long = [
-        Together(Reader("x" * 50, mention("a")), Reader(end * 50, mention("a"))) for end in "yz"
+        CombinedExtractor(Reader("x" * 50, mention("a")), Reader(end * 50, mention("a")))
+        for end in "yz"
     ]
     assert all(len(each.key) <= LONGEST_KEY for each in long)
     assert long[0].key != long[1].key
@@ -120,9 +121,9 @@ def test_a_key_is_never_too_long_and_tells_extractors_apart() -> None:
 
 def test_texts_leave_the_machine_when_one_of_them_sends_them() -> None:
     near, far = Reader("near", mention("a")), Reader("far", mention("b"))
-    assert not Together(near, far).leaves_machine
+    assert not CombinedExtractor(near, far).leaves_machine
     far.leaves_machine = True
-    assert Together(near, far).leaves_machine
+    assert CombinedExtractor(near, far).leaves_machine
 
 
 def test_what_fails_fails_before_the_dearer_one_is_asked(make: MakeMemory) -> None:
@@ -132,7 +133,7 @@ def test_what_fails_fails_before_the_dearer_one_is_asked(make: MakeMemory) -> No
 
     dear = Reader("dear", mention("a"))
     with pytest.raises(ExtractorFailure):
-        Together(Broken("broken", mention("a")), dear)([make("a")])
+        CombinedExtractor(Broken("broken", mention("a")), dear)([make("a")])
     assert dear.asked == []
 
 

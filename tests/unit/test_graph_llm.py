@@ -22,7 +22,7 @@ from bearinmind.graph.llm_extractor import (
     Prices,
     open_llm_extractor,
 )
-from bearinmind.models.token_budget import Address
+from bearinmind.models.token_budget import Address, ModelOptions
 from bearinmind.protocols import Extractor
 from bearinmind.types import Memory
 from support.chat_server import ChatServer, says, serving, well
@@ -234,7 +234,7 @@ def test_its_key_tells_what_changes_the_answer_and_never_the_secret(opened: Open
 def test_texts_leave_the_machine_unless_the_server_is_on_it(
     tmp_path: Path, url: str, *, leaves: bool
 ) -> None:
-    extractor = open_llm_extractor(url=url, key=None, model="m", cache=tmp_path)
+    extractor = open_llm_extractor(ModelOptions(url=url, model="m", cache=tmp_path, daily_tokens=9))
 
     assert extractor.leaves_machine is leaves
     extractor.close()
@@ -258,7 +258,7 @@ def test_a_setting_that_is_missing_or_wrong_is_named(
     good: dict[str, Any] = {"url": "http://localhost/v1", "key": None, "model": "m"}
 
     with pytest.raises(InvalidSetting, match=told) as caught:
-        open_llm_extractor(**(good | {"cache": tmp_path} | changed))
+        open_llm_extractor(ModelOptions(**good | changed, cache=tmp_path, daily_tokens=9))
 
     assert caught.value.hint
     assert "ключ" not in caught.value.message

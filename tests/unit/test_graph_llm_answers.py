@@ -14,10 +14,10 @@ from bearinmind.concepts import Extraction, Kind, Role
 from bearinmind.graph.llm_answers import (
     MOST_ENTITIES,
     MOST_TRIPLES,
+    CheckedAnswer,
     Flaw,
-    Reading,
     canonical_type,
-    read,
+    check_answer,
 )
 from bearinmind.text.names import name_of
 
@@ -35,12 +35,12 @@ def answer(entities: object = NAMES, triples: object = (OWNS,), **more: object) 
     return {"id": "aaaa", "entities": entities, "triples": triples} | more
 
 
-def reading(*items: object, text: str = TEXT) -> Reading:
-    return read(json.dumps({"memories": items}), {"aaaa": text, "bbbb": "Nothing here."})
+def reading(*items: object, text: str = TEXT) -> CheckedAnswer:
+    return check_answer(json.dumps({"memories": items}), {"aaaa": text, "bbbb": "Nothing here."})
 
 
 def one(*items: object, text: str = TEXT) -> Extraction:
-    return reading(*items, text=text).found["aaaa"]
+    return reading(*items, text=text).extractions["aaaa"]
 
 
 def names(extraction: Extraction) -> list[str]:
@@ -91,7 +91,7 @@ def test_a_name_is_the_same_however_the_model_spells_it_and_labelled_as_in_the_t
 def test_what_the_text_does_not_name_is_dropped_and_counted(name: object, flaw: Flaw) -> None:
     found = reading(answer([{"name": name, "kind": "person"}, *NAMES]))
 
-    assert names(found.found["aaaa"]) == ["ilse navrat", "petrel"]
+    assert names(found.extractions["aaaa"]) == ["ilse navrat", "petrel"]
     assert +found.flaws == {flaw: 1}
 
 
@@ -131,7 +131,7 @@ def test_a_triple_that_cannot_be_used_is_dropped_and_the_others_stay(
 ) -> None:
     found = reading(answer(triples=[triple, OWNS]))
 
-    assert len(found.found["aaaa"].statements) == 1
+    assert len(found.extractions["aaaa"].statements) == 1
     assert +found.flaws == {flaw: 1}
 
 
@@ -199,21 +199,21 @@ def test_too_many_are_cut_to_a_bound() -> None:
 
     found = reading(answer(entities, triples), text=" ".join(many))
 
-    assert len(found.found["aaaa"].mentions) == MOST_ENTITIES
-    assert len(found.found["aaaa"].statements) <= MOST_TRIPLES
+    assert len(found.extractions["aaaa"].mentions) == MOST_ENTITIES
+    assert len(found.extractions["aaaa"].statements) <= MOST_TRIPLES
     assert found.flaws[Flaw.TOO_MANY] == 100 - MOST_ENTITIES + 99 - MOST_TRIPLES
 
 
 def test_an_answer_for_nobody_is_dropped() -> None:
     found = reading(answer() | {"id": "zzzz"}, answer() | {"id": 1}, "aaaa", None, answer())
 
-    assert [*found.found] == ["aaaa"]
+    assert [*found.extractions] == ["aaaa"]
     assert found.flaws[Flaw.FOREIGN] == 4
 
 
 def test_of_two_answers_for_one_memory_neither_is_believed_unless_they_are_the_same() -> None:
-    assert reading(answer(), answer(triples=[])).found == {}
-    assert [*reading(answer(), answer()).found] == ["aaaa"]
+    assert reading(answer(), answer(triples=[])).extractions == {}
+    assert [*reading(answer(), answer()).extractions] == ["aaaa"]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_of_two_answers_for_one_memory_neither_is_believed_unless_they_are_the_s
     [answer("Ilse"), answer(None), answer(triples="none"), {"id": "aaaa"}, answer({"a": 1})],
 )
 def test_an_answer_of_the_wrong_form_is_none(item: object) -> None:
-    assert reading(item).found == {}
+    assert reading(item).extractions == {}
 
 
 def test_no_names_at_all_is_an_answer() -> None:
@@ -240,30 +240,30 @@ def test_no_names_at_all_is_an_answer() -> None:
 def test_prose_around_the_answer_is_forgiven(wrap: str) -> None:
     said = wrap.format(json.dumps({"memories": [answer()]}))
 
-    assert [*read(said, {"aaaa": TEXT}).found] == ["aaaa"]
+    assert [*check_answer(said, {"aaaa": TEXT}).extractions] == ["aaaa"]
 
 
 def test_a_list_without_its_wrapping_is_taken_too() -> None:
-    assert [*read(json.dumps([answer()]), {"aaaa": TEXT}).found] == ["aaaa"]
+    assert [*check_answer(json.dumps([answer()]), {"aaaa": TEXT}).extractions] == ["aaaa"]
 
 
 def test_of_an_answer_that_is_cut_off_the_whole_memories_are_kept() -> None:
     said = json.dumps({"memories": [answer(), answer([], []) | {"id": "bbbb"}]})
 
     for end in range(len(said)):
-        found = read(said[:end], {"aaaa": TEXT, "bbbb": "b"}).found
+        found = check_answer(said[:end], {"aaaa": TEXT, "bbbb": "b"}).extractions
         assert [*found] == ["aaaa", "bbbb"][: len(found)]
-    assert [*read(said[:-3], {"aaaa": TEXT, "bbbb": "b"}).found] == ["aaaa"]
+    assert [*check_answer(said[:-3], {"aaaa": TEXT, "bbbb": "b"}).extractions] == ["aaaa"]
 
 
 @given(st.recursive(st.none() | st.integers() | st.text() | st.just("aaaa"), _containers))
 def test_whatever_json_a_model_says_nothing_is_found_that_is_not_in_the_text(value: Any) -> None:
-    found = read(
+    found = check_answer(
         json.dumps({"memories": [value, answer(value, value), answer(value)]}), {"aaaa": TEXT}
     )
 
     text = f" {name_of(TEXT)} "
-    for extraction in found.found.values():
+    for extraction in found.extractions.values():
         assert all(f" {mention.name} " in text for mention in extraction.mentions)
         ends = {end for stated in extraction.statements for end in (stated.source, stated.target)}
         assert {end.name for end in ends} <= {mention.name for mention in extraction.mentions}
@@ -271,4 +271,4 @@ def test_whatever_json_a_model_says_nothing_is_found_that_is_not_in_the_text(val
 
 @pytest.mark.parametrize("said", ["{" * 100_000, "[" * 100_000, '{"a":' * 100_000, "{}" * 100_000])
 def test_an_answer_made_to_be_hard_to_read_is_given_up_soon(said: str) -> None:
-    assert read(said, {"aaaa": TEXT}).found == {}
+    assert check_answer(said, {"aaaa": TEXT}).extractions == {}

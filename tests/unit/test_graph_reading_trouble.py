@@ -9,7 +9,7 @@ import pytest
 
 from bearinmind.concepts import ConceptName, Extraction, Mention, Merge
 from bearinmind.errors import ExtractorFailure
-from bearinmind.graph.extractors import Together
+from bearinmind.graph.extractors import CombinedExtractor
 from bearinmind.protocols import WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.text.names import name_of
@@ -220,7 +220,7 @@ def test_what_one_extractor_read_serves_while_another_cannot_read(
         raise ExtractorFailure("the server is away")
 
     place.keep(make("Gannet: draws labels"))
-    both = Together(TitleExtractor(), TitleExtractor(trouble=away))
+    both = CombinedExtractor(TitleExtractor(), TitleExtractor(trouble=away))
 
     done = place.reader(both).once()
 

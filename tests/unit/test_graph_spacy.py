@@ -12,7 +12,7 @@ import pytest
 from bearinmind.concepts import Extraction, Kind, Role
 from bearinmind.errors import ExtractorFailure, MissingExtra
 from bearinmind.graph import spacy_extractor
-from bearinmind.graph.extractors import Together, choose_extractor
+from bearinmind.graph.extractors import CombinedExtractor, choose_extractor
 from bearinmind.graph.spacy_extractor import Model, SpacyExtractor, find_model
 from bearinmind.types import Memory
 
@@ -74,7 +74,7 @@ def test_a_model_that_is_packed_as_files_of_a_package_is_found(
 @needs_model
 def test_its_key_names_the_versions_and_fits_together_with_the_rules() -> None:
     chosen = choose_extractor("spacy")
-    assert isinstance(chosen, Together)
+    assert isinstance(chosen, CombinedExtractor)
     assert "en_core_web" in chosen.key
     assert len(chosen.key) <= 64
     assert not chosen.leaves_machine

@@ -16,8 +16,8 @@ from bearinmind.errors import InvalidRecord
 from bearinmind.graph import importer
 
 
-def read(**fields: Any) -> importer.Given:
-    return importer.read(json.dumps(fields))
+def read(**fields: Any) -> importer.ParsedLine:
+    return importer.parse_line(json.dumps(fields))
 
 
 def test_a_line_of_a_memory_gives_its_relations_and_every_concept_once() -> None:
@@ -126,7 +126,7 @@ def test_a_relation_ends_after_it_begins() -> None:
 )
 def test_what_is_wrong_with_a_line_is_named(line: str | bytes, said: str) -> None:
     with pytest.raises(InvalidRecord, match=r".") as caught:
-        importer.read(line)
+        importer.parse_line(line)
 
     assert said in caught.value.message
 
@@ -144,4 +144,4 @@ _KEYS = st.sampled_from(
 @given(st.dictionaries(_KEYS, _JSON, max_size=6))
 def test_no_line_does_more_harm_than_an_error(value: dict[str, Any]) -> None:
     with contextlib.suppress(InvalidRecord):
-        assert all(mention.name for mention in importer.read(json.dumps(value)).mentions)
+        assert all(mention.name for mention in importer.parse_line(json.dumps(value)).mentions)

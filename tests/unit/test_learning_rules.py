@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bearinmind.learn.model import Candidate, Lesson, Message, Reading, Refusal, Role
+from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Role, TurnFindings
 from bearinmind.learn.rules import read
 from bearinmind.remember.secrets import find
 from bearinmind.types import Trust
@@ -20,17 +20,17 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def said(*texts: str) -> Reading:
+def said(*texts: str) -> TurnFindings:
     return read(Message(role=Role.USER, text=text) for text in texts)
 
 
-def answered(before: str, text: str) -> Reading:
+def answered(before: str, text: str) -> TurnFindings:
     return read([Message(role=Role.ASSISTANT, text=before), Message(role=Role.USER, text=text)])
 
 
 def kept(row: dict[str, Any]) -> list[Candidate]:
     found = answered(row["before"], row["text"]) if "before" in row else said(row["text"])
-    return [each for each in found.candidates if not find(f"{each.said}\n{each.text}")]
+    return [each for each in found.candidates if not find(f"{each.sentence}\n{each.text}")]
 
 
 def is_expected(candidate: Candidate, row: dict[str, Any]) -> bool:

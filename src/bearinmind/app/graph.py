@@ -41,7 +41,7 @@ MOST_REVIEWED = 2_000  #: concepts that are compared with each other
 _PRESENT = (State.LIVE, State.SUPERSEDED, State.EXPIRED)
 
 
-class _Past(NamedTuple):
+class _MemoryHistory(NamedTuple):
     """What the store holds about the memories behind relations."""
 
     store: Store
@@ -169,8 +169,8 @@ class Graph:
 
         filter_ = self._filter({"states": _PRESENT, **fields})
         relations = self.store.all_relations(filter_)
-        past = _Past(self.store, filter_)
-        return contradictions.contradictions(relations, patterns.FUNCTIONAL, past)
+        history = _MemoryHistory(self.store, filter_)
+        return contradictions.contradictions(relations, patterns.FUNCTIONAL, history)
 
     def resolve(self, number: int) -> Contradiction:
         """Do what is proposed for the contradiction whose older relation has this number.

@@ -16,9 +16,10 @@ from bearinmind.concepts import Mention, Merge
 from bearinmind.config import Settings, cache_folder
 from bearinmind.errors import InvalidSetting, WorkFailure
 from bearinmind.graph.extractors import ConfiguredExtractor
-from bearinmind.learn.chat_reader import ConfiguredReader, ModelOptions
+from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.models import encoder_socket, factory
 from bearinmind.models.embedders import ActiveSpace, Embedders
+from bearinmind.models.token_budget import ModelOptions
 from bearinmind.protocols import Extractor, Following, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
@@ -224,9 +225,9 @@ def extractor_of(settings: Settings) -> ConfiguredExtractor:
     """The extractor that settings name; it is made when it is first used."""
 
     def choose() -> Extractor | None:
-        from bearinmind.graph.extractors import LlmOptions, choose_extractor  # noqa: PLC0415  (slow)
+        from bearinmind.graph.extractors import choose_extractor  # noqa: PLC0415  (slow)
 
-        llm = LlmOptions(
+        llm = ModelOptions(
             url=settings.llm_url,
             key=settings.llm_key,
             model=settings.llm_model,

@@ -64,15 +64,15 @@ def contradictions(
             yield Contradiction(older, newer, difference, None if cosine < 0 else cosine)
 
 
-def review(found: Contradiction) -> Finding:
+def review(contradiction: Contradiction) -> Finding:
     """The proposal that somebody look at two memories of which only one can hold."""
     return Finding(
         kind=ProposalKind.REVIEW,
         origin=CONTRADICTION,
-        memories=(found.newer.memory, found.older.memory),
-        reason=f"only one of them can hold: one {found.difference.kind} differs",
-        evidence={"differs_in": found.difference.kind.value}
-        | ({} if found.cosine is None else {"cosine": round(found.cosine, 4)}),
+        memories=(contradiction.newer.memory, contradiction.older.memory),
+        reason=f"only one of them can hold: one {contradiction.difference.kind} differs",
+        evidence={"differs_in": contradiction.difference.kind.value}
+        | ({} if contradiction.cosine is None else {"cosine": round(contradiction.cosine, 4)}),
     )
 
 

@@ -258,12 +258,12 @@ def _pieces(raw: str) -> list[_Piece]:
     """A word without the marks around it; that something is asked is a word of its own."""
     word = "" if {*raw} <= _DASHES else raw.lstrip(BEFORE).rstrip(BEHIND)
     comma = raw.rstrip("\"')]}`*").endswith((",", ":"))
-    asked = [_Piece("?", comma=False)] if "?" in raw[len(raw.rstrip(BEHIND)) :] else []
+    question_mark = [_Piece("?", comma=False)] if "?" in raw[len(raw.rstrip(BEHIND)) :] else []
     if not word:
-        return asked
+        return question_mark
     is_joined = _JOINED.fullmatch(word) and word not in distinguishing_words.STANDS_FOR
     parts = word.split("-") if is_joined else _without_contraction(word)
-    return [*(_Piece(part, comma) for part in parts), *asked]
+    return [*(_Piece(part, comma) for part in parts), *question_mark]
 
 
 def _without_contraction(word: str) -> list[str]:

@@ -84,7 +84,7 @@ def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
     links = [link for link in store.all_links(scope) if link.removed_at is None]
     readable = [memory for memory in memories if not memory.sensitive]
     ids = [memory.id for memory in readable]
-    found = (
+    issues = (
         *_text_issues(readable, bounds),
         *_link_issues(store, scope, memories, links, now),
         Issue(
@@ -94,7 +94,7 @@ def report(store: Store, scope: Scope, now: datetime, bounds: Bounds) -> Report:
             memories=tuple(Similarity(store, scope, now).unembedded(ids)),
         ),
     )
-    return Report(memories=len(memories), links=len(links), found=found)
+    return Report(memories=len(memories), links=len(links), found=issues)
 
 
 def _text_issues(memories: Sequence[Memory], bounds: Bounds) -> Iterator[Issue]:

@@ -1,4 +1,4 @@
-"""Relations that cannot both hold, and what would settle it. Only read: a person decides."""
+"""Relations that cannot both hold, and what would settle it. Nothing is changed here."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from bearinmind.concepts import ConceptName, Relation
 from bearinmind.types import Link, MemoryId
 
 
-class Past(Protocol):
-    """What is known of the memories behind relations."""
+class MemoryHistory(Protocol):
+    """Tells when the memories behind relations were written and superseded."""
 
     def superseding(self, ids: Collection[MemoryId]) -> Iterable[Link]:
         """The `supersedes` links above these memories, as far as their chains go."""
@@ -58,7 +58,7 @@ class Contradiction:
 
 
 def contradictions(
-    relations: Iterable[Relation], functional: Collection[str], past: Past
+    relations: Iterable[Relation], functional: Collection[str], history: MemoryHistory
 ) -> list[Contradiction]:
     """Pairs of relations with the same source and another target whose times overlap.
 
@@ -70,30 +70,30 @@ def contradictions(
         if relation.type in functional:
             groups[relation.source, relation.type].append(relation)
     disputed = [group for group in groups.values() if len({r.target for r in group}) > 1]
-    age = _Age.of([relation for group in disputed for relation in group], past)
-    found = [each for group in disputed for each in _within(group, age)]
-    return sorted(found, key=lambda each: (each.source, each.type, each.older.number))
+    chronology = _Chronology.of([relation for group in disputed for relation in group], history)
+    pairs = [each for group in disputed for each in _within(group, chronology)]
+    return sorted(pairs, key=lambda each: (each.source, each.type, each.older.number))
 
 
 @dataclass(frozen=True, slots=True)
-class _Age:
-    """Which of some relations is the older."""
+class _Chronology:
+    """Orders relations by age."""
 
     above: Mapping[MemoryId, set[MemoryId]]  #: what superseded a memory
     written: Mapping[MemoryId, datetime]
 
     @classmethod
-    def of(cls, relations: Iterable[Relation], past: Past) -> _Age:
+    def of(cls, relations: Iterable[Relation], history: MemoryHistory) -> _Chronology:
         evidence = {id_ for relation in relations for id_ in relation.evidence}
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
-        for link in past.superseding(evidence) if evidence else ():
+        for link in history.superseding(evidence) if evidence else ():
             above[link.target].add(link.source)
-        return cls(above, past.written(evidence) if evidence else {})
+        return cls(above, history.written(evidence) if evidence else {})
 
     def begins(self, relation: Relation) -> datetime:
         """From when it held, as far as anybody said; else from when a memory says so."""
-        said = [self.written[id_] for id_ in relation.evidence if id_ in self.written]
-        return relation.valid_from or min([relation.recorded_at, *said])
+        written = [self.written[id_] for id_ in relation.evidence if id_ in self.written]
+        return relation.valid_from or min([relation.recorded_at, *written])
 
     def replaced(self, older: Relation, newer: Relation) -> bool:
         """Whether a memory behind one was superseded by a memory behind the other."""
@@ -113,8 +113,8 @@ class _Age:
         return sorted(group, key=lambda r: (-replaced[r.number], self.begins(r), r.number))
 
 
-def _within(group: Collection[Relation], age: _Age) -> Iterable[Contradiction]:
-    by_age = age.sorted(group)
+def _within(group: Collection[Relation], chronology: _Chronology) -> Iterable[Contradiction]:
+    by_age = chronology.sorted(group)
     for place, older in enumerate(by_age):
         newer = next((r for r in by_age[place + 1 :] if _clash(older, r)), None)
         if newer is not None:
@@ -123,18 +123,16 @@ def _within(group: Collection[Relation], age: _Age) -> Iterable[Contradiction]:
                 type=older.type,
                 older=older,
                 newer=newer,
-                proposal=_proposal(older, age.begins(newer)),
+                proposal=_proposal(older, chronology.begins(newer)),
             )
 
 
 def _clash(one: Relation, other: Relation) -> bool:
-    """Whether both are said to hold at some moment."""
-    return one.target != other.target and _reaches(one, other) and _reaches(other, one)
-
-
-def _reaches(one: Relation, other: Relation) -> bool:
-    """Whether one had not ended before the other began; without a beginning it held always."""
-    return one.valid_to is None or other.valid_from is None or one.valid_to > other.valid_from
+    """Whether both are said to hold at some moment; without a beginning a relation held always."""
+    return one.target != other.target and all(
+        first.valid_to is None or second.valid_from is None or first.valid_to > second.valid_from
+        for first, second in ((one, other), (other, one))
+    )
 
 
 def _proposal(older: Relation, moment: datetime) -> Proposal:

@@ -9,12 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from itertools import chain
 from typing import NamedTuple, TypeVar
 from xml.sax.saxutils import escape, quoteattr
 
-from bearinmind.concepts import Concept, ConceptName, Mentioned, Relation
+from bearinmind.concepts import Concept, ConceptName, Relation
 from bearinmind.protocols import GraphSearch
 from bearinmind.types import Filter, MemoryId
 
@@ -77,21 +75,26 @@ def elements(
         memories[mention.id] = None
     for relation in search.all_relations(filter):
         concepts |= {relation.source: None, relation.target: None}
-    yield from _concepts(search, filter, [*concepts])
+    for names in _batches([*concepts]):
+        known = search.concepts(filter.scope, names)
+        yield from (_concept(name, known.get(name)) for name in names)
     if lines is not None:
         yield from _memories(lines, [*memories])
         for mention in search.all_mentions(filter):
             if mention.concept in concepts and mention.id in memories:  # written meanwhile: not
-                yield _mention(mention)
+                role = str(mention.role)
+                ends = f"memory:{mention.id}", f"concept:{mention.concept}"
+                yield Arc(*ends, key=role, facts={"type": "mentions", "role": role})
     for relation in search.all_relations(filter):
         if relation.source in concepts and relation.target in concepts:
             yield _relation(relation)
 
 
-def _concepts(search: GraphSearch, filter: Filter, names: Sequence[ConceptName]) -> Iterator[Node]:
-    for batch in _batches(names):
-        found = search.concepts(filter.scope, batch)
-        yield from (_concept(name, found.get(name)) for name in batch)
+def _memories(lines: Lines, ids: Sequence[MemoryId]) -> Iterator[Node]:
+    for batch in _batches(ids):
+        labels = lines(batch)
+        for id_ in batch:
+            yield Node(f"memory:{id_}", {"type": "memory", "label": labels.get(id_, "")})
 
 
 def _concept(name: ConceptName, concept: Concept | None) -> Node:
@@ -106,33 +109,17 @@ def _concept(name: ConceptName, concept: Concept | None) -> Node:
     return Node(f"concept:{name}", facts)
 
 
-def _memories(lines: Lines, ids: Sequence[MemoryId]) -> Iterator[Node]:
-    for batch in _batches(ids):
-        said = lines(batch)
-        for id_ in batch:
-            yield Node(f"memory:{id_}", {"type": "memory", "label": said.get(id_, "")})
-
-
 def _batches(names: Sequence[Name]) -> Iterator[Sequence[Name]]:
     return (names[start : start + BATCH] for start in range(0, len(names), BATCH))
-
-
-def _mention(mention: Mentioned) -> Arc:
-    return Arc(
-        source=f"memory:{mention.id}",
-        target=f"concept:{mention.concept}",
-        key=str(mention.role),
-        facts={"type": "mentions", "role": str(mention.role)},
-    )
 
 
 def _relation(relation: Relation) -> Arc:
     facts: dict[str, Value | None] = {
         "type": relation.type,
         "weight": relation.weight,
-        "valid_from": _moment(relation.valid_from),
-        "valid_to": _moment(relation.valid_to),
-        "recorded_at": _moment(relation.recorded_at),
+        "valid_from": relation.valid_from.isoformat() if relation.valid_from else None,
+        "valid_to": relation.valid_to.isoformat() if relation.valid_to else None,
+        "recorded_at": relation.recorded_at.isoformat(),
         "origin": relation.origin,
         "evidence": ", ".join(relation.evidence) or None,
     }
@@ -144,18 +131,14 @@ def _relation(relation: Relation) -> Arc:
     )
 
 
-def _moment(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
-
-
 # ---- the two formats ---------------------------------------------------------------------------
 
 
-def node_link(written: Iterable[Node | Arc]) -> Iterator[bytes]:
+def node_link(elements: Iterable[Node | Arc]) -> Iterator[bytes]:
     """One JSON document as networkx reads it, a line for each node and edge."""
     yield b'{"directed": true, "multigraph": true, "graph": {}, "nodes": ['
     within, comma = "nodes", b"\n"
-    for element in written:
+    for element in elements:
         if within == "nodes" and isinstance(element, Arc):
             within, comma = "edges", b"\n"
             yield b'\n], "edges": ['
@@ -169,31 +152,18 @@ def _record(element: Node | Arc) -> dict[str, Value]:
     return {**{name: ends[name] for name in ends if name != "facts"}, **element.facts}
 
 
-def graphml(written: Iterable[Node | Arc]) -> Iterator[bytes]:
+def graphml(elements: Iterable[Node | Arc]) -> Iterator[bytes]:
     """GraphML as Gephi, yEd and networkx read it."""
-    yield _GRAPHML
-    for element in written:
-        yield _graphml_of(element).encode()
-    yield b"  </graph>\n</graphml>\n"
-
-
-def _keys() -> Iterator[str]:
+    yield b'<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield b'<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for place, facts in (("node", NODE_FACTS), ("edge", ARC_FACTS)):
         for name, type_ in facts.items():
             attributes = f'attr.name="{name}" attr.type="{type_}"'
-            yield f'  <key id="{place}-{name}" for="{place}" {attributes}/>'
-
-
-_GRAPHML = "\n".join(
-    chain(
-        [
-            '<?xml version="1.0" encoding="UTF-8"?>',
-            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
-        ],
-        _keys(),
-        ['  <graph edgedefault="directed">\n'],
-    )
-).encode()
+            yield f'  <key id="{place}-{name}" for="{place}" {attributes}/>\n'.encode()
+    yield b'  <graph edgedefault="directed">\n'
+    for element in elements:
+        yield _graphml_of(element).encode()
+    yield b"  </graph>\n</graphml>\n"
 
 
 def _graphml_of(element: Node | Arc) -> str:
@@ -201,17 +171,14 @@ def _graphml_of(element: Node | Arc) -> str:
         place, named = "node", f"id={_quoted(element.id)}"
     else:
         ends = f"source={_quoted(element.source)} target={_quoted(element.target)}"
-        place, named = "edge", f"{ends} id={_quoted(_arc_id(element))}"
+        is_relation = element.key.startswith("relation ")
+        key = element.key if is_relation else f"{element.source} {element.key} {element.target}"
+        place, named = "edge", f"{ends} id={_quoted(key)}"
     facts = "".join(
         f'<data key="{place}-{name}">{escape(_NOT_XML.sub("�", str(fact)))}</data>'
         for name, fact in element.facts.items()
     )
     return f"    <{place} {named}>{facts}</{place}>\n"
-
-
-def _arc_id(arc: Arc) -> str:
-    """A name that no other arc of the file has."""
-    return arc.key if arc.key.startswith("relation ") else f"{arc.source} {arc.key} {arc.target}"
 
 
 def _quoted(text: str) -> str:

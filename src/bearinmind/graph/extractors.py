@@ -1,13 +1,12 @@
-"""Several extractors that read as one."""
+"""The extractor that settings name, several extractors as one, and what extraction costs."""
 
 from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bearinmind.concepts import ConceptName, Extraction, Kind, Mention, Role, Statement
@@ -17,25 +16,29 @@ from bearinmind.types import Filter, Memory, Scope, State
 
 if TYPE_CHECKING:
     from bearinmind.graph.llm_extractor import Estimate, LlmExtractor
-    from bearinmind.models.outbound_http import Key
+    from bearinmind.models.token_budget import ModelOptions
 
 
+#: The values of the `extractor` setting.
+EXTRACTORS = ("rules", "spacy", "llm", "none")
 LONGEST_KEY = 64  # characters, as the protocol has it
 _VAGUE = frozenset({Kind.NAME, Kind.TOPIC})
+_PAGE = 1_000  # memories that are read at once
+_PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
 
 
-class Together:
+class CombinedExtractor:
     """What any of several extractors finds. Satisfies `bearinmind.protocols.Extractor`."""
 
     def __init__(self, *parts: Extractor) -> None:
         self.parts = parts
 
     def __repr__(self) -> str:
-        return f"Together({', '.join(map(repr, self.parts))})"
+        return f"CombinedExtractor({', '.join(map(repr, self.parts))})"
 
     @property
     def key(self) -> str:
-        """Those of all of them."""
+        """The keys of all of them."""
         whole = "+".join(part.key for part in self.parts)
         if len(whole) <= LONGEST_KEY:
             return whole
@@ -53,19 +56,15 @@ class Together:
         return min(part.batch for part in self.parts)
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
-        """What they find, put together.
-
-        Raises:
-            ExtractorFailure: one of them cannot read; it says what those before it found.
-        """
-        readings: list[Sequence[Extraction]] = []
+        """What any of them finds; when one fails, the error holds what those before it found."""
+        extractions: list[Sequence[Extraction]] = []
         for part in self.parts:  # the dearest last: when a cheaper one fails, nothing was paid for
             try:
-                readings.append(part(memories))
+                extractions.append(part(memories))
             except ExtractorFailure as exc:
-                exc.found = _together(readings)
+                exc.found = [union(each) for each in zip(*extractions, strict=True)]
                 raise
-        return _together(readings)
+        return [union(each) for each in zip(*extractions, strict=True)]
 
     def close(self) -> None:
         """Release all of them."""
@@ -73,71 +72,40 @@ class Together:
             part.close()
 
 
-def _together(readings: Sequence[Sequence[Extraction]]) -> list[Extraction]:
-    return [union(found) for found in zip(*readings, strict=True)]
+def union(extractions: Sequence[Extraction]) -> Extraction:
+    """What any of these extractions from one memory has.
 
-
-def union(found: Iterable[Extraction]) -> Extraction:
-    """What any of these readings of one memory has."""
-    readings = [*found]
+    Each name counts once in each role, with the kind that says most, and a subject is not also
+    named. Each relation counts once, with the greatest weight.
+    """
+    mentions: dict[tuple[ConceptName, Role], Mention] = {}
+    kinds: dict[ConceptName, Kind] = {}
+    for mention in (mention for each in extractions for mention in each.mentions):
+        mentions.setdefault((mention.name, mention.role), mention)
+        if mention.kind not in _VAGUE:
+            kinds.setdefault(mention.name, mention.kind)
+    subjects = {name for name, role in mentions if role is Role.SUBJECT}
+    statements: dict[tuple[ConceptName, str, ConceptName], Statement] = {}
+    for statement in (statement for each in extractions for statement in each.statements):
+        key = (statement.source.name, statement.type, statement.target.name)
+        if key not in statements or statement.weight > statements[key].weight:
+            statements[key] = statement
     return Extraction(
-        mentions=tuple(_mentions(mention for each in readings for mention in each.mentions)),
-        statements=tuple(_statements(said for each in readings for said in each.statements)),
-        aliases=tuple(dict.fromkeys(alias for each in readings for alias in each.aliases)),
+        mentions=tuple(
+            mention._replace(kind=kinds.get(name, mention.kind))
+            for (name, role), mention in mentions.items()
+            if role is not Role.NAME or name not in subjects
+        ),
+        statements=tuple(statements.values()),
+        aliases=tuple(dict.fromkeys(alias for each in extractions for alias in each.aliases)),
     )
 
 
-def _mentions(mentions: Iterable[Mention]) -> Iterable[Mention]:
-    """Each name once in each role, of the kind that says most; a subject is not also named."""
-    kept: dict[tuple[ConceptName, Role], Mention] = {}
-    kinds: dict[ConceptName, Kind] = {}
-    for mention in mentions:
-        kept.setdefault((mention.name, mention.role), mention)
-        if mention.kind not in _VAGUE:
-            kinds.setdefault(mention.name, mention.kind)
-    about = {name for name, role in kept if role is Role.SUBJECT}
-    return [
-        mention._replace(kind=kinds.get(name, mention.kind))
-        for (name, role), mention in kept.items()
-        if role is not Role.NAME or name not in about
-    ]
-
-
-def _statements(statements: Iterable[Statement]) -> Iterable[Statement]:
-    """Each relation once, as sure as the surest says."""
-    kept: dict[tuple[ConceptName, str, ConceptName], Statement] = {}
-    for said in statements:
-        key = (said.source.name, said.type, said.target.name)
-        if key not in kept or said.weight > kept[key].weight:
-            kept[key] = said
-    return kept.values()
-
-
-#: What the `extractor` setting can say.
-EXTRACTORS = ("rules", "spacy", "llm", "none")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LlmOptions:
-    """What the `llm_` settings say about the model that reads memories."""
-
-    url: str | None = None
-    key: Key = None
-    model: str | None = None
-    dialect: str = "openai"
-    cache: Path
-    daily_tokens: int
-
-
-def choose_extractor(name: str, llm: LlmOptions | None = None) -> Extractor | None:
+def choose_extractor(name: str, llm: ModelOptions | None = None) -> Extractor | None:
     """The extractor that a setting names; None for `none`. Nothing is loaded or sent yet.
 
-    What reads with a model reads with the rules, too: a model passes over identifiers, hosts and
-    tags, and what the rules find costs next to nothing.
-
-    Raises:
-        InvalidSetting: there is no such extractor, or another setting is missing.
-        MissingExtra: it needs a library or a model that is not installed.
+    A model is combined with the rules: it passes over identifiers, hosts and tags, and what the
+    rules find costs next to nothing.
     """
     if name == "none":
         return None
@@ -148,38 +116,19 @@ def choose_extractor(name: str, llm: LlmOptions | None = None) -> Extractor | No
     if name == "spacy":
         from bearinmind.graph.spacy_extractor import SpacyExtractor  # noqa: PLC0415
 
-        return Together(Rules(), SpacyExtractor())
+        return CombinedExtractor(Rules(), SpacyExtractor())
     if name == "llm":
-        return Together(Rules(), _llm(llm))
+        from bearinmind.graph.llm_extractor import open_llm_extractor  # noqa: PLC0415
+
+        return CombinedExtractor(Rules(), open_llm_extractor(llm))
     raise InvalidSetting(
         f"extractor = {name!r} is not one of {', '.join(EXTRACTORS)}",
         hint="Use rules, which needs no model.",
     )
 
 
-def _llm(options: LlmOptions | None) -> Extractor:
-    from bearinmind.graph.llm_extractor import open_llm_extractor  # noqa: PLC0415
-
-    if options is None:
-        raise InvalidSetting(
-            "extractor = 'llm' needs llm_url",
-            hint="Set `llm_url` to the address of a server and `llm_model` to a model there.",
-        )
-    return open_llm_extractor(
-        url=options.url,
-        key=options.key,
-        model=options.model,
-        dialect=options.dialect,
-        cache=options.cache,
-        daily_tokens=options.daily_tokens,
-    )
-
-
 class ConfiguredExtractor:
-    """Nothing is made, and no model loaded, before it is asked for.
-
-    `choose` makes the extractor, None when the graph is not to be built.
-    """
+    """An extractor that `choose` makes when it is first used; None when no graph is built."""
 
     def __init__(self, choose: Callable[[], Extractor | None]) -> None:
         self._choose = choose
@@ -188,11 +137,7 @@ class ConfiguredExtractor:
         self._has_chosen = False
 
     def configured(self) -> Extractor | None:
-        """The extractor of the settings; None when there is to be none.
-
-        Raises:
-            MindError: it cannot be made, such as for want of an address.
-        """
+        """The extractor of the settings; None when there is to be none."""
         with self._lock:
             if not self._has_chosen:
                 self._chosen = self._choose()
@@ -205,10 +150,6 @@ class ConfiguredExtractor:
             chosen, self._chosen, self._has_chosen = self._chosen, None, False
         if chosen is not None:
             chosen.close()
-
-
-_PAGE = 1_000  # memories looked at together
-_PRESENT = frozenset({State.LIVE, State.SUPERSEDED, State.EXPIRED})
 
 
 class Budget(NamedTuple):
@@ -255,7 +196,7 @@ def chat_model(extractor: Extractor) -> LlmExtractor | None:
     """The chat model among the extractors, if there is one."""
     from bearinmind.graph.llm_extractor import LlmExtractor  # noqa: PLC0415  most extract by rules alone
 
-    parts = extractor.parts if isinstance(extractor, Together) else (extractor,)
+    parts = extractor.parts if isinstance(extractor, CombinedExtractor) else (extractor,)
     return next((part for part in parts if isinstance(part, LlmExtractor)), None)
 
 

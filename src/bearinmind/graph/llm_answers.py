@@ -1,7 +1,7 @@
-"""What a chat model says is in memories, held against their texts. Pure.
+"""Checks what a chat model found in memories against their texts. Pure.
 
-Nothing is believed: what is not of the right form, answers for no memory that was sent, or is not
-in the very text that it is said to be from, is dropped and counted; what is right beside it stays.
+What has the wrong form, is about no memory that was sent, or is not in the text that it is said to
+be from, is dropped and counted; the rest is kept.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -20,45 +20,6 @@ from bearinmind.text.names import LONGEST_NAME, folded, name_of, words
 
 _DATE = re.compile(r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?:T.*)?")
 _DECEMBER = 12
-
-
-class _Span(NamedTuple):
-    """The days that a date means, without the last one."""
-
-    begin: date
-    end: date
-
-
-def first_moment(said: object, text: str) -> datetime | None:
-    """When a date begins, if it is one whose year the text gives."""
-    span = _span(said, text)
-    return _midnight(span.begin) if span else None
-
-
-def moment_after(said: object, text: str) -> datetime | None:
-    """When a date is over, if it is one whose year the text gives."""
-    span = _span(said, text)
-    return _midnight(span.end) if span else None
-
-
-def _span(said: object, text: str) -> _Span | None:
-    parts = _DATE.fullmatch(said.strip()) if isinstance(said, str) else None
-    if parts is None or parts["year"] not in text:
-        return None
-    year, month, day = int(parts["year"]), int(parts["month"] or 0), int(parts["day"] or 0)
-    try:
-        if not parts["month"]:
-            return _Span(date(year, 1, 1), date(year + 1, 1, 1))
-        if not parts["day"]:
-            after = date(year + 1, 1, 1) if month == _DECEMBER else date(year, month + 1, 1)
-            return _Span(date(year, month, 1), after)
-        return _Span(date(year, month, day), date(year, month, day) + timedelta(days=1))
-    except (ValueError, OverflowError):  # the 31st of June
-        return None
-
-
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
 
 
 MOST_ENTITIES = 40  # of a memory; nobody names more in so few words
@@ -85,30 +46,30 @@ class Flaw(StrEnum):
     NO_DATE = "a date that the text does not give"
 
 
-class Reading(NamedTuple):
+class CheckedAnswer(NamedTuple):
     """What is left of an answer."""
 
-    found: dict[str, Extraction]  #: by tag
+    extractions: dict[str, Extraction]  #: by tag
     flaws: Counter[Flaw]
 
 
-def read(said: str, by_tag: Mapping[str, str]) -> Reading:
+def check_answer(answer: str, by_tag: Mapping[str, str]) -> CheckedAnswer:
     """What a model found in texts that it was sent by these tags."""
-    found: dict[str, Extraction] = {}
+    extractions: dict[str, Extraction] = {}
     flaws: Counter[Flaw] = Counter()
-    for tag, item in _answers(said, by_tag, flaws).items():
+    for tag, item in _items(answer, by_tag, flaws).items():
         extraction = _extraction(item, by_tag[tag], flaws)
         if extraction is not None:
-            found[tag] = extraction
-    return Reading(found, flaws)
+            extractions[tag] = extraction
+    return CheckedAnswer(extractions, flaws)
 
 
-def _answers(said: str, tags: Mapping[str, str], flaws: Counter[Flaw]) -> dict[str, dict[str, Any]]:
-    """The answer for each tag that has exactly one."""
+def _items(answer: str, tags: Mapping[str, str], flaws: Counter[Flaw]) -> dict[str, dict[str, Any]]:
+    """The item of the answer for each tag that has exactly one."""
     items: list[Any] = []
-    for found in json_objects(said):
-        inner = found.get("memories")
-        items += inner if isinstance(inner, list) else [found] if "id" in found else []
+    for value in json_objects(answer):
+        inner = value.get("memories")
+        items += inner if isinstance(inner, list) else [value] if "id" in value else []
     answers: dict[str, dict[str, Any]] = {}
     twice: set[str] = set()
     for item in items:
@@ -150,30 +111,31 @@ def _mentions(
     entities: Sequence[Any], text: str, flaws: Counter[Flaw]
 ) -> dict[ConceptName, Mention]:
     """The entities that the text does name."""
-    found = words(text)
-    spelled = [folded(word.surface) for word in found]
+    text_words = words(text)
+    spelled = [folded(word.surface) for word in text_words]
     mentions: dict[ConceptName, Mention] = {}
     for entity in entities:
-        said = entity.get("name") if isinstance(entity, dict) else None
-        if not isinstance(said, str):
+        named = entity.get("name") if isinstance(entity, dict) else None
+        if not isinstance(named, str):
             flaws[Flaw.MALFORMED] += 1
             continue
-        name = name_of(said[: 2 * LONGEST_LABEL])
-        flaw = _flaw_of(name, said)
+        name = name_of(named[: 2 * LONGEST_LABEL])
+        flaw = _flaw_of(name, named)
         place = None if flaw else _place(name.split(" "), spelled)
         if place is None:
             flaws[flaw or Flaw.NOT_IN_TEXT] += 1
             continue
-        end = found[place + name.count(" ")].end
-        label = _POSSESSIVE.sub("", text[found[place].start : end])
-        mentions.setdefault(name, Mention(name, Role.NAME, _kind(entity.get("kind")), label))
+        end = text_words[place + name.count(" ")].end
+        label = _POSSESSIVE.sub("", text[text_words[place].start : end])
+        kind = _KINDS.get(str(entity.get("kind")).strip().lower(), Kind.NAME)
+        mentions.setdefault(name, Mention(name, Role.NAME, kind, label))
     return mentions
 
 
-def _flaw_of(name: ConceptName, said: str) -> Flaw | None:
+def _flaw_of(name: ConceptName, label: str) -> Flaw | None:
     """What is wrong with a name, whatever the text."""
     parts = name.split(" ")
-    if len(said) > LONGEST_LABEL or len(parts) > LONGEST_NAME:
+    if len(label) > LONGEST_LABEL or len(parts) > LONGEST_NAME:
         return Flaw.TOO_LONG
     if len(name) < 2 or name.isdigit() or FUNCTION_WORDS.issuperset(parts):  # noqa: PLR2004
         return Flaw.NOT_A_NAME
@@ -188,20 +150,16 @@ def _place(parts: list[str], spelled: list[str]) -> int | None:
     return None
 
 
-def _kind(said: object) -> Kind:
-    return _KINDS.get(said.strip().lower(), Kind.NAME) if isinstance(said, str) else Kind.NAME
-
-
 def _statement(
     triple: object, mentions: Mapping[ConceptName, Mention], text: str, flaws: Counter[Flaw]
 ) -> Statement | None:
     """A triple between two of the mentions."""
     fields = triple if isinstance(triple, dict) else {}
-    said = [fields.get(name) for name in ("source", "type", "target")]
-    if not all(isinstance(part, str) for part in said):
+    parts = [fields.get(name) for name in ("source", "type", "target")]
+    if not all(isinstance(part, str) for part in parts):
         flaws[Flaw.MALFORMED] += 1
         return None
-    source, type_, target = map(str, said)
+    source, type_, target = map(str, parts)
     relation = canonical_type(type_)
     if not relation:
         flaws[Flaw.TOO_LONG if type_.strip() else Flaw.MALFORMED] += 1
@@ -210,8 +168,8 @@ def _statement(
     if ends[0] is None or ends[1] is None or ends[0].name == ends[1].name:
         flaws[Flaw.LOOSE] += 1
         return None
-    begun = first_moment(fields.get("valid_from"), text)
-    ended = moment_after(fields.get("valid_to"), text)
+    begun = _days(fields.get("valid_from"), text)[0]
+    ended = _days(fields.get("valid_to"), text)[1]
     given = sum(bool(fields.get(name)) for name in ("valid_from", "valid_to"))
     flaws[Flaw.NO_DATE] += given - sum(moment is not None for moment in (begun, ended))
     if begun and ended and begun >= ended:
@@ -220,9 +178,26 @@ def _statement(
     return Statement(ends[0], relation, ends[1], _WEIGHT, begun, ended)
 
 
-def canonical_type(said: str) -> str:
-    """The words of a relation's type in lower case; empty when they are none, or too many."""
-    if len(said) > LONGEST_LABEL:
+def canonical_type(type_: str) -> str:
+    """The words of a relation's type in lower case; empty when there are none, or too many."""
+    if len(type_) > LONGEST_LABEL:
         return ""
-    parts = _NOT_WORDS.sub(" ", said).lower().split()
+    parts = _NOT_WORDS.sub(" ", type_).lower().split()
     return " ".join(parts) if len(parts) <= LONGEST_TYPE else ""
+
+
+def _days(value: object, text: str) -> tuple[datetime, datetime] | tuple[None, None]:
+    """When a date begins and when it is over, if it is one whose year the text gives."""
+    parts = _DATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if parts is None or parts["year"] not in text:
+        return None, None
+    year, month, day = int(parts["year"]), int(parts["month"] or 1), int(parts["day"] or 1)
+    try:
+        begin = datetime(year, month, day, tzinfo=UTC)
+        if parts["day"]:
+            return begin, begin + timedelta(days=1)
+        if parts["month"] and month < _DECEMBER:
+            return begin, begin.replace(month=month + 1)
+        return begin, begin.replace(year=year + 1, month=1)
+    except (ValueError, OverflowError):  # the 31st of June
+        return None, None

@@ -8,26 +8,22 @@ import logging
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind.concepts import Extraction, Kind
 from bearinmind.errors import ExtractorFailure, InvalidSetting
-from bearinmind.graph.llm_answers import Flaw, read
+from bearinmind.graph.llm_answers import Flaw, check_answer
 from bearinmind.graph.llm_cache import ExtractionCache
 from bearinmind.models.chat import DIALECTS, NotAChat, Question, prompt_tokens, tokens_of
 from bearinmind.models.outbound_http import CallFailed, Patience
-from bearinmind.models.token_budget import PATIENCE, Address, DailyTokens, MeteredChat
+from bearinmind.models.token_budget import PATIENCE, Address, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.types import Memory
-
-if TYPE_CHECKING:
-    from bearinmind.models.outbound_http import Key
-
 
 #: Changes with the words below and with how answers are checked: what was read before is then read
 #: again.
@@ -42,6 +38,16 @@ _THINKING = 1_000  # tokens: some models think aloud first
 # answers of up to 2.9 times their own length in the form below, and one in twenty of 4.6 times.
 _ANSWER_PER_TEXT = 2.9
 _ANSWER_FRAME = 24  # tokens around the answer for one memory
+DAILY_TOKENS = 100_000
+_LONGEST_KEY = 40  # characters; a key of several extractors together has 64
+#: Answers that may be one text's fault: refused, or too long.
+_ABOUT_THE_TEXTS = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+_HARMLESS = "Orla Brandt works at Kestrel."  # a text that nobody stumbles over
+_log = logging.getLogger(__name__)
 _TAG_LENGTH = 4  # letters: short enough to be copied without a slip, too many to be guessed
 
 SYSTEM = """\
@@ -70,68 +76,34 @@ Answer with one JSON object and nothing else, with every id exactly once:
 "person"}, {"name": "Kestrel", "kind": "organisation"}], "triples": [{"source": "Orla Brandt", \
 "type": "works at", "target": "Kestrel", "valid_from": "2024-03"}]}]}"""
 
+
+def _list_of(fields: Mapping[str, Any], optional: Collection[str] = ()) -> dict[str, Any]:
+    """The JSON schema of a list of objects with these fields."""
+    required = [name for name in fields if name not in optional]
+    item = {"type": "object", "required": required, "properties": fields}
+    return {"type": "array", "items": item}
+
+
 _TEXT = {"type": "string"}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["memories"],
-    "properties": {
-        "memories": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["id", "entities", "triples"],
-                "properties": {
-                    "id": _TEXT,
-                    "about": _TEXT,
-                    "entities": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["name", "kind"],
-                            "properties": {
-                                "name": _TEXT,
-                                "kind": {"type": "string", "enum": [*Kind]},
-                            },
-                        },
-                    },
-                    "triples": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "required": ["source", "type", "target"],
-                            "properties": {
-                                "source": _TEXT,
-                                "type": _TEXT,
-                                "target": _TEXT,
-                                "valid_from": _TEXT,
-                                "valid_to": _TEXT,
-                            },
-                        },
-                    },
-                },
-            },
-        }
-    },
-}
+_ENTITIES = _list_of({"name": _TEXT, "kind": {"type": "string", "enum": [*Kind]}})
+_TRIPLE = dict.fromkeys(("source", "type", "target", "valid_from", "valid_to"), _TEXT)
+_TRIPLES = _list_of(_TRIPLE, optional=("valid_from", "valid_to"))
+_MEMORIES = _list_of(
+    {"id": _TEXT, "about": _TEXT, "entities": _ENTITIES, "triples": _TRIPLES}, optional=("about",)
+)
+SCHEMA = {"type": "object", "required": ["memories"], "properties": {"memories": _MEMORIES}}
 
 
 def tagged(texts: Sequence[str]) -> dict[str, str]:
-    """Texts by tags that nobody could guess who wrote one of them."""
-    found: dict[str, str] = {}
-    for text in texts:
-        tag = _tag()
-        while tag in found:
-            tag = _tag()
-        found[tag] = text
-    return found
-
-
-def _tag() -> str:
-    return "".join(secrets.choice(ascii_lowercase) for _ in range(_TAG_LENGTH))
+    """Texts by tags that the author of a text cannot guess."""
+    tags: set[str] = set()
+    while len(tags) < len(texts):
+        tags.add("".join(secrets.choice(ascii_lowercase) for _ in range(_TAG_LENGTH)))
+    return dict(zip(tags, texts, strict=True))
 
 
 def question(by_tag: Mapping[str, str]) -> Question:
-    """What is asked about these texts."""
+    """The question about these texts."""
     memories = [{"id": tag, "text": text[:MOST_CHARACTERS]} for tag, text in by_tag.items()]
     return Question(
         system=SYSTEM,
@@ -163,28 +135,15 @@ def packed(texts: Iterable[str]) -> Iterator[list[str]]:
         yield part
 
 
-DAILY_TOKENS = 100_000
-_LONGEST_KEY = 40  # characters; a key of several extractors together has 64
-#: Answers that may be one text's fault: refused, or too long.
-_ABOUT_THE_TEXTS = (
-    HTTPStatus.BAD_REQUEST,
-    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-    HTTPStatus.UNPROCESSABLE_ENTITY,
-)
-_KEY_HINT = "Check the `llm_key` setting."
-_HARMLESS = "Orla Brandt works at Kestrel."  # a text that nobody stumbles over
-_log = logging.getLogger(__name__)
-
-
 class Prices(NamedTuple):
-    """What a million tokens cost, in whatever money."""
+    """What a million tokens cost, in any currency."""
 
     prompt: float
     answer: float
 
 
 class Estimate(NamedTuple):
-    """What reading memories would take, about."""
+    """About what it takes to read memories."""
 
     memories: int
     cached: int  #: of these, how many cost nothing
@@ -196,9 +155,9 @@ class Estimate(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """What came of one question."""
+    """The result of one question."""
 
-    found: dict[str, Extraction]  #: by text
+    extractions: dict[str, Extraction]  #: by text
     cut: bool = False
     problem: str = ""  #: why there is not more, as a predicate
 
@@ -221,14 +180,8 @@ class LlmExtractor:
     ) -> None:
         """Nothing is sent, and no file made, before something is read.
 
-        Args:
-            address: of the model.
-            dialect: that its server speaks: openai, anthropic or ollama.
-            cache: the folder for what was found, and for the count of tokens.
-            daily_tokens: the most that may be used in a day.
-            patience: how long to wait for answers.
-            sleep: how pauses between two tries are made.
-            now: the clock by which a day ends.
+        `cache` is the folder for what was found and for the count of tokens; a day ends by the
+        clock `now`.
         """
         self.key = _key(dialect, address.model)
         self.flaws: Counter[Flaw] = Counter()  #: what was dropped so far, and why
@@ -257,20 +210,18 @@ class LlmExtractor:
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
         """What each of these memories mentions and states, in their order.
 
-        Raises:
-            ExtractorFailure: no answer, none that can be used, or no tokens are left today. When
-                some memories alone are at fault it says which; the others cost nothing the next
-                time.
+        When some memories alone are at fault, the error says which; the others cost nothing the
+        next time.
         """
         texts = [_text_of(memory) for memory in memories]
         wanted = [*dict.fromkeys(filter(None, texts))]
-        found = self._cache.find(wanted)
+        extractions = self._cache.find(wanted)
         problem = ""
-        for part in packed(text for text in wanted if text not in found):
+        for part in packed(text for text in wanted if text not in extractions):
             answer = self._read(part)
-            found |= answer.found
+            extractions |= answer.extractions
             problem = answer.problem or problem
-        refused = [at for at, text in enumerate(texts) if text and text not in found]
+        refused = [at for at, text in enumerate(texts) if text and text not in extractions]
         if refused:
             raise ExtractorFailure(
                 f"{len(refused):,} of {len(texts):,} memories cannot be read: "
@@ -278,23 +229,24 @@ class LlmExtractor:
                 permanent=True,
                 refused=refused,
             )
-        return [found[text] if text else Extraction() for text in texts]
+        return [extractions[text] if text else Extraction() for text in texts]
 
     def estimate(self, memories: Iterable[Memory], prices: Prices | None = None) -> Estimate:
-        """What reading these memories would take; nothing is sent."""
+        """What it would take to read these memories; nothing is sent."""
         total = cached = requests = prompted = answered = most = 0
-        for batch in _batches(memories, self.batch):
+        rest = iter(memories)
+        while batch := [*islice(rest, self.batch)]:
             texts = [*filter(None, map(_text_of, batch))]
             known = self._cache.find(texts)
             missing = [text for text in dict.fromkeys(texts) if text not in known]
             total += len(texts)
             cached += len(texts) - len(missing)
             for part in packed(missing):
-                asked = question(tagged(part))
+                request = question(tagged(part))
                 requests += 1
-                prompted += prompt_tokens(asked)
+                prompted += prompt_tokens(request)
                 answered += sum(map(likely_tokens, part))
-                most += prompt_tokens(asked) + asked.most_tokens
+                most += prompt_tokens(request) + request.most_tokens
         cost = (prompted * prices.prompt + answered * prices.answer) / 1e6 if prices else None
         return Estimate(total, cached, requests, prompted, answered, most, cost)
 
@@ -306,25 +258,25 @@ class LlmExtractor:
     def _read(self, texts: Sequence[str]) -> _Answer:
         """What is found in the texts of one request; those without an answer are asked again."""
         first = self._ask(texts)
-        missing = [text for text in texts if text not in first.found]
+        missing = [text for text in texts if text not in first.extractions]
         # Too much at once, or one that spoils the answer for all: apart, the others are safe.
-        apart = first.cut or not first.found
-        found, problem = {**first.found}, first.problem
-        known_to_be_well = bool(found)
+        apart = first.cut or not first.extractions
+        extractions, problem = {**first.extractions}, first.problem
+        is_checked = bool(extractions)
         size = 1 if apart else max(1, len(missing))
         for part in (missing[at : at + size] for at in range(0, len(missing), size)):
             again = self._ask(part)
-            found |= again.found
+            extractions |= again.extractions
             problem = again.problem or problem
-            if not (found or known_to_be_well):
-                self._check_that_it_is_well()
-                known_to_be_well = True
-        return _Answer(found, problem=problem)
+            if not (extractions or is_checked):
+                self._check_model()
+                is_checked = True
+        return _Answer(extractions, problem=problem)
 
-    def _check_that_it_is_well(self) -> None:
-        """Tell texts that a model stumbles over from a model that cannot do it at all."""
+    def _check_model(self) -> None:
+        """Fail when the model cannot answer even for a harmless text."""
         answer = self._ask([_HARMLESS])
-        if not answer.found:
+        if not answer.extractions:
             raise ExtractorFailure(
                 f"{self._chat.account} {answer.problem}",
                 hint="Choose a model that answers in JSON: `llm_model`.",
@@ -334,7 +286,7 @@ class LlmExtractor:
         """What is found in these texts by one question, and kept."""
         by_tag = tagged(texts)
         try:
-            said = self._chat.ask(question(by_tag))
+            answer = self._chat.ask(question(by_tag))
         except NotAChat as exc:
             dialect = self._chat.client.dialect
             raise ExtractorFailure(
@@ -344,21 +296,30 @@ class LlmExtractor:
         except CallFailed as exc:
             if exc.status in _ABOUT_THE_TEXTS:
                 return _Answer({}, problem=exc.problem)
-            raise self._failure(exc) from None
-        reading = read(said.text, by_tag)
-        found = {by_tag[tag]: extraction for tag, extraction in reading.found.items()}
-        self._cache.keep(found)
-        self._tell(reading.flaws)
-        if len(found) == len(by_tag):
-            return _Answer(found)
-        if said.cut:
-            return _Answer(found, cut=True, problem="was cut off before the end of its answer")
-        if found:
-            return _Answer(found, problem="left memories out of its answer")
-        told = self._chat.client.excerpt(said.text)
-        return _Answer(found, problem=f"answered something else than was asked for: {told}")
+            is_refused = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+            raise ExtractorFailure(
+                f"{self._chat.account} {exc.problem}",
+                hint="Check the `llm_key` setting." if is_refused else "",
+                retry_after=exc.retry_after,
+            ) from None
+        checked = check_answer(answer.text, by_tag)
+        extractions = {by_tag[tag]: extraction for tag, extraction in checked.extractions.items()}
+        self._cache.keep(extractions)
+        self._count_flaws(checked.flaws)
+        if len(extractions) == len(by_tag):
+            return _Answer(extractions)
+        if answer.cut:
+            return _Answer(
+                extractions, cut=True, problem="was cut off before the end of its answer"
+            )
+        if extractions:
+            return _Answer(extractions, problem="left memories out of its answer")
+        excerpt = self._chat.client.excerpt(answer.text)
+        return _Answer(
+            extractions, problem=f"answered something else than was asked for: {excerpt}"
+        )
 
-    def _tell(self, flaws: Counter[Flaw]) -> None:
+    def _count_flaws(self, flaws: Counter[Flaw]) -> None:
         self.flaws += flaws
         named = ", ".join(f"{count} {flaw}" for flaw, count in flaws.items() if count)
         if named:
@@ -369,42 +330,26 @@ class LlmExtractor:
                 extra={"action": "extraction_checked"},
             )
 
-    def _failure(self, exc: CallFailed) -> ExtractorFailure:
-        keyless = exc.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
-        return ExtractorFailure(
-            f"{self._chat.account} {exc.problem}",
-            hint=_KEY_HINT if keyless else "",
-            retry_after=exc.retry_after,
-        )
 
-
-def open_llm_extractor(
-    *,
-    url: str | None,
-    key: Key,
-    model: str | None,
-    dialect: str = "openai",
-    cache: Path,
-    daily_tokens: int = DAILY_TOKENS,
-) -> LlmExtractor:
-    """The extractor that the `llm_` settings name; opening it is cheap.
-
-    Raises:
-        InvalidSetting: one of them is missing, or wrong.
-    """
-    for setting, value in (("llm_url", url), ("llm_model", model)):
-        if not value:
-            raise InvalidSetting(
-                f"extractor = 'llm' needs {setting}",
-                hint="Set `llm_url` to the address of a server and `llm_model` to a model there.",
-            )
-    if dialect not in DIALECTS:
+def open_llm_extractor(options: ModelOptions | None) -> LlmExtractor:
+    """The extractor that the `llm_` settings name; opening it is cheap."""
+    url, model = (options.url, options.model) if options else (None, None)
+    if options is None or not url or not model:
         raise InvalidSetting(
-            f"llm_dialect = {dialect!r} is not one of {', '.join(DIALECTS)}",
+            f"extractor = 'llm' needs {'llm_model' if url else 'llm_url'}",
+            hint="Set `llm_url` to the address of a server and `llm_model` to a model there.",
+        )
+    if options.dialect not in DIALECTS:
+        raise InvalidSetting(
+            f"llm_dialect = {options.dialect!r} is not one of {', '.join(DIALECTS)}",
             hint="Use openai for every server that speaks like OpenAI's.",
         )
-    address = Address(str(url), key, str(model))
-    return LlmExtractor(address, dialect=dialect, cache=cache, daily_tokens=daily_tokens)
+    return LlmExtractor(
+        Address(url, options.key, model),
+        dialect=options.dialect,
+        cache=options.cache,
+        daily_tokens=options.daily_tokens,
+    )
 
 
 def _text_of(memory: Memory) -> str:
@@ -419,9 +364,3 @@ def _key(dialect: str, model: str) -> str:
         return full
     digest = hashlib.sha256(full.encode(errors="replace")).hexdigest()[:8]
     return f"{full[: _LONGEST_KEY - 9]}-{digest}"
-
-
-def _batches(memories: Iterable[Memory], size: int) -> Iterator[list[Memory]]:
-    rest = iter(memories)
-    while batch := [*islice(rest, size)]:
-        yield batch

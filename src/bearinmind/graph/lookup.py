@@ -1,8 +1,8 @@
-"""From what a person types to a concept of the graph."""
+"""Finds the concept that a person names, and what the graph knows of a concept or a memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bearinmind.concepts import Concept, ConceptName, Relation, Role
@@ -19,10 +19,9 @@ _BEGINNING = 3  # letters of a word that a misspelling mostly leaves alone
 
 
 def find(search: GraphSearch, filter: Filter, text: str) -> Concept:
-    """The concept that a text names, in whatever case, counted among the memories that are meant.
+    """The concept that a text names, in any case, counted among the memories that a filter admits.
 
-    Raises:
-        ConceptNotFound: with the near spellings, or because no memory that is meant mentions it.
+    A `ConceptNotFound` names the near spellings.
     """
     concept = known(search, filter.scope, text)
     everything = filter.is_scope_alone and filter.states == {State.LIVE}
@@ -41,19 +40,16 @@ def find(search: GraphSearch, filter: Filter, text: str) -> Concept:
 
 
 def known(search: GraphSearch, scope: Scope, text: str) -> Concept:
-    """The concept that a text names, whatever is mentioned now.
-
-    Raises:
-        ConceptNotFound: with the near spellings.
-    """
+    """The concept that a text names, also when no memory mentions it now."""
     name = name_of(text)
-    found = search.concepts(scope, [name]).get(name) if name else None
-    if found is not None:
-        return found
+    concept = search.concepts(scope, [name]).get(name) if name else None
+    if concept is not None:
+        return concept
     near = near_spellings(search, scope, name)
     if not near:
         raise ConceptNotFound(f"no memory mentions {text!r}")
-    raise ConceptNotFound(f"no memory mentions {text!r}", hint=f"Did you mean {_listed(near)}?")
+    offered = " or ".join(f"`{label}`" for label in near)
+    raise ConceptNotFound(f"no memory mentions {text!r}", hint=f"Did you mean {offered}?")
 
 
 def near_spellings(search: GraphSearch, scope: Scope, name: ConceptName) -> list[str]:
@@ -61,26 +57,16 @@ def near_spellings(search: GraphSearch, scope: Scope, name: ConceptName) -> list
     import difflib  # noqa: PLC0415  most names are spelled right
 
     candidates: dict[str, Concept] = {}
-    for part in _parts(name):
-        for concept in search.hubs(scope, _LOOKED_AT, containing=part):
-            if concept.memories:
-                candidates[concept.name] = concept
+    for word in name.split():
+        # One of a word, its beginning and its end is spelled right.
+        parts = (word, word[:_BEGINNING], word[-_BEGINNING:])
+        for part in parts if len(word) > _BEGINNING else (word,):
+            for concept in search.hubs(scope, _LOOKED_AT, containing=part):
+                if concept.memories:
+                    candidates[concept.name] = concept
     near = difflib.get_close_matches(name, candidates, n=_NEAR, cutoff=0.6)
     holding = [other for other in candidates if name and name in other]
     return [candidates[other].label for other in dict.fromkeys([*near, *holding])][:_NEAR]
-
-
-def _parts(name: ConceptName) -> Iterable[str]:
-    """The words of a name and their beginnings and ends: one of them is spelled right."""
-    for word in name.split():
-        yield word
-        if len(word) > _BEGINNING:
-            yield word[:_BEGINNING]
-            yield word[-_BEGINNING:]
-
-
-def _listed(labels: list[str]) -> str:
-    return " or ".join(f"`{label}`" for label in labels)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +117,6 @@ def memory_card(search: GraphSearch, filter: Filter, id: MemoryId) -> MemoryCard
     relations = search.relations(filter, names, MOST_RELATIONS) if names else []
     return MemoryCard(
         id=id,
-        concepts={role: found for role, found in concepts.items() if found},
+        concepts={role: members for role, members in concepts.items() if members},
         relations=tuple(relation for relation in relations if id in relation.evidence),
     )

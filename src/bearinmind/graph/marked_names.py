@@ -51,17 +51,17 @@ def mark(content: str, subject: Mention | None, mentions: Sequence[Mention]) -> 
     known = _by_first_word(_by_name(subject, mentions))
     spelled = words(content)
     parts: list[str] = []
-    found: list[Mention] = []
+    marked: list[Mention] = []
     at = end = 0
     while at < len(spelled):
         mention, count = _longest(spelled, at, known)
         last = spelled[at + count - 1]
         if mention is not None and not _is_cut(content, last):
-            parts += [content[end : spelled[at].start], f"{OPEN}{len(found)}{CLOSE}"]
-            found.append(mention)
+            parts += [content[end : spelled[at].start], f"{OPEN}{len(marked)}{CLOSE}"]
+            marked.append(mention)
             end = last.start + len(last.surface.removesuffix("'s").removesuffix("\u2019s"))
         at += count
-    return Marked("".join([*parts, content[end:]]), found)
+    return Marked("".join([*parts, content[end:]]), marked)
 
 
 #: By their first words: the names that begin so, the longest first, as words.
@@ -82,11 +82,11 @@ def _is_cut(content: str, last: Word) -> bool:
 
 
 def _by_first_word(known: Mapping[ConceptName, Mention]) -> _Names:
-    found: dict[str, list[tuple[list[str], Mention]]] = {}
+    by_word: dict[str, list[tuple[list[str], Mention]]] = {}
     for name in sorted(known, key=len, reverse=True):
         parts = name.split(" ")
-        found.setdefault(parts[0], []).append((parts, known[name]))
-    return found
+        by_word.setdefault(parts[0], []).append((parts, known[name]))
+    return by_word
 
 
 def _by_name(subject: Mention | None, mentions: Sequence[Mention]) -> dict[ConceptName, Mention]:

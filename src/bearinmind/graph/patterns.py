@@ -1,15 +1,16 @@
-"""Relations that a text states in so many words: "billing-api runs on db-03".
+"""Finds relations that a text states explicitly: "billing-api runs on db-03".
 
-Precise before complete. Names are marked in each sentence; a wording of `wordings` is looked for;
-its source is the name right before it, or what the sentence speaks of; its target is the name right
-after. Between them stands nothing but articles and such. What is denied, asked, wished, doubted or
-over is not stated.
+It is precise before it is complete. Names are marked in each sentence, and a wording of `TABLE` is
+searched for. Its source is the name right before it, or what the sentence speaks of; its target is
+the name right after. Nothing but articles and such stands between them. What is denied, asked,
+wished, doubted or over is not stated.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
@@ -30,7 +31,6 @@ _SHORTHANDS = {
     "WORDS": rf"(?:(?:{MARK}|(?!of |to |by |that |about |in |for )[\w\u2019'-]+) ){{0,6}}?",
 }
 
-
 #: The type that says what a thing is.
 KIND_OF = "is a"
 
@@ -40,12 +40,12 @@ class Wording(NamedTuple):
 
     type: str
     said: str  #: a regular expression
-    turned: bool = False  #: the target comes first
+    inverse: bool = False  #: the target comes first
 
 
-def _rows(type_: str, *said: str, turned: tuple[str, ...] = ()) -> list[Wording]:
+def _rows(type_: str, *said: str, inverse: tuple[str, ...] = ()) -> list[Wording]:
     return [Wording(type_, text) for text in said] + [
-        Wording(type_, text, turned=True) for text in turned
+        Wording(type_, text, inverse=True) for text in inverse
     ]
 
 
@@ -56,7 +56,7 @@ TABLE = [
         r"runs? (?:on|in)",
         r"IS(?:running|hosted|deployed) (?:on|in|at|to)",
         r"(?:was|were|has been) deployed (?:on|to)",
-        turned=(r"hosts",),
+        inverse=(r"hosts",),
     ),
     *_rows("depends on", r"depends? (?:up)?on", r"relies on", r"requires"),
     *_rows(
@@ -64,7 +64,7 @@ TABLE = [
         r"uses?",
         r"makes use of",
         r"IS(?:using|powered by|built (?:with|on|using)|backed by)",
-        turned=(r"IS(?:used|needed) by",),
+        inverse=(r"IS(?:used|needed) by",),
     ),
     *_rows(
         "is written in",
@@ -78,38 +78,38 @@ TABLE = [
         r"(?:in|on|to)",
         r"writes (?:in)?to",
     ),
-    *_rows("is monitored by", r"ISmonitored (?:by|with|in)", turned=(r"monitors",)),
-    *_rows("was caused by", r"BEcaused by", turned=(r"caused",)),
+    *_rows("is monitored by", r"ISmonitored (?:by|with|in)", inverse=(r"monitors",)),
+    *_rows("was caused by", r"BEcaused by", inverse=(r"caused",)),
     # Whose it is, and what it belongs to.
-    *_rows("is owned by", r"ISowned by", r"belongs to", turned=(r"owns", r"ISthe owners? of")),
+    *_rows("is owned by", r"ISowned by", r"belongs to", inverse=(r"owns", r"ISthe owners? of")),
     *_rows(
         "is maintained by",
         r"IS(?:maintained|looked after) by",
-        turned=(r"maintains", r"ISthe maintainers? of"),
+        inverse=(r"maintains", r"ISthe maintainers? of"),
     ),
     *_rows("is part of", r"IS(?:an? )?(?:part|component|module|subsidiary) of"),
     *_rows("is a member of", r"(?:is|are|was|were) (?:an? )?members? of"),
     *_rows(
         "was replaced by",
         r"BE(?:replaced|superseded|succeeded) by",
-        turned=(
+        inverse=(
             r"(?:has )?(?:replaced|superseded|succeeded)",
             r"replaces|supersedes|succeeds",
             r"(?:is|was) the (?:successor|replacement) (?:of|to|for)",
         ),
     ),
     *_rows(
-        "was acquired by", r"BE(?:acquired|bought|taken over) by", turned=(r"acquired", r"bought")
+        "was acquired by", r"BE(?:acquired|bought|taken over) by", inverse=(r"acquired", r"bought")
     ),
     *_rows(
         "was founded by",
         r"BE(?:co-?)?(?:founded|established|started)DATE by",
-        turned=(r"(?:co-?)?founded", r"(?:is|was) (?:the|an?) (?:co-?)?founders? of"),
+        inverse=(r"(?:co-?)?founded", r"(?:is|was) (?:the|an?) (?:co-?)?founders? of"),
     ),
     *_rows(
         "is led by",
         r"IS(?:led|headed|run|chaired) by",
-        turned=(
+        inverse=(
             r"(?:leads|heads|chairs)",
             r"ISthe (?:head|lead|leader|chair|chairman|chief executive|CEO|CTO|president) of",
         ),
@@ -121,14 +121,14 @@ TABLE = [
         r"works (?:at|for)",
         r"IS(?:working|employed) (?:at|by|for)",
         r"teaches at",
-        turned=(r"employs",),
+        inverse=(r"employs",),
     ),
     *_rows("worked at", r"(?:worked|taught) (?:at|for)"),
     *_rows("lives in", r"(?:lives?|resides?) in", r"ISliving in"),
     *_rows("lived in", r"(?:lived|resided) in"),
     *_rows("moved to", r"(?:(?:has|have) )?(?:moved|migrated|relocated) to", r"BEmoved to"),
     *_rows("reports to", r"reports? to"),
-    *_rows("is managed by", r"ISmanaged by", turned=(r"manages", r"ISthe manager of")),
+    *_rows("is managed by", r"ISmanaged by", inverse=(r"manages", r"ISthe manager of")),
     *_rows(
         "is married to",
         r"ISmarried to",
@@ -139,7 +139,7 @@ TABLE = [
     *_rows(
         "is a child of",
         r"(?:is|was) (?:the|an?) (?:\w+ )?(?:son|daughter|child) of",
-        turned=(r"(?:is|was) the (?:father|mother|parent) of",),
+        inverse=(r"(?:is|was) the (?:father|mother|parent) of",),
     ),
     *_rows(
         "is a sibling of",
@@ -154,22 +154,22 @@ TABLE = [
         "was directed by",
         r"BEdirected(?:,? (?:and |co-)?\w+ed)* by",
         r"(?:is|was) an? WORDS(?:film|movie|documentary) by",
-        turned=(r"directed", r"(?:is|was) the director of"),
+        inverse=(r"directed", r"(?:is|was) the director of"),
     ),
     *_rows(
         "was written by",
         r"BE(?:co-)?(?:written|authored)(?:,? (?:and |co-)?\w+ed)* by",
         r"(?:is|was) an? WORDS(?:novel|book|story|poem|play|essay|memoir|biography|treatise) by",
-        turned=(r"wrote", r"(?:is|was) the author of"),
+        inverse=(r"wrote", r"(?:is|was) the author of"),
     ),
-    *_rows("was produced by", r"BEproduced(?:,? (?:and )?\w+ed)* by", turned=(r"produced",)),
-    *_rows("was composed by", r"BEcomposed by", turned=(r"composed",)),
+    *_rows("was produced by", r"BEproduced(?:,? (?:and )?\w+ed)* by", inverse=(r"produced",)),
+    *_rows("was composed by", r"BEcomposed by", inverse=(r"composed",)),
     *_rows(
         "was performed by",
         r"BE(?:performed|sung|recorded) by",
         r"(?:is|was) an? WORDS(?:song|single|album|track|EP) by",
     ),
-    *_rows("was published by", r"BEpublishedDATE by", turned=(r"published",)),
+    *_rows("was published by", r"BEpublishedDATE by", inverse=(r"published",)),
     *_rows("stars", r"stars", r"BEstarring"),
     *_rows("is based on", r"(?:is|was) (?:\w+ly )?based (?:up)?on"),
     *_rows("is named after", r"(?:is|was|are|were) named (?:after|for|in honou?r of)"),
@@ -199,24 +199,6 @@ FUNCTIONAL = frozenset(
         "works at",
     }
 )
-
-
-def _written_out(said: str) -> str:
-    for shorthand, meaning in _SHORTHANDS.items():
-        said = said.replace(shorthand, meaning)
-    return said
-
-
-def compiled() -> list[tuple[Wording, re.Pattern[str]]]:
-    """Every wording, ready to be looked for, the longer ones before what they begin with."""
-    ordered = sorted(TABLE, key=lambda wording: -len(wording.said))
-    return [
-        (wording, re.compile(rf"\b{_written_out(wording.said)}(?=\s)", re.IGNORECASE))
-        for wording in ordered
-    ]
-
-
-__all__ = ["FUNCTIONAL", "statements"]
 
 MOST_WORDS = 60  # in a sentence; a longer one is a list or no sentence
 LONGEST_ASIDE = 80  # characters between two commas after a name
@@ -258,27 +240,16 @@ _TARGET = re.compile(
     rf"(?P<names>{_LIST})(?P<after>.*)",
     re.DOTALL,
 )
-_AFTER_WORDS = FUNCTION_WORDS - {
-    "a",
-    "an",
-    "her",
-    "his",
-    "its",
-    "my",
-    "our",
-    "their",
-    "the",
-    "your",
-}
+_POSSESSIVES = {"her", "his", "its", "my", "our", "their", "your"}
+_AFTER_WORDS = FUNCTION_WORDS - {"a", "an", "the"} - _POSSESSIVES
 _AFTER_TARGET = re.compile(
     rf"\s*$|\s*[,.;:!)\u2013\u2014]|\s+(?:{_NOUN}\b(?! {MARK})|\w+ly\b|\d|last\b|next\b|today\b|"
     rf"instead\b|again\b|now\b|via\b|through\b|without\b|until\b|since\b|under\b|behind\b|near\b|"
     rf"together\b|\(|(?:{'|'.join(sorted(_AFTER_WORDS))})\b)",
     re.IGNORECASE,
 )
-_AN_ATTRIBUTE = re.compile(
-    rf" {_NOUN}\b"
-)  # "is an American film" does not say that it is an American
+# "is an American film" does not say that it is an American.
+_AN_ATTRIBUTE = re.compile(rf" {_NOUN}\b")
 _ELIDED = re.compile(
     rf"(?: [^,.;:{OPEN}]{{0,40}})?(?:,| and|, and|, but| but|, then)(?: {_ADVERB})* $"
 )
@@ -304,106 +275,92 @@ _SENTENCE = re.compile(
 _COMMANDS = frozenset({"connect", "depend", "live", "report", "reside", "run", "talk", "use"})
 
 
-class _Found(NamedTuple):
-    sources: list[Mention]
-    wording: Wording
-    targets: list[Mention]
-    end: int  #: where its last target ends in the sentence
-
-
 def statements(
     content: str, subject: Mention | None, mentions: Sequence[Mention]
 ) -> list[Statement]:
     """The relations that a text states between these names.
 
-    Args:
-        content: the text.
-        subject: what it is about: "it" and "the service" mean that.
-        mentions: the names in it.
+    "It" and "the service" mean the subject.
     """
     marked = mark(content, subject, mentions)
-    found: dict[tuple[ConceptName, str, ConceptName], Statement] = {}
-    spoken_of = subject
+    stated: dict[tuple[ConceptName, str, ConceptName], Statement] = {}
+    topic = subject
     for sentence in _SENTENCE.split(marked.text):
-        reader = _Sentence(sentence, marked.mentions, subject, spoken_of)
-        for source, type_, target in reader.statements():
+        parser = _Sentence(sentence, marked.mentions, subject, topic)
+        for source, type_, target in parser.statements():
             if source.name != target.name:
                 key = (source.name, type_, target.name)
-                found.setdefault(key, Statement(source, type_, target))
-        spoken_of = reader.next_spoken_of()
-    return [*found.values()]
+                stated.setdefault(key, Statement(source, type_, target))
+        topic = parser.next_topic()
+    return [*stated.values()]
 
 
+@dataclass(frozen=True, slots=True)
 class _Sentence:
-    """One sentence, and what it and those before it speak of."""
+    """A sentence with marked names."""
 
-    def __init__(
-        self,
-        text: str,
-        mentions: Sequence[Mention],
-        subject: Mention | None,
-        spoken_of: Mention | None,
-    ) -> None:
-        self._text = text
-        self._mentions = mentions
-        self._subject = subject
-        self._spoken_of = spoken_of
+    text: str
+    mentions: Sequence[Mention]  #: that the marks stand for
+    subject: Mention | None  #: what the whole text is about
+    topic: Mention | None  #: what the sentences before it speak of
 
     def statements(self) -> Iterator[tuple[Mention, str, Mention]]:
         """Source, type and target of what it states."""
-        if OPEN not in self._text or "?" in self._text or self._text.count(" ") > MOST_WORDS:
+        if OPEN not in self.text or "?" in self.text or self.text.count(" ") > MOST_WORDS:
             return
-        last: _Found | None = None
-        for said, wording in self._wordings():
-            targets, end = self._targets(said.end(), wording)
-            if not targets or self._is_doubted(said.end(), end):
+        last: tuple[list[Mention], int] | None = None
+        for match, wording in self._wordings():
+            targets, end = self._targets(match.end(), wording)
+            if not targets or self._is_doubted(match.end(), end):
                 continue
-            sources = self._sources(said, last)
+            sources = self._sources(match, last)
             if not sources:
                 continue
-            last = _Found(sources, wording, targets, end)
+            last = sources, end
             for source in sources:
                 for target in targets:
-                    pair = (target, source) if wording.turned else (source, target)
+                    pair = (target, source) if wording.inverse else (source, target)
                     yield pair[0], wording.type, pair[1]
 
-    def next_spoken_of(self) -> Mention | None:
+    def next_topic(self) -> Mention | None:
         """What "it" means in the sentence after this one."""
-        opening = self._text[_end_of_opening(self._text) :]
+        opening = self.text[_end_of_opening(self.text) :]
         leading = _LEADING.match(opening)
         if leading:
             return self._mentions_of(leading["names"])[0]
-        return self._spoken_of if _GOES_ON_ABOUT_IT.match(opening) else None
+        return self.topic if _GOES_ON_ABOUT_IT.match(opening) else None
 
     def _wordings(self) -> list[tuple[re.Match[str], Wording]]:
-        """What is said, in its order; of two that begin at one place the longer."""
-        present = _beginnings(self._text)
+        """The wordings in a sentence, in their order; of two that begin at one place the longer."""
+        present = _beginnings(re.findall(r"[A-Za-z]+", self.text))
         kept: dict[tuple[int, str], tuple[re.Match[str], Wording]] = {}
-        for wording, pattern, beginnings in _tried():
+        for wording, pattern, beginnings in _compiled():
             if beginnings and not beginnings & present:
                 continue
-            for said in pattern.finditer(self._text):
-                kept.setdefault((said.end(), wording.type), (said, wording))
+            for match in pattern.finditer(self.text):
+                kept.setdefault((match.end(), wording.type), (match, wording))
         return sorted(kept.values(), key=lambda each: (each[0].end(), -each[0].start()))
 
     def _targets(self, end: int, wording: Wording) -> tuple[list[Mention], int]:
-        after = _TARGET.match(self._text, end)
+        after = _TARGET.match(self.text, end)
         if after is None or not _AFTER_TARGET.match(after["after"]):
             return [], end
         if wording.type == KIND_OF and _AN_ATTRIBUTE.match(after["after"]):
             return [], end
         return self._mentions_of(after["names"]), after.end("names")
 
-    def _is_doubted(self, said: int, end: int) -> bool:
-        before = _MONTH_OF_MAY.sub("", self._text[:said])
-        return bool(_DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(self._text, end))
+    def _is_doubted(self, start: int, end: int) -> bool:
+        before = _MONTH_OF_MAY.sub("", self.text[:start])
+        return bool(_DOUBT_BEFORE.search(before) or _DOUBT_AFTER.search(self.text, end))
 
-    def _sources(self, said: re.Match[str], last: _Found | None) -> list[Mention]:
-        """Whom a wording is said of."""
-        before = self._text[: said.start()]
-        bare = "be" in said.re.groupindex and said["be"] is None  # "directed by" alone
-        if last and _ELIDED.fullmatch(before, last.end):
-            return last.sources
+    def _sources(
+        self, match: re.Match[str], last: tuple[list[Mention], int] | None
+    ) -> list[Mention]:
+        """The sources of a wording; `last` has those of the wording before, and its end."""
+        before = self.text[: match.start()]
+        bare = "be" in match.re.groupindex and match["be"] is None  # "directed by" alone
+        if last and _ELIDED.fullmatch(before, last[1]):
+            return last[0]
         for pattern in (_COPULA, _IN_BRACKETS) if bare else (_SOURCE,):
             near = pattern.search(before)
             if near and _BEFORE_SOURCE.search(before[: near.start()]):
@@ -416,9 +373,9 @@ class _Sentence:
                 and _BEFORE_SOURCE.search(before[: set_off.start()])
             ):
                 return self._mentions_of(set_off["names"])
-        return self._meant(before, said.group().split()[0].lower())
+        return self._antecedent(before, match.group().split()[0].lower())
 
-    def _meant(self, before: str, verb: str) -> list[Mention]:
+    def _antecedent(self, before: str, verb: str) -> list[Mention]:
         """What a pronoun at the beginning, or nothing there at all, stands for."""
         opening = before[_end_of_opening(before) :].rstrip()
         anaphor = _ANAPHOR.fullmatch(opening)
@@ -427,11 +384,11 @@ class _Sentence:
         word = (anaphor["word"] or "").lower()
         if not word and verb in _COMMANDS:
             return []
-        meant = self._subject if word.startswith("the ") else self._spoken_of
-        return [meant] if meant is not None and _may_mean(word, meant.kind) else []
+        antecedent = self.subject if word.startswith("the ") else self.topic
+        return [antecedent] if antecedent is not None and _may_mean(word, antecedent.kind) else []
 
     def _mentions_of(self, names: str) -> list[Mention]:
-        return [self._mentions[int(number)] for number in re.findall(r"\d+", names)]
+        return [self.mentions[int(number)] for number in re.findall(r"\d+", names)]
 
 
 def _end_of_opening(text: str) -> int:
@@ -446,18 +403,24 @@ def _may_mean(word: str, kind: Kind) -> bool:
     return kind is not Kind.PERSON or word in {"", "they"}
 
 
-def _beginnings(text: str) -> frozenset[str]:
-    return frozenset(word[:3].lower() for word in re.findall(r"[A-Za-z]+", text))
-
-
-def _needed(wording: Wording) -> frozenset[str]:
-    """How the words begin of which a sentence must have one to say this; empty if any may."""
-    spelled = re.sub(r"BE|IS|DATE|WORDS|\\.", " ", wording.said)
-    literal = {*re.findall(r"[A-Za-z]{2,}", spelled)} - FUNCTION_WORDS
-    return frozenset(word[:3].lower() for word in literal)
+def _beginnings(words: Iterable[str]) -> frozenset[str]:
+    return frozenset(word[:3].lower() for word in words)
 
 
 @cache
-def _tried() -> list[tuple[Wording, re.Pattern[str], frozenset[str]]]:
-    """The wordings; compiled when a text is first read, since that takes a while."""
-    return [(wording, pattern, _needed(wording)) for wording, pattern in compiled()]
+def _compiled() -> list[tuple[Wording, re.Pattern[str], frozenset[str]]]:
+    """Every wording with its pattern, the longer ones before what they begin with.
+
+    A sentence can match only if one of its words begins as the third value says, unless that is
+    empty. They are compiled when a text is first read, since that takes a while.
+    """
+    compiled = []
+    for wording in sorted(TABLE, key=lambda wording: -len(wording.said)):
+        pattern = wording.said
+        for shorthand, meaning in _SHORTHANDS.items():
+            pattern = pattern.replace(shorthand, meaning)
+        literal = re.sub(r"BE|IS|DATE|WORDS|\\.", " ", wording.said)
+        words = {*re.findall(r"[A-Za-z]{2,}", literal)} - FUNCTION_WORDS
+        expression = re.compile(rf"\b{pattern}(?=\s)", re.IGNORECASE)
+        compiled.append((wording, expression, _beginnings(words)))
+    return compiled

@@ -1,7 +1,7 @@
-"""The extractor without a model: names, identifiers, hosts, tags, keywords, subjects.
+"""The extractor without a model: names, identifiers, hosts, tags, keywords, subjects, aliases.
 
-Precise before complete. A wrong edge floods a ranking with neighbours that nobody asked for; a
-missing one costs one way out of several. What decides is `subjects`: a memory that names a thing
+It is precise before it is complete. A wrong edge floods a ranking with neighbours that nobody asked
+for; a missing one costs one path of several. `subjects` matters most: a memory that names a thing
 leads to the memories that are *about* it.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from bearinmind.concepts import Alias, ConceptName, Extraction, Kind, Mention, Role
 from bearinmind.graph.marked_names import MARK, mark
@@ -28,72 +27,10 @@ _AFTER = re.compile(
     rf"\b([A-Z][A-Za-z0-9]{{1,{LONGEST_SHORT - 1}}}) (?:\(|is short for |stands for |short for )"
     r"((?:[^\W_][\w&'\u2019-]*[ -])+[^\W_][\w'\u2019-]*)"
 )
+_LONG_WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?")
 _KNOWN_AS = re.compile(
     rf"({MARK}),? (?:\(?(?:also|better|formerly)? ?known as|\(?a\.?k\.?a\.?|alias) ({MARK})"
 )
-
-
-class Stated(NamedTuple):
-    """What a text says is the same, and the names of it that nobody has mentioned otherwise."""
-
-    aliases: tuple[Alias, ...] = ()
-    mentions: tuple[Mention, ...] = ()
-
-
-def stated_aliases(content: str, mentions: Sequence[Mention]) -> Stated:
-    """The names that a text says are the same. It says so itself: nothing is guessed."""
-    known = {mention.name for mention in mentions}
-    aliases: dict[Alias, None] = {}
-    added: dict[str, Mention] = {}
-    for short, long in _abbreviations(content):
-        alias = Alias(name_of(short), name_of(long), "its abbreviation, as a memory says")
-        aliases[alias] = None
-        for label, kind in ((short, Kind.NAME), (long, Kind.TOPIC)):
-            name = name_of(label)
-            if name not in known:
-                added[name] = Mention(name, Role.NAME, kind, label)
-    marked = mark(content, None, mentions)
-    for found in _KNOWN_AS.finditer(marked.text):
-        of, name = (marked.mentions[int(group[1:-1])].name for group in found.groups())
-        if name != of:
-            aliases[Alias(name, of, "also known as, as a memory says")] = None
-    return Stated((*aliases,), (*added.values(),))
-
-
-def _abbreviations(content: str) -> Iterator[tuple[str, str]]:
-    """Short and long, where the letters of one are the initials of the other."""
-    for found in _BEFORE.finditer(content):
-        long = _ending_that_fits(found[1], found[2])
-        if long:
-            yield found[2], long
-    for found in _AFTER.finditer(content):
-        long = _beginning_that_fits(found[2], found[1])
-        if long:
-            yield found[1], long
-
-
-def _ending_that_fits(text: str, short: str) -> str:
-    """The last words of a text whose initials are these letters, the fewest of them."""
-    starts = [found.start() for found in re.finditer(r"[^\W_]+(?:['\u2019][^\W_]+)?", text)]
-    for start in reversed(starts):
-        if _fits(text[start:], short):
-            return text[start:]
-    return ""
-
-
-def _beginning_that_fits(text: str, short: str) -> str:
-    ends = [found.end() for found in re.finditer(r"[^\W_]+(?:['\u2019][^\W_]+)?", text)]
-    return next((text[:end] for end in ends if _fits(text[:end], short)), "")
-
-
-def _fits(text: str, short: str) -> bool:
-    words = [fold(word) for word in re.findall(r"[^\W_]+", text)]
-    if len(words) < 2 or words[0] in FUNCTION_WORDS:  # noqa: PLR2004
-        return False
-    if fold(short) in FUNCTION_WORDS:  # WHO, IT and US are on every other line
-        return False
-    told = [word for word in words if word not in FUNCTION_WORDS]
-    return fold(short) in {"".join(word[0] for word in some) for some in (words, told)}
 
 
 #: Changes when the rules find something else: what was read before is then read again.
@@ -150,13 +87,13 @@ def read(memory: Memory) -> Extraction:
     tags = [_mention(tag, Role.TAG, Kind.TOPIC) for tag in memory.tags]
     keywords = [_mention(keyword, Role.KEYWORD, Kind.TOPIC) for keyword in memory.keywords]
     mentions = _distinct([*about, *named, *tags, *keywords])
-    stated = stated_aliases(content, mentions)
+    aliases, added = stated_aliases(content, mentions)
     # The last but one of several subjects is the title without its bracket.
     subject = about[min(1, len(about) - 1)] if about else None
     return Extraction(
-        mentions=tuple(_distinct([*mentions, *stated.mentions])),
+        mentions=tuple(_distinct([*mentions, *added])),
         statements=tuple(statements(content, subject, mentions)),
-        aliases=stated.aliases,
+        aliases=aliases,
     )
 
 
@@ -173,19 +110,17 @@ def subjects(content: str) -> list[str]:
 
 def names(content: str) -> Iterator[str]:
     """The proper names and identifiers of a text, as it spells them."""
-    found = words(content)
+    spelled = words(content)
     at = 0
-    while at < len(found):
-        if not _begins_name(found[at]):
+    while at < len(spelled):
+        if not _begins_name(spelled[at]):
             at += 1
             continue
-        end = _end_of_name(content, found, at)
-        run = found[at:end]
+        end = _end_of_name(content, spelled, at)
+        run = spelled[at:end]
         if _opens_sentence(content, run[0]) and _is_opener(content, run[0]):
             run = run[1:]
-        for part in _people(run):
-            while part and folded(part[-1].surface) in _JOINTS:
-                part.pop()
+        for part in map(_without_joints, _people(run)):
             if part and len(part) <= LONGEST_NAME:
                 yield content[part[0].start : part[-1].end]
         at = max(end, at + 1)
@@ -204,18 +139,16 @@ def _title(content: str) -> str:
 
 def _leading_name(content: str) -> str:
     """The name that a text begins with: capitals, or one word that should have had one."""
-    found = words(content[: 2 * LONGEST_TITLE])
-    if found and _is_opener(content, found[0]):
-        found = found[1:]
-    if not found:
+    spelled = words(content[: 2 * LONGEST_TITLE])
+    if spelled and _is_opener(content, spelled[0]):
+        spelled = spelled[1:]
+    if not spelled:
         return ""
-    first = found[0]
+    first = spelled[0]
     if not _begins_name(first):
         # "sluice aborts without a key": who writes sentences would have written "Sluice".
         return first.surface if not content[: first.start].strip() else ""
-    run = found[: _end_of_name(content, found, 0)]
-    while run and folded(run[-1].surface) in _JOINTS:
-        run = run[:-1]
+    run = _without_joints(spelled[: _end_of_name(content, spelled, 0)])
     return content[run[0].start : run[-1].end] if run else ""
 
 
@@ -224,12 +157,12 @@ def _begins_name(word: Word) -> bool:
     return surface[0].isupper() or (len(surface) > 2 and bool(_IDENTIFIER.search(surface)))  # noqa: PLR2004
 
 
-def _end_of_name(content: str, found: Sequence[Word], start: int) -> int:
+def _end_of_name(content: str, spelled: Sequence[Word], start: int) -> int:
     """The place after a run of capitalised words, with the small words between them."""
     end = start + 1
-    while end < len(found) and _adjoin(content, found[end - 1], found[end]):
-        surface = found[end].surface
-        follows = end + 1 < len(found) and found[end + 1].surface[0].isupper()
+    while end < len(spelled) and _adjoin(content, spelled[end - 1], spelled[end]):
+        surface = spelled[end].surface
+        follows = end + 1 < len(spelled) and spelled[end + 1].surface[0].isupper()
         if not (surface[0].isupper() or surface[0].isdigit()) and not (
             folded(surface) in _JOINTS and follows
         ):
@@ -252,6 +185,13 @@ def _people(run: Sequence[Word]) -> list[list[Word]]:
         if word.surface == "and" and place > 1 and len(run) - place > 2:  # noqa: PLR2004
             return [[*run[:place]], *_people(run[place + 1 :])]
     return [[*run]]
+
+
+def _without_joints(run: Sequence[Word]) -> Sequence[Word]:
+    """A run of words without the small words at its end."""
+    while run and folded(run[-1].surface) in _JOINTS:
+        run = run[:-1]
+    return run
 
 
 def _is_opener(content: str, word: Word) -> bool:
@@ -285,3 +225,50 @@ def _distinct(mentions: Iterable[Mention]) -> list[Mention]:
         if mention.name and not merely and not _DATE.fullmatch(mention.name):
             kept.setdefault((mention.name, mention.role), mention)
     return [*kept.values()]
+
+
+def stated_aliases(
+    content: str, mentions: Sequence[Mention]
+) -> tuple[tuple[Alias, ...], tuple[Mention, ...]]:
+    """The names that a text itself says are the same, and those of them that are new."""
+    known = {mention.name for mention in mentions}
+    aliases: dict[Alias, None] = {}
+    added: dict[str, Mention] = {}
+    for short, long in _abbreviations(content):
+        alias = Alias(name_of(short), name_of(long), "its abbreviation, as a memory says")
+        aliases[alias] = None
+        for label, kind in ((short, Kind.NAME), (long, Kind.TOPIC)):
+            name = name_of(label)
+            if name not in known:
+                added[name] = Mention(name, Role.NAME, kind, label)
+    marked = mark(content, None, mentions)
+    for match in _KNOWN_AS.finditer(marked.text):
+        of, name = (marked.mentions[int(group[1:-1])].name for group in match.groups())
+        if name != of:
+            aliases[Alias(name, of, "also known as, as a memory says")] = None
+    return (*aliases,), (*added.values(),)
+
+
+def _abbreviations(content: str) -> Iterator[tuple[str, str]]:
+    """Short and long forms, where the letters of one are the initials of the other."""
+    for match in _BEFORE.finditer(content):
+        starts = [word.start() for word in _LONG_WORD.finditer(match[1])]
+        endings = (match[1][start:] for start in reversed(starts))
+        long = next((text for text in endings if _fits(text, match[2])), "")
+        if long:
+            yield match[2], long
+    for match in _AFTER.finditer(content):
+        beginnings = (match[2][: word.end()] for word in _LONG_WORD.finditer(match[2]))
+        long = next((text for text in beginnings if _fits(text, match[1])), "")
+        if long:
+            yield match[1], long
+
+
+def _fits(text: str, short: str) -> bool:
+    words = [fold(word) for word in re.findall(r"[^\W_]+", text)]
+    if len(words) < 2 or words[0] in FUNCTION_WORDS:  # noqa: PLR2004
+        return False
+    if fold(short) in FUNCTION_WORDS:  # WHO, IT and US are on every other line
+        return False
+    content_words = [word for word in words if word not in FUNCTION_WORDS]
+    return fold(short) in {"".join(word[0] for word in some) for some in (words, content_words)}

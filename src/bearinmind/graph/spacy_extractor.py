@@ -24,93 +24,6 @@ _PRONOUNS = frozenset({"he", "she", "it", "they"})
 Token = Any
 
 
-def parsed_relations(
-    doc: Any,  # noqa: ANN401
-    holding: Mapping[int, Mention],
-    subject: Mention | None,
-) -> Iterator[tuple[Mention, str, Mention]]:
-    """Source, type and target of what the verbs of a text say.
-
-    Args:
-        doc: the parse.
-        holding: the name that a word is part of, by the word's place.
-        subject: what a pronoun stands for.
-    """
-    for sentence in doc.sents:
-        if sentence.text.rstrip().endswith("?"):
-            continue
-        root = sentence.root
-        sources = _sources(root, holding, subject)
-        for verb in (root, *_joined(root, "VERB")):
-            own = _sources(verb, holding, subject)
-            if _is_stated(verb):
-                yield from _said(verb, own or sources, holding)
-
-
-def _said(
-    verb: Token, sources: list[Mention], holding: Mapping[int, Mention]
-) -> Iterator[tuple[Mention, str, Mention]]:
-    for source in sources:
-        for type_, target in _targets(verb, holding):
-            if source.name != target.name:
-                yield source, type_, target
-
-
-def _is_stated(verb: Token) -> bool:
-    """Neither denied, nor wished for, nor on a condition."""
-    if verb.pos_ not in {"VERB", "AUX"} or verb.tag_ == "VB":
-        return False
-    around = [*verb.children, *(word for word in verb.head.children if verb.dep_ == "conj")]
-    return not any(
-        word.dep_ == "neg"
-        or word.tag_ == "MD"
-        or word.lower_ in {"never", "nearly", "almost", "once", "formerly", "previously"}
-        or (word.dep_ == "advcl" and any(each.lower_ == "if" for each in word.children))
-        for word in around
-    )
-
-
-def _sources(verb: Token, holding: Mapping[int, Mention], subject: Mention | None) -> list[Mention]:
-    found: list[Mention] = []
-    for word in verb.children:
-        if word.dep_ not in _SUBJECTS:
-            continue
-        if word.lower_ in _PRONOUNS:
-            found += [subject] if subject else []
-        else:
-            found += _names([word, *_joined(word)], holding)
-    return found
-
-
-def _targets(verb: Token, holding: Mapping[int, Mention]) -> Iterator[tuple[str, Mention]]:
-    said = _spelled(verb)
-    for word in verb.children:
-        if word.dep_ in _OBJECTS:
-            yield from ((said, name) for name in _names([word, *_joined(word)], holding))
-        elif word.dep_ in {"prep", "agent"}:
-            for target in word.children:
-                if target.dep_ == "pobj":
-                    for name in _names([target, *_joined(target)], holding):
-                        yield f"{said} {word.lower_}", name
-
-
-def _spelled(verb: Token) -> str:
-    passive = any(word.dep_ in {"nsubjpass", "auxpass"} for word in verb.children)
-    return f"was {verb.lower_}" if passive else verb.lower_
-
-
-def _names(words: list[Token], holding: Mapping[int, Mention]) -> list[Mention]:
-    return [holding[word.i] for word in words if word.i in holding]
-
-
-def _joined(word: Token, pos: str | None = None) -> Iterator[Token]:
-    """What is joined to a word by "and"."""
-    for each in word.children:
-        if each.dep_ == "conj" and pos in {None, each.pos_}:
-            yield each
-            yield from _joined(each, pos)
-
-
 #: Changes when something else is made of the same parse.
 VERSION = 1
 BATCH = 50
@@ -152,11 +65,7 @@ class SpacyExtractor:
     batch = BATCH
 
     def __init__(self, model: Model | None = None) -> None:
-        """Nothing is imported or loaded yet.
-
-        Raises:
-            MissingExtra: spaCy is not installed, or no model of it.
-        """
+        """Nothing is imported or loaded yet."""
         if importlib.util.find_spec("spacy") is None:
             raise MissingExtra(
                 "extractor = 'spacy' needs spaCy, which is not installed",
@@ -177,11 +86,7 @@ class SpacyExtractor:
         return f"spacy-{VERSION}:{library}:{self._model.name}-{self._model.version}"[:64]
 
     def __call__(self, memories: Sequence[Memory]) -> list[Extraction]:
-        """What each of these memories mentions and states, in their order.
-
-        Raises:
-            ExtractorFailure: the model cannot be loaded.
-        """
+        """What each of these memories mentions and states, in their order."""
         nlp = self._loaded()
         lines = [
             (line, at)
@@ -209,9 +114,9 @@ class SpacyExtractor:
                 try:
                     self._nlp = spacy.load(self._model.place)
                 except Exception as exc:  # it and those beneath it raise anything
-                    said = " ".join(str(exc).split())[:300] or type(exc).__name__
+                    reason = " ".join(str(exc).split())[:300] or type(exc).__name__
                     raise ExtractorFailure(
-                        f"spaCy's {self._model.name} cannot be loaded: {said}",
+                        f"spaCy's {self._model.name} cannot be loaded: {reason}",
                         hint=_INSTALL_MODEL,
                         permanent=True,
                     ) from exc
@@ -219,11 +124,7 @@ class SpacyExtractor:
 
 
 def find_model() -> Model:
-    """The first model of English that is on this machine.
-
-    Raises:
-        MissingExtra: there is none.
-    """
+    """The first model of English that is on this machine."""
     for name in PACKAGES:
         if importlib.util.find_spec(name) is not None:
             return Model(name, metadata.version(name), name)
@@ -231,8 +132,8 @@ def find_model() -> Model:
     for folder in packed.submodule_search_locations or () if packed else ():
         place = Path(folder) / "_model"
         if (place / "meta.json").is_file():
-            said = json.loads((place / "meta.json").read_text("utf-8"))
-            return Model(f"{said['lang']}_{said['name']}", said["version"], str(place))
+            meta = json.loads((place / "meta.json").read_text("utf-8"))
+            return Model(f"{meta['lang']}_{meta['name']}", meta["version"], str(place))
     raise MissingExtra("spaCy has no model of English here", hint=_INSTALL_MODEL)
 
 
@@ -251,12 +152,12 @@ def _read(content: str, docs: Sequence[Any]) -> Extraction:
         named.pop(subject.name, None)
     mentions = [*([subject] if subject else []), *named.values()]
     statements = patterns.statements(content, subject, mentions)
-    related = {(said.source.name, said.target.name) for said in statements}
-    related |= {(target, source) for source, target in related}
+    related = {frozenset((each.source.name, each.target.name)) for each in statements}
     for doc, holding in zip(docs, holders, strict=True):
         for source, type_, target in parsed_relations(doc, holding, subject):
-            if (source.name, target.name) not in related:
-                related |= {(source.name, target.name), (target.name, source.name)}
+            pair = frozenset((source.name, target.name))
+            if pair not in related:
+                related.add(pair)
                 statements.append(Statement(source, type_, target, weight=0.8))
     return Extraction((*mentions, *_topics(docs, named, subject)), tuple(statements))
 
@@ -277,9 +178,9 @@ def _subject(docs: Sequence[Any], holders: Sequence[dict[int, Mention]]) -> Ment
     for doc, holding in zip(docs, holders, strict=True):
         for sentence in doc.sents:
             for word in sentence.root.children:
-                if word.dep_ in {"nsubj", "nsubjpass"}:
-                    found = holding.get(word.i)
-                    return found._replace(role=Role.SUBJECT) if found else None
+                if word.dep_ in _SUBJECTS:
+                    mention = holding.get(word.i)
+                    return mention._replace(role=Role.SUBJECT) if mention else None
     return None
 
 
@@ -287,7 +188,7 @@ def _topics(
     docs: Sequence[Any], named: dict[ConceptName, Mention], subject: Mention | None
 ) -> list[Mention]:
     """Noun phrases of two words and more: a single common noun says too little."""
-    found: dict[ConceptName, Mention] = {}
+    topics: dict[ConceptName, Mention] = {}
     for doc in docs:
         for chunk in doc.noun_chunks:
             words = [word for word in chunk if not (word.is_stop or word.is_punct or word.is_space)]
@@ -297,5 +198,80 @@ def _topics(
             name = name_of(label)
             taken = name in named or (subject is not None and subject.name == name)
             if name and not taken and not any(word.like_num for word in words):
-                found.setdefault(name, Mention(name, Role.NAME, Kind.TOPIC, label))
-    return [*found.values()][:MOST_TOPICS]
+                topics.setdefault(name, Mention(name, Role.NAME, Kind.TOPIC, label))
+    return [*topics.values()][:MOST_TOPICS]
+
+
+def parsed_relations(
+    doc: Any,  # noqa: ANN401
+    holding: Mapping[int, Mention],
+    subject: Mention | None,
+) -> Iterator[tuple[Mention, str, Mention]]:
+    """Source, type and target of what the verbs of a text say.
+
+    `holding` has the name that a word is part of, by the word's place; a pronoun means the subject.
+    """
+    for sentence in doc.sents:
+        if sentence.text.rstrip().endswith("?"):
+            continue
+        root = sentence.root
+        sources = _sources(root, holding, subject)
+        for verb in (root, *_joined(root, "VERB")):
+            if not _is_stated(verb):
+                continue
+            for source in _sources(verb, holding, subject) or sources:
+                for type_, target in _targets(verb, holding):
+                    if source.name != target.name:
+                        yield source, type_, target
+
+
+def _is_stated(verb: Token) -> bool:
+    """Neither denied, nor wished for, nor on a condition."""
+    if verb.pos_ not in {"VERB", "AUX"} or verb.tag_ == "VB":
+        return False
+    around = [*verb.children, *(word for word in verb.head.children if verb.dep_ == "conj")]
+    return not any(
+        word.dep_ == "neg"
+        or word.tag_ == "MD"
+        or word.lower_ in {"never", "nearly", "almost", "once", "formerly", "previously"}
+        or (word.dep_ == "advcl" and any(each.lower_ == "if" for each in word.children))
+        for word in around
+    )
+
+
+def _sources(verb: Token, holding: Mapping[int, Mention], subject: Mention | None) -> list[Mention]:
+    sources: list[Mention] = []
+    for word in verb.children:
+        if word.dep_ not in _SUBJECTS:
+            continue
+        if word.lower_ in _PRONOUNS:
+            sources += [subject] if subject else []
+        else:
+            sources += _names(word, holding)
+    return sources
+
+
+def _targets(verb: Token, holding: Mapping[int, Mention]) -> Iterator[tuple[str, Mention]]:
+    is_passive = any(word.dep_ in {"nsubjpass", "auxpass"} for word in verb.children)
+    spelled = f"was {verb.lower_}" if is_passive else verb.lower_
+    for word in verb.children:
+        if word.dep_ in _OBJECTS:
+            yield from ((spelled, name) for name in _names(word, holding))
+        elif word.dep_ in {"prep", "agent"}:
+            for target in word.children:
+                if target.dep_ == "pobj":
+                    for name in _names(target, holding):
+                        yield f"{spelled} {word.lower_}", name
+
+
+def _names(word: Token, holding: Mapping[int, Mention]) -> list[Mention]:
+    """The names that a word, and what is joined to it, are part of."""
+    return [holding[each.i] for each in (word, *_joined(word)) if each.i in holding]
+
+
+def _joined(word: Token, pos: str | None = None) -> Iterator[Token]:
+    """What is joined to a word by "and"."""
+    for each in word.children:
+        if each.dep_ == "conj" and pos in {None, each.pos_}:
+            yield each
+            yield from _joined(each, pos)

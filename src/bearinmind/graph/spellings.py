@@ -8,7 +8,7 @@ however many it has.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
@@ -39,53 +39,6 @@ _ADDRESSES = frozenset({"mr", "mrs", "ms", "miss", "sir", "dame", "lord", "lady"
 _LETTER_NAMED = re.compile(
     r"\b(?:Building|Block|Gate|Room|Plan|Team|Group|Class|Type|Wing) [A-Z]\b"
 )
-
-
-def are_numbered_apart(one: str, other: str) -> bool:
-    """Whether a number says that these are two things."""
-    return _numbers(one) != _numbers(other)
-
-
-def are_marked_apart(one: str, other: str) -> bool:
-    """Whether a number, a numeral, a bracket or a form of address says so."""
-    return (
-        are_numbered_apart(one, other)
-        or _numerals(one) != _numerals(other)
-        or _contradict(_words(one, _ADDRESSES), _words(other, _ADDRESSES))
-        or _contradict(_bracketed(one), _bracketed(other))
-    )
-
-
-def tells_apart(one: str, other: str) -> bool:
-    """Whether any of these says so, or a word that is half of a pair of opposites."""
-    return (
-        are_marked_apart(one, other)
-        or _words(one, _TELLING) != _words(other, _TELLING)
-        or _LETTER_NAMED.findall(one) != _LETTER_NAMED.findall(other)
-    )
-
-
-def _numbers(label: str) -> list[str]:
-    # The year in "Dune (1984 film)" counts only against another bracket.
-    return sorted(_NUMBER.findall(_BRACKETED_PART.sub("", label)))
-
-
-def _numerals(label: str) -> list[str]:
-    return sorted(_NUMERAL.findall(_BRACKETED_PART.sub("", label)))
-
-
-def _words(label: str, vocabulary: frozenset[str]) -> list[str]:
-    parts = _NAME_PART.findall(name_of(_BRACKETED_PART.sub("", label)))
-    return sorted(part for part in parts if part in vocabulary)
-
-
-def _bracketed(label: str) -> list[str]:
-    return [name_of(text) for text in _BRACKETED_PART.findall(label)]
-
-
-def _contradict(one: list[str], other: list[str]) -> bool:
-    """Both say something, and not the same."""
-    return bool(one and other) and one != other
 
 
 #: What is this sure is applied; what is less sure is proposed to the user.
@@ -161,10 +114,10 @@ class Named(NamedTuple):
 def judge(one: Named, other: Named) -> Verdict | None:
     """Whether two labels name one concept, by rules alone; None when no rule says so."""
     shortened = _as_numeronym(one.label, other.label)
-    if shortened or are_numbered_apart(one.label, other.label):
+    if shortened or _matches(_NUMBER, one.label) != _matches(_NUMBER, other.label):
         return shortened
     same = _as_spelling(one, other)
-    if same or are_marked_apart(one.label, other.label):
+    if same or differ_in_marking(one.label, other.label):
         return same
     return (
         _as_known(one.label, other.label)
@@ -177,24 +130,58 @@ def judge(one: Named, other: Named) -> Verdict | None:
 
 def variants(label: str) -> set[ConceptName]:
     """Names under which the concept of this label might be known already; not its own."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in {label, *_without_trimmings(label)}:
         parts = parts_of(text)
-        for spelled in {parts, *_numbered(parts)}:
-            found |= {mark.join(spelled) for mark in (" ", "-", "_", "")}
-        found |= {name_of(text), name_of(_transcribed(text)), "the " + name_of(text)}
-        found |= {name_of(form) for form in _numbers_of_last(text)}
-        found |= {*_synonyms(name_of(text)), " ".join(map(_american, parts))}
-    found |= {*_initials(label), *_without_middle_initial(label), *_numeronyms(label)}
-    found |= {name_of(text) for text in (*_respelled(label), *_as_companies(label))}
-    return {ConceptName(name) for name in found if name} - {name_of(label)}
+        for spelled in {parts, *_in_other_number(parts)}:
+            names |= {mark.join(spelled) for mark in (" ", "-", "_", "")}
+        names |= {name_of(text), name_of(_transcribed(text)), "the " + name_of(text)}
+        names |= {name_of(" ".join(form)) for form in _in_other_number(tuple(text.split(" ")))}
+        names |= {*_synonyms(name_of(text)), " ".join(map(_american, parts))}
+    names |= {*_initials(label), *_without_middle_initial(label), *_numeronyms(label)}
+    names |= {name_of(text) for text in (*_respelled(label), *_as_companies(label))}
+    return {ConceptName(name) for name in names if name} - {name_of(label)}
+
+
+def differ_in_marking(one: str, other: str) -> bool:
+    """Whether a number, a numeral, a bracket or a form of address tells two labels apart."""
+    return (
+        _matches(_NUMBER, one) != _matches(_NUMBER, other)
+        or _matches(_NUMERAL, one) != _matches(_NUMERAL, other)
+        or _contradict(_words(one, _ADDRESSES), _words(other, _ADDRESSES))
+        or _contradict(*([name_of(x) for x in _BRACKETED_PART.findall(y)] for y in (one, other)))
+    )
+
+
+def are_distinct(one: str, other: str) -> bool:
+    """Whether such a mark, or half of a pair of opposites, tells two labels apart."""
+    return (
+        differ_in_marking(one, other)
+        or _words(one, _TELLING) != _words(other, _TELLING)
+        or _LETTER_NAMED.findall(one) != _LETTER_NAMED.findall(other)
+    )
+
+
+def _matches(pattern: re.Pattern[str], label: str) -> list[str]:
+    # The year in "Dune (1984 film)" counts only against another bracket.
+    return sorted(pattern.findall(_BRACKETED_PART.sub("", label)))
+
+
+def _words(label: str, vocabulary: frozenset[str]) -> list[str]:
+    parts = _NAME_PART.findall(name_of(_BRACKETED_PART.sub("", label)))
+    return sorted(part for part in parts if part in vocabulary)
+
+
+def _contradict(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether both have something, and not the same."""
+    return bool(one and other) and one != other
 
 
 @lru_cache(maxsize=4096)
 def parts_of(label: str) -> tuple[str, ...]:
     """The words of a label as they sound: camelCase, hyphens and initials make no difference."""
-    told = _APOSTROPHE.sub("", _CAMEL.sub(" ", label.translate(_PLAIN)))
-    parts = [fold(part) for part in _PART.findall(told.replace("&", " and "))]
+    plain = _APOSTROPHE.sub("", _CAMEL.sub(" ", label.translate(_PLAIN)))
+    parts = [fold(part) for part in _PART.findall(plain.replace("&", " and "))]
     if len(parts) > 1:
         parts[0] = _SHORTENED.get(parts[0], parts[0])
     return tuple(_initials_joined(parts))
@@ -226,13 +213,9 @@ def _as_spelling(one: Named, other: Named) -> Verdict | None:
     transcribed = parts_of(_transcribed(one.label)), parts_of(_transcribed(other.label))
     if transcribed[0] in (theirs, transcribed[1]) or transcribed[1] == mine:
         return Verdict(0.97, "another transcription")
-    if len(mine) == len(theirs) and all(map(_sound_alike, mine, theirs)):
+    if [*map(_american, mine)] == [*map(_american, theirs)]:
         return Verdict(0.97, "British and American spelling")
     return None
-
-
-def _sound_alike(one: str, other: str) -> bool:
-    return one == other or _american(one) == _american(other)
 
 
 def _american(word: str) -> str:
@@ -259,9 +242,9 @@ def _respelled(label: str) -> Iterator[str]:
         yield _SPELLED_INITIALS.sub(partial(_initials_written, end=end, between=between), label)
 
 
-def _initials_written(found: re.Match[str], *, end: str, between: str) -> str:
-    letters = [letter + end for letter in re.findall(r"[A-Z]", found[0])]
-    return between.join(letters) + (" " if found[0].endswith(" ") else "")
+def _initials_written(match: re.Match[str], *, end: str, between: str) -> str:
+    letters = [letter + end for letter in re.findall(r"[A-Z]", match[0])]
+    return between.join(letters) + (" " if match[0].endswith(" ") else "")
 
 
 def _as_companies(label: str) -> Iterator[str]:
@@ -277,10 +260,8 @@ def _numeronyms(label: str) -> Iterator[str]:
 
 
 def _as_known(one: str, other: str) -> Verdict | None:
-    mine, theirs = name_of(one), name_of(other)
-    if theirs in _synonyms(mine):
-        return Verdict(0.97, "known by both names")
-    return None
+    is_synonym = name_of(other) in _synonyms(name_of(one))
+    return Verdict(0.97, "known by both names") if is_synonym else None
 
 
 def _synonyms(name: str) -> Iterator[str]:
@@ -314,7 +295,7 @@ def _trimmed(label: str) -> Iterator[tuple[str, bool, str]]:
     if len(words) > 1:
         first, last = fold(words[0]).rstrip("."), fold(words[-1]).rstrip(".")
         rest, lead = " ".join(words[1:]), " ".join(words[:-1]).rstrip(",")
-        if first == "the" and not _is_function_word(rest):
+        if first == "the" and fold(rest) not in FUNCTION_WORDS:
             yield rest, len(words) > 2, "without its article"  # noqa: PLR2004
         if first in _HONORIFICS:
             yield rest, len(words) > 2, "without the form of address"  # noqa: PLR2004
@@ -327,12 +308,7 @@ def _trimmed(label: str) -> Iterator[tuple[str, bool, str]]:
 
 
 def _without_trimmings(label: str) -> Iterator[str]:
-    for text, _, _ in _trimmed(label):
-        yield text
-
-
-def _is_function_word(text: str) -> bool:
-    return fold(text) in FUNCTION_WORDS
+    return (text for text, _, _ in _trimmed(label))
 
 
 def _as_plural(one: Named, other: Named) -> Verdict | None:
@@ -363,17 +339,11 @@ def _singulars(word: str) -> Iterator[str]:
             yield word.removesuffix(ending) + instead
 
 
-def _numbers_of_last(text: str) -> Iterator[str]:
-    """A label with its last word in the other number."""
-    lead, _, last = text.rpartition(" ")
-    for form in (*_plurals(last), *_singulars(last)):
-        yield f"{lead} {form}".strip()
-
-
-def _numbered(parts: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    if parts:
-        for form in (*_plurals(parts[-1]), *_singulars(parts[-1])):
-            yield (*parts[:-1], form)
+def _in_other_number(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Some words with the last one in the other number."""
+    for last in words[-1:]:
+        for form in (*_plurals(last), *_singulars(last)):
+            yield (*words[:-1], form)
 
 
 def _as_initials(one: str, other: str) -> Verdict | None:
@@ -387,8 +357,8 @@ def _as_initials(one: str, other: str) -> Verdict | None:
 
 def _initials(label: str) -> Iterator[str]:
     words = [fold(part) for part in _PART.findall(_BRACKET.sub("", label))]
-    told = [word for word in words if word not in FUNCTION_WORDS]
-    for spelled in (words, told):
+    content_words = [word for word in words if word not in FUNCTION_WORDS]
+    for spelled in (words, content_words):
         if 1 < len(spelled) <= LONGEST_INITIALISM:
             yield "".join(word[0] for word in spelled)
 
@@ -402,17 +372,17 @@ def _as_middle_name(one: str, other: str) -> Verdict | None:
 
 
 def _without_middle_initial(label: str) -> Iterator[str]:
-    found = _MIDDLE_INITIAL.fullmatch(label)
-    if found:
-        yield name_of(f"{found[1]} {found[2]}")
+    match = _MIDDLE_INITIAL.fullmatch(label)
+    if match:
+        yield name_of(f"{match[1]} {match[2]}")
 
 
 def _as_numeronym(one: str, other: str) -> Verdict | None:
     """`k8s` for kubernetes: its first letter, how many follow, and its last one."""
     for short, long in ((fold(one), fold(other)), (fold(other), fold(one))):
-        found = _NUMERONYM.fullmatch(short)
-        if found is None or not long.isalpha():
+        match = _NUMERONYM.fullmatch(short)
+        if match is None or not long.isalpha():
             continue
-        if (long[0], len(long) - 2, long[-1]) == (found[1], int(found[2]), found[3]):
+        if (long[0], len(long) - 2, long[-1]) == (match[1], int(match[2]), match[3]):
             return Verdict(0.97, "its first and last letter, and how many stand between")
     return None

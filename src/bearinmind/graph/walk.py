@@ -79,20 +79,20 @@ def look_around(
 def concepts_of(search: GraphSearch, filter: Filter, names: Iterable[ConceptName]) -> list[Concept]:
     """The concepts with these names, in their order; what is none any more is left out."""
     ordered = [*names]
-    found = search.concepts(filter.scope, ordered)
-    return [found[name] for name in ordered if name in found]
+    concepts = search.concepts(filter.scope, ordered)
+    return [concepts[name] for name in ordered if name in concepts]
 
 
 def _related(
     search: GraphSearch, filter: Filter, names: Collection[ConceptName]
 ) -> defaultdict[ConceptName, dict[ConceptName, list[Relation]]]:
     """By concept, by what it is related to: the relations that hold, the heaviest first."""
-    found: defaultdict[ConceptName, dict[ConceptName, list[Relation]]] = defaultdict(dict)
+    related: defaultdict[ConceptName, dict[ConceptName, list[Relation]]] = defaultdict(dict)
     for relation in search.relations(filter, names, MOST_RELATIONS):
         if holds(relation, filter.now) and relation.source != relation.target:
             for name in {relation.source, relation.target}.intersection(names):
-                found[name].setdefault(other_end(relation, name), []).append(relation)
-    return found
+                related[name].setdefault(other_end(relation, name), []).append(relation)
+    return related
 
 
 def _together(
@@ -216,8 +216,8 @@ def neighbours(search: GraphSearch, filter: Filter, concept: Concept, limit: int
     around = look_around(search, filter, [concept.name])
     edges = around.edges[concept.name]
     concepts = {
-        found.name: found
-        for found in concepts_of(search, filter, [edge.target for edge in edges[:limit]])
+        each.name: each
+        for each in concepts_of(search, filter, [edge.target for edge in edges[:limit]])
     }
     return Neighbours(
         concept=concept,
@@ -390,8 +390,8 @@ def hubs(
 ) -> list[Concept]:
     """The concepts that most memories mention, counted among those that the filter admits."""
     if filter.is_scope_alone and filter.states == {State.LIVE}:
-        found = search.hubs(filter.scope, limit, containing=containing)
-        return [concept for concept in found if concept.memories]
+        concepts = search.hubs(filter.scope, limit, containing=containing)
+        return [concept for concept in concepts if concept.memories]
     mentioning: defaultdict[ConceptName, set[MemoryId]] = defaultdict(set)
     about: defaultdict[ConceptName, set[MemoryId]] = defaultdict(set)
     for mention in search.all_mentions(filter):

@@ -1,6 +1,7 @@
-"""A chat model that reads turns: within a day's tokens, no turn twice, nothing believed unchecked.
+"""A chat model that reads turns, within a daily budget of tokens and no turn twice.
 
-It is given the user's and the agent's own words alone: what was pasted is never sent.
+It gets only the user's and the agent's own words, never what was pasted, and each of its lessons is
+checked against the user's words.
 """
 
 from __future__ import annotations
@@ -10,32 +11,27 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bearinmind.errors import InvalidSetting, WorkFailure
-from bearinmind.learn.model import Candidate, Lesson, Message, Reading, Refusal, Refused, Role
+from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Refused, Role, TurnFindings
 from bearinmind.learn.sentences import LONGEST, refusal_of, sentences
 from bearinmind.models.cache_file import CacheFile, Layout
 from bearinmind.models.chat import DIALECTS, NotAChat, Question, json_objects
 from bearinmind.models.outbound_http import CallFailed, Patience
-from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat
+from bearinmind.models.token_budget import Address, DailyTokens, MeteredChat, ModelOptions
 from bearinmind.text.analysis import FUNCTION_WORDS, ask
 from bearinmind.text.sql_statements import statements_of
-
-if TYPE_CHECKING:
-    from bearinmind.models.outbound_http import Key
-
 
 #: Changes with the words below.
 VERSION = 1
 
 MOST_CHARACTERS = 12_000  # of a turn: its end, where people say what they want to last
 _MOST_TOKENS = 1_000  # of an answer
-_MOST_LESSONS = 5  # of a turn: whoever finds more finds chatter
+_MOST_LESSONS = 5  # of a turn: more than that is chatter
 
 SYSTEM = f"""\
 You read one turn of a conversation between a user and a coding agent, and write down what should \
@@ -60,125 +56,15 @@ Answer with one JSON object and nothing else:
 {{"lessons": [{{"said": "I'd like tests next to the code, always", "text": "The user wants tests \
 next to the code.", "kind": "preference", "certain": true}}]}}"""
 
-_TEXT = {"type": "string"}
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "required": ["lessons"],
-    "properties": {
-        "lessons": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["said", "text", "kind", "certain"],
-                "properties": {
-                    "said": _TEXT,
-                    "text": _TEXT,
-                    "kind": {"type": "string", "enum": [*Lesson]},
-                    "certain": {"type": "boolean"},
-                },
-            },
-        }
-    },
-}
-
-
-def question(turn: Sequence[Message]) -> Question:
-    """What is asked about a turn; of a long one about its end."""
-    said: list[dict[str, str]] = []
-    left = MOST_CHARACTERS
-    for message in reversed(turn):
-        text = message.text[-left:] if left else ""
-        left -= len(text)
-        if text:
-            said.insert(0, {"role": message.role, "text": text})
-    return Question(
-        system=SYSTEM,
-        text=json.dumps({"turn": said}, ensure_ascii=False),
-        name="lessons",
-        schema=SCHEMA,
-        most_tokens=_MOST_TOKENS,
-        bounded=True,
-    )
-
-
+#: Somebody may wait for the answer of a server that asks it.
+PATIENCE = Patience(answer=15.0, total=20.0, tries=2, longest_pause=2.0)
 _SUPPORT = 0.75  # share of the words of a lesson that the sentence it is made of must have
 _SURE = 0.9  # from here on it may be stored
 # What a retelling in the third person adds by itself.
-_RETOLD = frozenset(
+_ADDED_WORDS = frozenset(
     ("user", "prefers", "prefer", "wants", "want", "likes", "decided", "team", "uses", "use")
 )
 _EXACT = re.compile(r"\S*[\d_/@\\]\S*|\S+\.\w\S*")  # what must be as it was said, to the letter
-
-
-def believed(answer: str, turn: Sequence[Message]) -> Reading:
-    """The lessons of an answer that the user's own words bear out, and why the others are not."""
-    said = [_plain(each.text) for each in turn if each.role is Role.USER]
-    candidates: dict[str, Candidate] = {}
-    refused: list[Refused] = []
-    for lesson in _lessons(answer):
-        found = _judged(lesson, said)
-        if isinstance(found, Candidate):
-            candidates.setdefault(found.text.casefold(), found)
-        else:
-            refused.append(found)
-    return Reading(candidates=tuple(candidates.values()), refused=tuple(refused))
-
-
-def _lessons(answer: str) -> Iterator[dict[str, Any]]:
-    for found in json_objects(answer):
-        inside = found.get("lessons")
-        for each in inside if isinstance(inside, list) else [found]:
-            if isinstance(each, dict) and {"said", "text", "kind"} <= each.keys():
-                yield each
-
-
-def _judged(lesson: dict[str, Any], said: Sequence[str]) -> Candidate | Refused:
-    sentence, text = " ".join(str(lesson["said"]).split()), " ".join(str(lesson["text"]).split())
-    reason = _reason(sentence, text, said)
-    if reason is None and lesson["kind"] not in [*Lesson]:
-        reason = Refusal.UNSUPPORTED
-    if reason is not None:
-        return Refused(said=(text or sentence)[:LONGEST], reason=reason)
-    certain = lesson.get("certain") is True and support(text, sentence) >= _SURE
-    return Candidate(text=text, lesson=Lesson(lesson["kind"]), said=sentence, sure=certain)
-
-
-def _reason(sentence: str, text: str, said: Sequence[str]) -> Refusal | None:
-    if not sentence or not text or not any(_plain(sentence) in each for each in said):
-        return Refusal.UNSUPPORTED
-    if len(text) > LONGEST:
-        return Refusal.LONG
-    if support(text, sentence) < _SUPPORT:
-        return Refusal.UNSUPPORTED
-    return refusal_of(sentence, text)
-
-
-def support(text: str, sentence: str) -> float:
-    """The share of a text's words that a sentence has; nothing when a name or number is new."""
-    spelled = sentence.casefold()
-    for exact in _EXACT.findall(text):
-        if exact.strip(".,;:!?\"'()").casefold() not in spelled:
-            return 0.0
-    mine, theirs = _words(text), _words(sentence)
-    if not mine:
-        return 0.0
-    return len(mine & theirs) / len(mine)
-
-
-def _words(text: str) -> set[str]:
-    """The words of a text that say something, in the form in which they are compared."""
-    telling = [
-        word
-        for word in re.findall(r"[\w']+", text.casefold())
-        if word not in FUNCTION_WORDS and word not in _RETOLD
-    ]
-    return {*ask(" ".join(telling)).atoms} if telling else set()
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().replace("\u2019", "'").split())
-
-
 _MOST_BYTES = 4 * 1024 * 1024  # some ten thousand turns
 _LAYOUT = Layout(
     what="turns",
@@ -189,33 +75,19 @@ _LAYOUT = Layout(
     making=("drop_turns", "create_turns"),
 )
 
-
-class SeenTurns:
-    """The file, for one model. Threads and processes may share it."""
-
-    def __init__(self, file: Path, reader: str) -> None:
-        self._reader = reader
-        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
-
-    def __contains__(self, turn: Sequence[Message]) -> bool:
-        key = self._key(turn)
-        return key in self._file.find([key])
-
-    def add(self, turn: Sequence[Message]) -> None:
-        """Note that a turn was read."""
-        self._file.keep({self._key(turn): b""})
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def _key(self, turn: Sequence[Message]) -> bytes:
-        said = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
-        return hashlib.sha256(said.encode(errors="surrogatepass")).digest()
-
-
-#: Somebody may wait for the answer of a server that asks it.
-PATIENCE = Patience(answer=15.0, total=20.0, tries=2, longest_pause=2.0)
+_TEXT = {"type": "string"}
+_LESSON = {
+    "said": _TEXT,
+    "text": _TEXT,
+    "kind": {"type": "string", "enum": [*Lesson]},
+    "certain": {"type": "boolean"},
+}
+_ITEM = {"type": "object", "required": [*_LESSON], "properties": _LESSON}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["lessons"],
+    "properties": {"lessons": {"type": "array", "items": _ITEM}},
+}
 
 
 class TurnReader:
@@ -233,13 +105,8 @@ class TurnReader:
     ) -> None:
         """Nothing is sent, and no file made, before something is read.
 
-        Args:
-            address: of the model.
-            dialect: that its server speaks: openai, anthropic or ollama.
-            cache: the folder for the count of tokens, and of turns that were read.
-            daily_tokens: the most that may be used in a day.
-            patience: how long to wait for answers.
-            now: the clock by which a day ends.
+        `cache` is the folder for the count of tokens and for the turns that were read; a day ends
+        by the clock `now`.
         """
         self._chat = MeteredChat(
             address,
@@ -283,18 +150,12 @@ class TurnReader:
         """Whether it has read a turn before."""
         return turn in self._seen
 
-    def read(self, turn: Sequence[Message], *, keep: bool = True) -> Reading:
-        """What a turn teaches, as far as its own words bear it out.
-
-        Without `keep` it is not known that the turn was read.
-
-        Raises:
-            WorkFailure: no answer, or no tokens are left today.
-        """
+    def read(self, turn: Sequence[Message], *, keep: bool = True) -> TurnFindings:
+        """The lessons of a turn that its own words support; with `keep` it is not read again."""
         if not any(each.role is Role.USER for each in turn):
-            return Reading()
+            return TurnFindings()
         try:
-            said = self._chat.ask(question(turn))
+            answer = self._chat.ask(question(turn))
         except NotAChat as exc:
             raise WorkFailure(
                 f"{self.name} does not answer as {self._chat.client.dialect.name} does: "
@@ -307,35 +168,11 @@ class TurnReader:
             ) from None
         if keep:
             self._seen.add(turn)
-        return believed(said.text, turn)
-
-
-def readable(messages: Sequence[Message], is_secret: Callable[[str], bool]) -> list[Message]:
-    """What a model may see of a turn: own words, without the sentences that hold a secret."""
-    turn: list[Message] = []
-    for message in messages:
-        if message.role in (Role.USER, Role.ASSISTANT):
-            own = [each.text for each in sentences(message.text) if each.own]
-            text = "\n".join(each for each in own if not is_secret(each))
-            if text:
-                turn.append(Message(role=message.role, text=text))
-    return turn
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelOptions:
-    """What the `learn_` settings say about the model that reads turns."""
-
-    url: str | None
-    key: Key
-    model: str | None
-    dialect: str
-    cache: Path
-    daily_tokens: int
+        return checked_lessons(answer.text, turn)
 
 
 class ConfiguredReader:
-    """Nothing is made before it is asked for; `options` is None unless a model is to read."""
+    """The reader of the settings, made when it is first used; `options` is None without a model."""
 
     def __init__(self, options: Callable[[], ModelOptions | None]) -> None:
         self._options = options
@@ -343,11 +180,7 @@ class ConfiguredReader:
         self._reader: TurnReader | None = None
 
     def configured(self) -> TurnReader | None:
-        """The model that reads turns; None when rules alone do.
-
-        Raises:
-            InvalidSetting: a model is to read, and a setting is missing.
-        """
+        """The model that reads turns; None when rules alone do."""
         with self._lock:
             options = self._options()
             if self._reader is None and options is not None:
@@ -363,8 +196,6 @@ class ConfiguredReader:
 
 
 def _open(options: ModelOptions) -> TurnReader:
-    from bearinmind.models.token_budget import Address  # noqa: PLC0415  most learn by rules alone
-
     for setting, value in (("learn_url", options.url), ("learn_model", options.model)):
         if not value:
             raise InvalidSetting(
@@ -378,3 +209,125 @@ def _open(options: ModelOptions) -> TurnReader:
         cache=options.cache,
         daily_tokens=options.daily_tokens,
     )
+
+
+def readable(messages: Sequence[Message], is_secret: Callable[[str], bool]) -> list[Message]:
+    """What a model may see of a turn: own words, without the sentences that hold a secret."""
+    turn: list[Message] = []
+    for message in messages:
+        if message.role in (Role.USER, Role.ASSISTANT):
+            own = [each.text for each in sentences(message.text) if each.own]
+            text = "\n".join(each for each in own if not is_secret(each))
+            if text:
+                turn.append(Message(role=message.role, text=text))
+    return turn
+
+
+def question(turn: Sequence[Message]) -> Question:
+    """The question about a turn; a long turn is cut to its end."""
+    messages: list[dict[str, str]] = []
+    left = MOST_CHARACTERS
+    for message in reversed(turn):
+        text = message.text[-left:] if left else ""
+        left -= len(text)
+        if text:
+            messages.insert(0, {"role": message.role, "text": text})
+    return Question(
+        system=SYSTEM,
+        text=json.dumps({"turn": messages}, ensure_ascii=False),
+        name="lessons",
+        schema=SCHEMA,
+        most_tokens=_MOST_TOKENS,
+        bounded=True,
+    )
+
+
+def checked_lessons(answer: str, turn: Sequence[Message]) -> TurnFindings:
+    """The lessons of an answer that the user's own words support, and why not the others."""
+    spoken = [_plain(each.text) for each in turn if each.role is Role.USER]
+    candidates: dict[str, Candidate] = {}
+    refused: list[Refused] = []
+    for lesson in _lessons(answer):
+        checked = _check(lesson, spoken)
+        if isinstance(checked, Candidate):
+            candidates.setdefault(checked.text.casefold(), checked)
+        else:
+            refused.append(checked)
+    return TurnFindings(candidates=tuple(candidates.values()), refused=tuple(refused))
+
+
+def _lessons(answer: str) -> Iterator[dict[str, Any]]:
+    for value in json_objects(answer):
+        inner = value.get("lessons")
+        for each in inner if isinstance(inner, list) else [value]:
+            if isinstance(each, dict) and {"said", "text", "kind"} <= each.keys():
+                yield each
+
+
+def _check(lesson: dict[str, Any], spoken: Sequence[str]) -> Candidate | Refused:
+    sentence, text = " ".join(str(lesson["said"]).split()), " ".join(str(lesson["text"]).split())
+    reason = _refusal(sentence, text, spoken)
+    if reason is None and lesson["kind"] not in [*Lesson]:
+        reason = Refusal.UNSUPPORTED
+    if reason is not None:
+        return Refused(said=(text or sentence)[:LONGEST], reason=reason)
+    certain = lesson.get("certain") is True and support(text, sentence) >= _SURE
+    return Candidate(text=text, lesson=Lesson(lesson["kind"]), sentence=sentence, sure=certain)
+
+
+def _refusal(sentence: str, text: str, spoken: Sequence[str]) -> Refusal | None:
+    if not sentence or not text or not any(_plain(sentence) in each for each in spoken):
+        return Refusal.UNSUPPORTED
+    if len(text) > LONGEST:
+        return Refusal.LONG
+    if support(text, sentence) < _SUPPORT:
+        return Refusal.UNSUPPORTED
+    return refusal_of(sentence, text)
+
+
+def support(text: str, sentence: str) -> float:
+    """The share of a text's words that a sentence has; nothing when a name or number is new."""
+    spelled = sentence.casefold()
+    for exact in _EXACT.findall(text):
+        if exact.strip(".,;:!?\"'()").casefold() not in spelled:
+            return 0.0
+    words = _words(text)
+    return len(words & _words(sentence)) / len(words) if words else 0.0
+
+
+def _words(text: str) -> set[str]:
+    """The content words of a text, in the form in which they are compared."""
+    content_words = [
+        word
+        for word in re.findall(r"[\w']+", text.casefold())
+        if word not in FUNCTION_WORDS and word not in _ADDED_WORDS
+    ]
+    return {*ask(" ".join(content_words)).atoms} if content_words else set()
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("\u2019", "'").split())
+
+
+class SeenTurns:
+    """The turns that one model has read. Threads and processes may share the file."""
+
+    def __init__(self, file: Path, reader: str) -> None:
+        self._reader = reader
+        self._file = CacheFile(file, _LAYOUT, most_bytes=_MOST_BYTES)
+
+    def __contains__(self, turn: Sequence[Message]) -> bool:
+        key = self._key(turn)
+        return key in self._file.find([key])
+
+    def add(self, turn: Sequence[Message]) -> None:
+        """Note that a turn was read."""
+        self._file.keep({self._key(turn): b""})
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def _key(self, turn: Sequence[Message]) -> bytes:
+        parts = "\0".join([self._reader, *(f"{each.role} {each.text}" for each in turn)])
+        return hashlib.sha256(parts.encode(errors="surrogatepass")).digest()

@@ -1,4 +1,4 @@
-"""What becomes of the lessons of a turn: known, stored or proposed. Nothing is overwritten."""
+"""Learns from a turn: each lesson is known, stored or proposed. No memory is overwritten."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, Protocol
 
 from bearinmind.errors import WorkFailure
 from bearinmind.learn import rules
-from bearinmind.learn.chat_reader import ConfiguredReader
+from bearinmind.learn.chat_reader import ConfiguredReader, readable
 from bearinmind.learn.model import (
     CATEGORIES,
     Candidate,
     Learned,
+    LearnedItem,
     Message,
     Mode,
-    Reading,
     Refusal,
     Refused,
-    Taken,
+    TurnFindings,
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
@@ -111,18 +111,18 @@ class Learner:
         if self.mode is Mode.OFF:
             note = "learning is off: nothing was read (setting `learn`)"
             return Learned(mode=self.mode, read_by="nobody", dry_run=self.dry_run, notes=(note,))
-        reading, read_by, notes = self._read(messages)
+        findings, read_by, notes = self._read(messages)
         learned = Learned(mode=self.mode, read_by=read_by, dry_run=self.dry_run, notes=notes)
-        refused = [self._shown(sentence) for sentence in reading.refused]
-        for candidate in reading.candidates:
+        refused = [self._shown(sentence) for sentence in findings.refused]
+        for candidate in findings.candidates:
             reason = self._refusal(candidate)
             if reason is None:
                 learned = self._take(candidate, learned)
             else:
-                refused.append(self._shown(Refused(said=candidate.said, reason=reason)))
+                refused.append(self._shown(Refused(said=candidate.sentence, reason=reason)))
         return replace(learned, refused=tuple(refused))
 
-    def _read(self, messages: Sequence[Message]) -> tuple[Reading, str, tuple[str, ...]]:
+    def _read(self, messages: Sequence[Message]) -> tuple[TurnFindings, str, tuple[str, ...]]:
         """The candidates of a turn, who read it, and notes about what went wrong."""
         by_rules = rules.read(messages)
         if self.mode is not Mode.MODEL:
@@ -134,10 +134,8 @@ class Learner:
             return by_rules, "rules", (note,)
 
     def _read_by_model(
-        self, messages: Sequence[Message], by_rules: Reading
-    ) -> tuple[Reading, str, tuple[str, ...]]:
-        from bearinmind.learn.chat_reader import readable  # noqa: PLC0415  only where a model reads
-
+        self, messages: Sequence[Message], by_rules: TurnFindings
+    ) -> tuple[TurnFindings, str, tuple[str, ...]]:
         reader = self.reader.configured()
         if reader is None:  # for the type checker: the mode says that there is one
             return by_rules, "rules", ()
@@ -147,10 +145,10 @@ class Learner:
         if reader.knows(turn):
             return by_rules, "rules", (f"{reader.name} has read this turn before",)
         by_model = reader.read(turn, keep=not self.dry_run)
-        sentences = {candidate.said.casefold() for candidate in by_rules.candidates}
-        more = [each for each in by_model.candidates if each.said.casefold() not in sentences]
+        sentences = {candidate.sentence.casefold() for candidate in by_rules.candidates}
+        more = [each for each in by_model.candidates if each.sentence.casefold() not in sentences]
         return (
-            Reading(
+            TurnFindings(
                 candidates=(*by_rules.candidates, *more),
                 refused=(*by_rules.refused, *by_model.refused),
             ),
@@ -159,7 +157,7 @@ class Learner:
         )
 
     def _refusal(self, candidate: Candidate) -> Refusal | None:
-        if self._is_secret(candidate.said) or self._is_secret(candidate.text):
+        if self._is_secret(candidate.sentence) or self._is_secret(candidate.text):
             return Refusal.SECRET
         if len(candidate.text) > self.memories.content_limit:
             return Refusal.LONG
@@ -169,21 +167,20 @@ class Learner:
         """What was learned so far, with this candidate added."""
         fields = self._fields(candidate)
         draft = self.memories.draft(candidate.text, fields)
-        taken = Taken(text=candidate.text, lesson=candidate.lesson, category=draft.category)
+        item = LearnedItem(text=candidate.text, lesson=candidate.lesson, category=draft.category)
         before = self.memories.kept_under(self._key(candidate))
         if before is not None:
-            known = replace(taken, id=before, reason="it was learned from this turn before")
-            return replace(learned, known=(*learned.known, known))
+            known = replace(item, id=before)
+            return _known(learned, known, "it was learned from this turn before")
         decision = self._decide(draft)
         if decision.kind is Action.NOOP and decision.memory is not None:
-            known = replace(taken, id=decision.memory.id, reason=decision.reason)
-            return replace(learned, known=(*learned.known, known))
+            return _known(learned, replace(item, id=decision.memory.id), decision.reason)
         is_sure = candidate.sure and learned.mode is not Mode.INBOX
         if decision.kind is Action.ADD and is_sure:
-            return self._stored(draft, candidate, taken, learned)
+            return self._stored(draft, candidate, item, learned)
         proposal = self._proposal(fields, decision, candidate)
-        taken = replace(taken, reason=_why_not_stored(candidate, decision))
-        return self._proposed(proposal, taken, learned)
+        item = replace(item, reason=_why_not_stored(candidate, decision))
+        return self._proposed(proposal, item, learned)
 
     def _decide(self, draft: Draft) -> Decision:
         """What is to be done with a draft, compared with its project and with what has none."""
@@ -201,24 +198,22 @@ class Learner:
         return Decision(Action.ADD, None, decision.reason)
 
     def _stored(
-        self, draft: Draft, candidate: Candidate, taken: Taken, learned: Learned
+        self, draft: Draft, candidate: Candidate, item: LearnedItem, learned: Learned
     ) -> Learned:
         if self.dry_run:
-            return replace(learned, stored=(*learned.stored, taken))
+            return replace(learned, stored=(*learned.stored, item))
         outcome = self.memories.add(draft, self._key(candidate))
-        kept = replace(taken, id=outcome.memory.id)
+        item = replace(item, id=outcome.memory.id)
         if isinstance(outcome, Stored):
-            return replace(learned, stored=(*learned.stored, kept))
-        return replace(learned, known=(*learned.known, replace(kept, reason="it is known")))
+            return replace(learned, stored=(*learned.stored, item))
+        return _known(learned, item, "it is known")
 
-    def _proposed(self, proposal: Proposal, taken: Taken, learned: Learned) -> Learned:
-        if self.dry_run:
-            return replace(learned, proposed=(*learned.proposed, taken))
-        taken = replace(taken, id=proposal.id)
-        if self.memories.propose(proposal):
-            return replace(learned, proposed=(*learned.proposed, taken))
-        again = replace(taken, reason="it was proposed before")
-        return replace(learned, known=(*learned.known, again))
+    def _proposed(self, proposal: Proposal, item: LearnedItem, learned: Learned) -> Learned:
+        if not self.dry_run:
+            item = replace(item, id=proposal.id)
+            if not self.memories.propose(proposal):
+                return _known(learned, item, "it was proposed before")
+        return replace(learned, proposed=(*learned.proposed, item))
 
     def _proposal(
         self, fields: Mapping[str, Any], decision: Decision, candidate: Candidate
@@ -235,7 +230,7 @@ class Learner:
             origin=ORIGIN,
             memories=memories,
             reason=_because(candidate, decision),
-            evidence={"said": candidate.said, "lesson": candidate.lesson.value},
+            evidence={"said": candidate.sentence, "lesson": candidate.lesson.value},
             change=change if is_update else {**change, **fields},
             digest=digest.hex(),
             created_at=self.clock(),
@@ -274,6 +269,10 @@ class Learner:
         return Refused(said=sentence[:_LONGEST_SHOWN], reason=reason)
 
 
+def _known(learned: Learned, item: LearnedItem, reason: str) -> Learned:
+    return replace(learned, known=(*learned.known, replace(item, reason=reason)))
+
+
 def _digest(parts: Sequence[str]) -> bytes:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()
 
@@ -291,12 +290,7 @@ def _why_not_stored(candidate: Candidate, decision: Decision) -> str:
 
 
 def status(mode: str, reader: ConfiguredReader, limit: int) -> LearningStatus:
-    """How learning is set up, and what it has cost today.
-
-    Raises:
-        InvalidSetting: a model is to read turns, and a setting is missing.
-        WorkFailure: its tokens cannot be counted.
-    """
+    """How learning is set up, and what it has cost today."""
     model = reader.configured()
     return LearningStatus(
         mode=Mode(mode),

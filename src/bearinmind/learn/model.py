@@ -10,16 +10,16 @@ from bearinmind.types import MemoryId, Trust
 
 
 class Mode(StrEnum):
-    """What becomes of what a turn teaches."""
+    """How turns are read, and what becomes of their lessons."""
 
     OFF = "off"  #: nothing is read
     INBOX = "inbox"  #: everything is proposed, and somebody decides
     RULES = "rules"  #: what is sure is stored, the rest is proposed; rules alone read
-    MODEL = "model"  #: likewise, and a chat model reads as well
+    MODEL = "model"  #: as with rules, and a chat model reads as well
 
 
 class Role(StrEnum):
-    """Who said something. What tools gave back and what a system said is never learned from."""
+    """The author of a message. Nothing is learned from tools or from the system."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -29,14 +29,14 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Something that was said."""
+    """A message of a turn."""
 
     role: Role
     text: str
 
 
 class Lesson(StrEnum):
-    """What kind of thing was learned."""
+    """The kind of a lesson."""
 
     CORRECTION = "correction"
     PREFERENCE = "preference"
@@ -61,7 +61,7 @@ class Candidate:
 
     text: str
     lesson: Lesson
-    said: str  #: the sentence it was made of
+    sentence: str  #: that it was made of
     sure: bool  #: whether it may be stored without anybody looking at it
     trust: Trust = Trust.USER
     importance: float = 0.6
@@ -90,16 +90,16 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What was found in a turn, in the order in which it was said."""
+class TurnFindings:
+    """The candidates and refused sentences of a turn, in their order."""
 
     candidates: tuple[Candidate, ...] = ()
     refused: tuple[Refused, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """What became of one thing that a turn taught."""
+class LearnedItem:
+    """What became of one lesson of a turn."""
 
     text: str
     lesson: Lesson
@@ -111,13 +111,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What a turn taught, and what became of it."""
+    """The lessons of a turn, and what became of each."""
 
     mode: Mode
     read_by: str  #: rules, or rules and a model
     dry_run: bool = False  #: nothing was kept: this is what would be
-    stored: Sequence[Taken] = ()
-    proposed: Sequence[Taken] = ()
-    known: Sequence[Taken] = ()
+    stored: Sequence[LearnedItem] = ()
+    proposed: Sequence[LearnedItem] = ()
+    known: Sequence[LearnedItem] = ()
     refused: Sequence[Refused] = ()
     notes: Sequence[str] = ()  #: what went otherwise than the settings ask for

@@ -1,4 +1,4 @@
-"""What a turn teaches, read by rules: no model, no token, English. Pure.
+"""Finds the lessons of a turn by rules: no model, no token, English. Pure.
 
 A sentence is kept only when its form says that it is meant to last: "always", "from now on", "I
 prefer", "we decided", "remember that". Missing something costs little, for it will be said again;
@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from bearinmind.learn.model import Candidate, Lesson, Message, Reading, Refusal, Refused, Role
+from bearinmind.learn.model import Candidate, Lesson, Message, Refusal, Refused, Role, TurnFindings
 from bearinmind.learn.sentences import refusal_of, sentences
 from bearinmind.types import Trust
 
@@ -47,23 +47,25 @@ _INFINITIVES = (
 )
 _PLEASE = re.compile(r",?\s+(?:please|pls|thanks|ok|okay|btw)$", re.IGNORECASE)
 _MARKS = " .!,;:-"
+_LONGEST_AGREEMENT = 60  # characters
+_LONGEST_LOOKED_AT = 1_000  # characters of a sentence: what is longer is none
 _STOP = re.compile(r"^(?:stop|quit) (\w+ing) ", re.IGNORECASE)
 
 
 def statement(kept: str) -> str:
-    """A statement or an order as one sentence, with "the user" for whoever said "me"."""
-    return _sentence(_about(_POLITE.sub("", kept)))
+    """A statement or an order as one sentence, with "the user" for "me"."""
+    return _sentence(_POLITE.sub("", kept))
 
 
 def about_user(kept: str) -> str:
-    """What somebody says about themselves, said by another."""
+    """What a user says about themselves, in the third person."""
     kept = re.sub(r"^call me\b", "my name is", kept, flags=re.IGNORECASE)
-    return _sentence(_about(kept))
+    return _sentence(kept)
 
 
 def stop(kept: str) -> str:
     """What is to be stopped, as what is not to be done."""
-    return _sentence(_about(_STOP.sub(lambda found: f"Avoid {found[1].lower()} ", kept)))
+    return _sentence(_STOP.sub(lambda match: f"Avoid {match[1].lower()} ", kept))
 
 
 def infinitive(kept: str) -> str:
@@ -74,16 +76,9 @@ def infinitive(kept: str) -> str:
     return kept.rstrip(" .!?")
 
 
-def _about(text: str) -> str:
-    text = _I.sub(_third, text)
-    for pattern, instead in _SELF:
-        text = pattern.sub(instead, text)
-    return text
-
-
-def _third(found: re.Match[str]) -> str:
+def _third(match: re.Match[str]) -> str:
     """What I do, as what the user does."""
-    how, _, negated, verb = found.groups()
+    how, _, negated, verb = match.groups()
     verb = verb.lower()
     if verb in _UNCHANGED:
         return f"the user {how}{verb}"
@@ -101,6 +96,10 @@ def _with_s(verb: str) -> str:
 
 
 def _sentence(text: str) -> str:
+    """A text as one sentence in the third person."""
+    text = _I.sub(_third, text)
+    for pattern, instead in _SELF:
+        text = pattern.sub(instead, text)
     text = _PLEASE.sub("", " ".join(text.split()).rstrip(_MARKS)).rstrip(_MARKS)
     first = text.split(" ", 1)[0].replace("'", "")
     if first.isalpha() and first.islower():  # iOS and `make` keep their case
@@ -375,26 +374,22 @@ AGREED = re.compile(
 )
 
 
-_LONGEST_AGREEMENT = 60  # characters
-_LONGEST_LOOKED_AT = 1_000  # characters of a sentence: what is longer is none
-
-
-def read(messages: Iterable[Message]) -> Reading:
-    """What the messages of a turn teach, in the order in which it was said."""
+def read(messages: Iterable[Message]) -> TurnFindings:
+    """The lessons of a turn, in the order of its messages."""
     candidates: dict[str, Candidate] = {}
     refused: list[Refused] = []
     before: Message | None = None
     for message in messages:
         if message.role not in (Role.USER, Role.ASSISTANT):
             continue
-        found = _of_user(message.text, before) if message.role is Role.USER else ()
-        for each in found:
+        lessons = _of_user(message.text, before) if message.role is Role.USER else ()
+        for each in lessons:
             if isinstance(each, Refused):
                 refused.append(each)
             else:
                 candidates.setdefault(each.text.casefold(), each)
         before = message
-    return Reading(candidates=tuple(candidates.values()), refused=tuple(refused))
+    return TurnFindings(candidates=tuple(candidates.values()), refused=tuple(refused))
 
 
 def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]:
@@ -402,10 +397,13 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
         yield from _agreed(before.text)
         return
     for sentence, own in sentences(text):
-        form, found = _first(sentence) if len(sentence) <= _LONGEST_LOOKED_AT else (None, None)
-        if form is None or found is None:
+        if len(sentence) > _LONGEST_LOOKED_AT:
             continue
-        kept = found["kept"].strip()
+        matches = ((form, match) for form in FORMS if (match := form.pattern.match(sentence)))
+        form, match = next(matches, (None, None))
+        if form is None or match is None:
+            continue
+        kept = match["kept"].strip()
         reason = refusal_of(sentence, kept) if own else Refusal.PASTED
         if reason is not None:
             yield Refused(said=sentence, reason=reason)
@@ -413,7 +411,7 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
         yield Candidate(
             text=form.word(kept),
             lesson=form.lesson,
-            said=sentence,
+            sentence=sentence,
             sure=form.sure,
             importance=form.importance,
         )
@@ -421,27 +419,17 @@ def _of_user(text: str, before: Message | None) -> Iterator[Candidate | Refused]
 
 def agrees(text: str) -> bool:
     """Whether a message says yes and nothing else."""
-    said = text.strip()
-    return len(said) <= _LONGEST_AGREEMENT and bool(AGREED.match(said))
-
-
-def _first(sentence: str) -> tuple[Form | None, re.Match[str] | None]:
-    """The first form that a sentence has."""
-    for form in FORMS:
-        found = form.pattern.match(sentence)
-        if found:
-            return form, found
-    return None, None
+    return len(text.strip()) <= _LONGEST_AGREEMENT and bool(AGREED.match(text.strip()))
 
 
 def _agreed(text: str) -> Iterator[Candidate | Refused]:
     """What an assistant proposed and the user agreed to, when it is clear what that was."""
     own = [sentence.text for sentence in sentences(text) if sentence.own]
-    proposed = [(each, found) for each in own if (found := PROPOSED.search(each))]
+    proposed = [(each, match) for each in own if (match := PROPOSED.search(each))]
     if len(proposed) != 1:
         return
-    [(sentence, found)] = proposed
-    kept = infinitive(found["kept"])
+    [(sentence, match)] = proposed
+    kept = infinitive(match["kept"])
     reason = refusal_of(sentence, kept, own=False)
     if reason is not None:
         yield Refused(said=sentence, reason=reason)
@@ -449,7 +437,7 @@ def _agreed(text: str) -> Iterator[Candidate | Refused]:
         yield Candidate(
             text=f"Decided: {kept}.",
             lesson=Lesson.DECISION,
-            said=sentence,
+            sentence=sentence,
             sure=False,
             trust=Trust.AGENT,
         )

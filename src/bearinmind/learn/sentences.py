@@ -146,8 +146,8 @@ def _parted(text: str) -> tuple[str, str]:
             printed = not fenced  # up to the next empty line, the rest of it
         else:
             printed = False
-            said, rest = _before_announced(line)
-            own.append(said)
+            own_part, rest = _before_announced(line)
+            own.append(own_part)
             if rest is None and at + 1 < len(lines) and _HEADING.match(line):
                 rest = ""
             if rest is not None:
@@ -157,29 +157,29 @@ def _parted(text: str) -> tuple[str, str]:
 
 def _before_announced(line: str) -> tuple[str, str | None]:
     """A line up to where something else is shown, and what is; None when nothing is."""
-    for found in _ANNOUNCED.finditer(line):
-        before = line[: found.end()].rstrip().rstrip(":")
+    for match in _ANNOUNCED.finditer(line):
+        before = line[: match.end()].rstrip().rstrip(":")
         if not _OWN_COLON.search(before):
-            return before + ":", line[found.end() :]
-    said = line.rstrip()
-    if said.endswith(":") and not _OWN_COLON.search(said[:-1]):
+            return before + ":", line[match.end() :]
+    stripped = line.rstrip()
+    if stripped.endswith(":") and not _OWN_COLON.search(stripped[:-1]):
         return line, ""
     return line, None
 
 
-def _set_aside(found: re.Match[str]) -> str:
+def _set_aside(match: re.Match[str]) -> str:
     """An element of a document, as lines that are taken for shown ones.
 
     A sentence that it stands in the middle of is marked: half of it is not what was said.
     """
-    before = found.string[: found.start()].rstrip(" \t")
+    before = match.string[: match.start()].rstrip(" \t")
     cut = "" if not before or before[-1] in "\n.!?:;" else _MARK
-    return f"{cut}\n" + "\n".join(f"> {line}" for line in found.group().split("\n")) + "\n"
+    return f"{cut}\n" + "\n".join(f"> {line}" for line in match.group().split("\n")) + "\n"
 
 
-def _masked(found: re.Match[str]) -> str:
-    quoted = next(filter(None, found.groups()))
-    return _MARK if len(quoted.split()) >= _QUOTED_WORDS else found.group()
+def _masked(match: re.Match[str]) -> str:
+    quoted = next(filter(None, match.groups()))
+    return _MARK if len(quoted.split()) >= _QUOTED_WORDS else match.group()
 
 
 def _shown(text: str) -> Iterator[Sentence]:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from importlib.resources import files
@@ -147,6 +148,18 @@ class Address(NamedTuple):
     url: str
     key: Key
     model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """What settings say about a chat model that reads texts."""
+
+    url: str | None = None
+    key: Key = None
+    model: str | None = None
+    dialect: str = "openai"
+    cache: Path  #: the folder for what was read, and for the count of tokens
+    daily_tokens: int
 
 
 class MeteredChat:

@@ -12,7 +12,7 @@ import typer
 
 from bearinmind.errors import EmptyContent, InvalidInput
 from bearinmind.learn.learner import LearningStatus
-from bearinmind.learn.model import Learned, Message, Role, Taken
+from bearinmind.learn.model import Learned, LearnedItem, Message, Role
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
 from bearinmind.surfaces.cli.terminal import QUIET, memory_list, parts, styled
@@ -114,7 +114,7 @@ def _status_lines(status: LearningStatus) -> Iterator[Text]:
         yield styled(f"{status.spent:,} of {status.limit:,} tokens are spent today")
 
 
-def _taken(what: str, every: Sequence[Taken]) -> Iterator[Text]:
+def _taken(what: str, every: Sequence[LearnedItem]) -> Iterator[Text]:
     for each in every:
         yield styled(f"{what} {each.id}  {each.text}" if each.id else f"{what}  {each.text}")
         yield styled("  ").append_text(parts(each.lesson or "", each.category, each.reason))
