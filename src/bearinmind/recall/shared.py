@@ -51,6 +51,11 @@ if TYPE_CHECKING:
 
 
 _K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
+#: At most so many ids of an owner are looked at to find the one to restore.
+_MOST_BEGINNING = 100
+SHARED = "shared"  #: how a trace calls the memories of others when they are missing
+#: Of so many own vectors the mean and the deviation tell something, and others' do not count.
+ENOUGH = 10
 
 
 def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
@@ -98,11 +103,6 @@ def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept
 def counted(each: Mentioned, concept: Concept) -> Mentioned:
     """A mention under the user's name, with the counts of all that can be seen."""
     return each._replace(concept=concept.name, memories=concept.memories, subjects=concept.subjects)
-
-
-SHARED = "shared"  #: how a trace calls the memories of others when they are missing
-#: Of so many own vectors the mean and the deviation tell something, and others' do not count.
-ENOUGH = 10
 
 
 def recalled(recall: Recall, store: Store, query: Query) -> Answer:
@@ -374,10 +374,6 @@ class Visible:
                 )
             )
         return {name: found for name in names if (found := known[name]) is not None}
-
-
-#: At most so many ids of an owner are looked at to find the one to restore.
-_MOST_BEGINNING = 100
 
 
 def view_of(reader: UserId, owner: UserId, now: datetime) -> Filter:
