@@ -146,19 +146,19 @@ class GraphLeg:
         reached = walk(query.text)
         if not walk.seeds and not reached:
             return _nothing("no other leg found anything to start from", began)
-        found = sorted(reached.items(), key=lambda item: (-item[1].evidence, item[0]))
+        ranked = sorted(reached.items(), key=lambda item: (-item[1].evidence, item[0]))
         ranking = Ranking(
             leg=self.name,
             candidates=tuple(
                 Candidate(id_, each.evidence, walk.confidence(each), each.evidence)
-                for id_, each in found
+                for id_, each in ranked
             ),
-            paths={id_: path for id_, (_, path) in found},
+            paths={id_: path for id_, (_, path) in ranked},
             follows=True,
         )
         report = LegReport(
             leg=self.name,
-            found=len(found),
+            found=len(ranked),
             milliseconds=(perf_counter() - began) * 1e3,
             detail={
                 "named": sorted(walk.named),
@@ -224,16 +224,16 @@ class _Walk:
     @cached_property
     def _confidences(self) -> dict[MemoryId, float]:
         """Of the seeds that another leg found: that of the surest."""
-        found = [c for ranking in self._rankings for c in ranking.candidates if c.id in self.seeds]
-        return {c.id: c.confidence for c in sorted(found, key=lambda c: c.confidence)}
+        seeds = [c for ranking in self._rankings for c in ranking.candidates if c.id in self.seeds]
+        return {c.id: c.confidence for c in sorted(seeds, key=lambda c: c.confidence)}
 
     # ---- from the query ------------------------------------------------------------------------
 
     def _from_query(self, text: str) -> dict[MemoryId, _Reached]:
         """The memories about what the query names."""
-        asked = Text(text)
-        known = self._search.concepts(self._filter.scope, asked.names)
-        named = [known[each.name] for each in asked.named(known.keys())]
+        query = Text(text)
+        known = self._search.concepts(self._filter.scope, query.names)
+        named = [known[each.name] for each in query.named(known.keys())]
         self.named = {concept.name for concept in named}
         specific = [
             concept.name

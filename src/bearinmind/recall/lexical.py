@@ -103,8 +103,8 @@ class LexicalLeg:
             holding = [m for m in loose if rarest in m.terms or rarest in m.keywords + m.tags]
             if len(holding) < fewest:
                 strict = find(query.filter, by_rarity[:TELLING_TERMS], every=True, limit=pool)
-        found = {match.id: match for match in (*strict, *loose)}
-        return [*found.values()][:pool], len(terms) > 1
+        matches = {match.id: match for match in (*strict, *loose)}
+        return [*matches.values()][:pool], len(terms) > 1
 
 
 def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str]:

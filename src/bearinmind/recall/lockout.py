@@ -18,7 +18,7 @@ from bearinmind.recall.dense import DenseLeg, most_confidence
 from bearinmind.recall.pipeline import Recall
 from bearinmind.types import Candidate, MemoryId, Ranking
 
-#: A memory that cannot be found after a year is not what anybody keeps memories for.
+#: A memory must still be found after so many days.
 YEAR = 365.0
 
 _PROBE = MemoryId("")  # equal scores break on the id: it comes first

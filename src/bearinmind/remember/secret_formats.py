@@ -263,8 +263,8 @@ def read_library(text: str) -> Iterator[Spot]:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], Kind], ...]:
-    found = []
+    patterns = []
     for module, (rule, kind) in _LIBRARY_RULES.items():
         detector = getattr(import_module(f"detect_secrets.plugins.{module}"), rule)
-        found += [(pattern, kind) for pattern in detector.denylist]
-    return tuple(found)
+        patterns += [(pattern, kind) for pattern in detector.denylist]
+    return tuple(patterns)
