@@ -13,7 +13,7 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.recall.leg_positions import CachedFollowing
-from bearinmind.trace import LegReport, LegPosition, WhyNot
+from bearinmind.trace import LegPosition, LegReport, WhyNot
 from bearinmind.types import MemoryId, Query, Ranking
 
 Open = Callable[..., Mind]
