@@ -7,17 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeVar, overload
 
-from bearinmind.types import (
-    Fused,
-    Hit,
-    MemoryId,
-    Placing,
-    Query,
-    Reranked,
-    State,
-    Step,
-    in_json,
-)
+from bearinmind.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step, in_json
 
 Item = TypeVar("Item")
 

@@ -136,7 +136,7 @@ def test_a_memory_that_stands_as_high_as_its_seed_is_not_lifted(by_words: Open) 
     position = by_graph(memory.why_not(ASKED, also, limit=1))
     assert position.rank is None
     assert position.note == (
-        f'shares "Gannet" with {labels}, which lifts nothing above 80% of where it stands'
+        f'shares "Gannet" with {labels}, which lifts nothing above 80% of its own score'
     )
 
 

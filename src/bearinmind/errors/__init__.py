@@ -80,9 +80,9 @@
     │   ├── StoreUnfinished         a move into it was interrupted
     │   ├── MoveNotVerified         the copy differs from the original
     │   └── StoreUnavailable
-    ├── VaultFailure                what is sensitive cannot be encrypted or decrypted
+    ├── VaultFailure                a sensitive content cannot be encrypted or decrypted
     │   ├── VaultKeyMissing
-    │   ├── VaultKeyExposed         others may read the file with the key
+    │   ├── VaultKeyExposed         other users may read the file with the key
     │   ├── VaultKeyUnavailable     the key cannot be fetched
     │   └── SealBroken              changed, or sealed for another memory
     ├── ModelFailure                a model does not answer, or not as it should

@@ -1,4 +1,4 @@
-"""What every error is."""
+"""The base class of every error."""
 
 from __future__ import annotations
 
@@ -6,12 +6,8 @@ import re
 from typing import ClassVar
 
 
-def _code_of(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-
-
 class MindError(Exception):
-    """Something Bear in Mind was asked to do could not be done."""
+    """Bear in Mind could not do what was asked."""
 
     code: ClassVar[str] = "mind_error"
     hint: str = ""
@@ -22,7 +18,7 @@ class MindError(Exception):
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.code = _code_of(cls.__name__)
+        cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
 
     @property
     def message(self) -> str:

@@ -1,4 +1,4 @@
-"""The request contradicts what is stored."""
+"""Errors of requests that contradict what is stored, or ask for what does not exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Conflict(MindError):
 
 
 class AmbiguousId(Conflict):
-    """More than one memory has an id that begins so."""
+    """More than one memory has an id with this beginning."""
 
     hint = "Give one more letter of the id."
 
@@ -28,7 +28,7 @@ class DuplicateContent(Conflict):
 
 
 class DuplicateLink(Conflict):
-    """These two memories are linked so already."""
+    """These two memories have this link already."""
 
     hint = "Nothing needs to be done."
 
@@ -70,13 +70,13 @@ class NotSensitive(Conflict):
 
 
 class AlreadyMerged(Conflict):
-    """A concept is taken for another one already."""
+    """The concept is merged into another one already."""
 
     hint = "Undo that first with `bearinmind graph unmerge NAME`."
 
 
 class KeyRetired(Conflict):
-    """The key was rotated away, and nothing more is kept under it."""
+    """The key was replaced by another; nothing new is sealed under it."""
 
     hint = "Repeat the command: it takes the present key."
 
@@ -97,7 +97,7 @@ class StoreChanged(Conflict):
 
 
 class UserExists(Conflict):
-    """There is a user of this name already."""
+    """A user of this name exists already."""
 
     hint = "Choose another name; `bearinmind user list` shows everybody."
 
@@ -109,7 +109,7 @@ class ProposalDecided(Conflict):
 
 
 class CannotUndo(Conflict):
-    """What was done cannot be taken back as it was: it was changed since."""
+    """The change cannot be undone: the memory was changed again since."""
 
     hint = "Look at the memory's history, and change it by hand."
 
@@ -145,7 +145,7 @@ class IncomparableResults(Conflict):
 
 
 class NotFound(MindError):
-    """What was asked for is not here."""
+    """What was asked for does not exist."""
 
 
 class PathNotFound(NotFound):
@@ -179,7 +179,7 @@ class RelationNotFound(NotFound):
 
 
 class ShareNotFound(NotFound):
-    """Nothing of the kind is shared with this user."""
+    """There is no such share with this user."""
 
     hint = "`bearinmind share list` shows what you share, and what is shared with you."
 

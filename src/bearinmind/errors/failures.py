@@ -1,4 +1,4 @@
-"""The store cannot do its work."""
+"""Errors of access, models, servers, stores and the vault."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bearinmind.errors.base import MindError
 
 
 class AccessDenied(MindError):
-    """Whoever asks may not have this."""
+    """The caller may not do this."""
 
 
 class NotAuthenticated(AccessDenied):
-    """There is no key, or it is not good any more."""
+    """There is no key, or it is not valid."""
 
     hint = "Send `Authorization: Bearer KEY`; `bearinmind key create` makes a key."
 
@@ -25,7 +25,7 @@ class NotAllowed(AccessDenied):
 
 
 class Later(AccessDenied):
-    """It may be asked again after a while."""
+    """A limit is reached; the request may be repeated later."""
 
     def __init__(self, message: str = "", *, hint: str = "", retry_after: float = 1.0) -> None:
         super().__init__(message, hint=hint)
@@ -39,7 +39,7 @@ class TooManyRequests(Later):
 
 
 class QuotaUsedUp(Later):
-    """The key has been used for as many writes as it may be in a day."""
+    """The key has used up its writes of this day."""
 
     hint = "Wait until tomorrow (UTC), or have the quota of the key raised."
 
@@ -67,7 +67,7 @@ class WorkFailure(ModelFailure):
         self.permanent = permanent  #: trying the same again is of no use
         self.retry_after = retry_after  #: seconds that the server asked for
         self.refused = tuple(refused)  #: positions of the texts at fault, where they are known
-        self.untried = untried  #: nothing was asked of it, so this counts as no attempt
+        self.untried = untried  #: the model was not called, so this counts as no attempt
 
 
 class EmbedderFailure(WorkFailure):
@@ -95,7 +95,7 @@ class ServerFailure(MindError):
 
 
 class ServerOverloaded(ServerFailure):
-    """The server has as much to do as it can take on."""
+    """The server is overloaded."""
 
     hint = "Try again after as long as `Retry-After` says."
 
@@ -105,9 +105,9 @@ class ServerOverloaded(ServerFailure):
 
 
 class TimedOut(ServerFailure):
-    """The answer took longer than the server waits."""
+    """The answer took longer than the server allows."""
 
-    hint = "What was asked for may still be done: look before you ask again."
+    hint = "The request may still be carried out: check before you repeat it."
 
 
 class ServerUnreachable(ServerFailure):
@@ -171,7 +171,7 @@ class StoreUnfinished(StoreFailure):
 
 
 class MoveNotVerified(StoreFailure):
-    """What was moved is not what is there."""
+    """The moved store differs from the original."""
 
     hint = (
         "The store that was moved from was not changed: go on using it. "
@@ -186,7 +186,7 @@ class StoreUnavailable(StoreFailure):
 
 
 class VaultFailure(MindError):
-    """What is sensitive cannot be encrypted or decrypted."""
+    """A sensitive content cannot be encrypted or decrypted."""
 
     hint = "`bearinmind doctor` says where the key is looked for, and which secrets need which key."
 
@@ -201,10 +201,10 @@ class VaultKeyMissing(VaultFailure):
 
 
 class VaultKeyExposed(VaultFailure):
-    """Others may read the file with the key."""
+    """Other users may read the file with the key."""
 
     hint = (
-        "Close it to them: `chmod 600 FILE`. "
+        "Make it private: `chmod 600 FILE`. "
         "If somebody may have read it, `bearinmind secret rotate` afterwards."
     )
 
@@ -214,6 +214,6 @@ class VaultKeyUnavailable(VaultFailure):
 
 
 class SealBroken(VaultFailure):
-    """What is stored is not what was sealed, or was sealed for another memory."""
+    """The sealed content was changed, or was sealed for another memory."""
 
     hint = "The file was damaged or changed by other means; restore it from a copy."

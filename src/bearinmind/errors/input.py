@@ -1,4 +1,4 @@
-"""What was given cannot be accepted; nothing was changed."""
+"""Errors of input that cannot be accepted; nothing was changed."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class InvalidRetriever(InvalidInput):
 class TooFewQueries(InvalidInput):
     """There are too few queries to conclude anything."""
 
-    hint = "Add queries: whatever so few of them show may be chance."
+    hint = "Add queries: the result of so few may be chance."
 
 
 class MissingExtra(InvalidInput):
@@ -119,7 +119,7 @@ class MissingExtra(InvalidInput):
 
 
 class SecretInClearField(InvalidInput):
-    """What is kept in clear beside the content holds a secret."""
+    """A field that is kept in clear holds a secret."""
 
     hint = (
         "Nothing was stored. Put the secret into the content, which is encrypted, or leave it out."
@@ -127,7 +127,7 @@ class SecretInClearField(InvalidInput):
 
 
 class InvalidVaultKey(InvalidInput):
-    """What was given as the key of the vault is none."""
+    """The text is not a key of the vault."""
 
     hint = "A key is 32 random bytes in base64; `bearinmind secret key --create` makes one."
 
@@ -139,7 +139,7 @@ class InvalidUser(InvalidInput):
 
 
 class InvalidShare(InvalidInput):
-    """This cannot be shared so."""
+    """This cannot be shared."""
 
     hint = "Share a memory of your own, or a tag, with another user: to read or to write."
 
@@ -157,9 +157,9 @@ class InvalidChange(InvalidInput):
 
 
 class InvalidAgentFile(InvalidInput):
-    """A settings file of an agent is not what it should be."""
+    """A settings file of an agent cannot be used as it is."""
 
-    hint = "Mend the file by hand, or move it away, and try again."
+    hint = "Correct the file by hand, or move it away, and try again."
 
 
 class InvalidRequest(InvalidInput):
@@ -189,7 +189,7 @@ class WrongMediaType(InvalidInput):
 
 
 class MethodNotAllowed(InvalidInput):
-    """The path is not asked with this method."""
+    """The path does not allow this method."""
 
     hint = "The `Allow` header of the answer names the methods."
 

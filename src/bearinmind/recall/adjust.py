@@ -1,4 +1,4 @@
-"""Adjustment: what is known about a memory apart from the query. Pure; each factor applied once."""
+"""Adjustment: factors that do not depend on how well the query matches, and support. Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +11,12 @@ from bearinmind.text.analysis import fold
 from bearinmind.types import Memory, Placing, Query, Trust
 
 _DAY = 86_400.0
+UNASKED = 0.5  #: a memory with so much support is given unasked
+_SURE_SCORE = 20.0  # a lexical score that counts as much as another leg that is sure
+_LEXICAL_SHARE = 0.3  # of the lexical leg's evidence: most of it is the share of the query
+_ENOUGH_OF_ONE = 0.4  # the evidence that is enough for the only memory that there is,
+_ENOUGH_OF_MORE = 0.15  # and how much more it must be for one of e times as many
+_WORDS_ALONE = 0.7  # of that is enough where there is no meaning to compare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +30,12 @@ class Adjustments:
     importance: float = 0.3  #: a memory of importance 0 keeps 1 - this of its score
     exact: float = 0.0  #: added when the memory holds the query word for word
     focus: float = 0.2  #: added when the memory has a tag or category in the query's focus
-    decay_days: Mapping[str, float] = field(
-        default_factory=dict
-    )  #: tau of exp(-age/tau) by category
+    #: By category: tau of exp(-age/tau).
+    decay_days: Mapping[str, float] = field(default_factory=dict)
     trust: Mapping[Trust, float] = field(default_factory=dict)  #: factor by trust class
 
     def most(self, query: Query) -> float:
-        """The most that the factors of any memory can come to."""
+        """The largest product that the factors of a memory can have."""
         most = 1 + self.exact
         if query.focus:
             most *= 1 + self.focus
@@ -53,17 +58,17 @@ class Adjustments:
 
 
 def importance_prior(memory: Memory, weight: float) -> float:
-    """1 - w + w x importance, what is known before any query is asked (Kraaij et al. 2002)."""
+    """1 - w + w x importance, a prior that no query changes (Kraaij et al. 2002)."""
     return 1 - weight + weight * memory.importance
 
 
 def holds_word_for_word(memory: Memory, query: Query) -> bool:
-    """Whether the memory quotes the whole query: who quotes wants that place and no other."""
+    """Whether the memory quotes the whole query."""
     return fold(query.text).strip() in fold(memory.content)
 
 
 def is_in_focus(memory: Memory, query: Query) -> bool:
-    """Whether the caller said that the memory's category or one of its tags matters just now."""
+    """Whether the memory's category or one of its tags is in the query's focus."""
     return memory.category in query.focus or not {*query.focus}.isdisjoint(memory.tags)
 
 
@@ -73,24 +78,15 @@ def decay(memory: Memory, tau: float, now: datetime) -> float:
     return math.exp(-age / tau)
 
 
-UNASKED = 0.5  #: with so much support a memory is worth giving unasked
-_TELLING = 20.0  # a lexical score that counts as much as another leg that is sure
-_COVERING = 0.3  # of the lexical leg's evidence counts; most of it is how much is covered
-_ENOUGH_OF_ONE = 0.4  # what must speak for the only memory that there is,
-_ENOUGH_OF_MORE = 0.15  # and for one of e times as many so much more
-_WORDS_ALONE = 0.7  # of that is enough where there is no meaning to compare
-
-
 def support(placings: Mapping[str, Placing], among: int) -> float:
-    """How much speaks for one of so many memories, 0 to 1; `UNASKED` is enough to give it."""
-    found = math.fsum(_worth(leg, placing) for leg, placing in placings.items())
+    """The evidence for one of so many memories, 0 to 1; from `UNASKED` on it is given unasked."""
+    evidence = math.fsum(
+        placing.score / _SURE_SCORE + _LEXICAL_SHARE * placing.evidence
+        if leg == "lexical"
+        else placing.evidence
+        for leg, placing in placings.items()
+    )
     enough = _ENOUGH_OF_ONE + _ENOUGH_OF_MORE * math.log(max(among, 1))
     if "lexical" in placings and "dense" not in placings:
         enough *= _WORDS_ALONE
-    return min(1.0, UNASKED * found / enough)
-
-
-def _worth(leg: str, placing: Placing) -> float:
-    if leg != "lexical":
-        return placing.evidence
-    return placing.score / _TELLING + _COVERING * placing.evidence
+    return min(1.0, UNASKED * evidence / enough)

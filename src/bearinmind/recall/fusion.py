@@ -13,13 +13,13 @@ from typing import overload
 
 from bearinmind.types import Fused, MemoryId, Placing, Ranking
 
-_HARDLY = 1e-9  # at its floor a leg says nothing any more but the order
+_HARDLY = 1e-9  # at its floor a leg contributes the order and nothing else
 
 
 class Merged(Sequence[Fused]):
-    """Every candidate of every leg, best first; each is put together once it is asked for.
+    """Every candidate of every leg, best first; each is made on first use.
 
-    Of some hundreds a recall looks at a few dozen, and only who reads the trace at all of them.
+    Of some hundreds a recall reads a few dozen; only a reader of the trace needs all of them.
     """
 
     def __init__(self, rankings: Sequence[Ranking], scores: Mapping[MemoryId, float]) -> None:
@@ -79,9 +79,9 @@ class _Sum:
         """The score of every candidate of every leg, in no order."""
         scores: dict[MemoryId, float] = {}
         several: dict[MemoryId, list[float]] = {}
-        for ranking, given in zip(rankings, self._contributions(rankings), strict=True):
+        for ranking, contributions in zip(rankings, self._contributions(rankings), strict=True):
             ids = [candidate.id for candidate in ranking.candidates]
-            for id_, share in zip(ids, given, strict=True):
+            for id_, share in zip(ids, contributions, strict=True):
                 if id_ in scores:
                     several.setdefault(id_, [scores[id_]]).append(share)
                 else:
@@ -97,21 +97,20 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibrated(_Sum):
-    """The weighted sum of what each leg says its finds are worth in this very query.
+    """The weighted sum of the evidence that each leg gives its candidates.
 
-    A leg judges its own evidence: the lexical leg by how much of the query's information a memory
-    covers, the dense leg by how far a memory stands out from all others. Where a leg has little
-    to say it adds little, whatever its ranking looks like; where two agree they add up. A leg that
-    answers alone keeps its order. After Bruch et al. 2023, who find that scores carry what ranks
-    lose, and Manmatha et al. 2001, who make them comparable by their distributions: docs/adr/0015.
+    A leg judges its own evidence: the lexical leg by the share of the query's information in a
+    memory, the dense leg by the distance above the mean of all. A leg with little evidence adds
+    little; two that agree add up; one that answers alone keeps its order. After Bruch et al. 2023,
+    who find that scores carry what ranks lose, and Manmatha et al. 2001, who make them comparable
+    by their distributions: docs/adr/0015.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)  #: by leg; 1 when not named
 
     def _contributions(self, rankings: Sequence[Ranking]) -> list[list[float]]:
-        # What follows from the others' finds does not make one of them less alone.
-        speaking = [x for x in rankings if x.candidates and not x.follows]
-        alone = len(speaking) == 1
+        # A following leg only goes on from another, which still answers alone.
+        alone = sum(bool(x.candidates) and not x.follows for x in rankings) == 1
         return [self._worth(each, alone=alone and not each.follows) for each in rankings]
 
     def _worth(self, ranking: Ranking, *, alone: bool) -> list[float]:

@@ -33,9 +33,19 @@ from bearinmind.text.names import Text
 from bearinmind.trace import LegReport
 from bearinmind.types import Candidate, Filter, MemoryId, Query, Ranking, Step
 
+#: A concept that so many memories mention is no connection any more.
+TOO_COMMON = 50
+#: Bounds on the work in any graph: mentions that are looked at in a hop, the strongest concepts'
+#: first, and memories that are compared with the query.
+_MOST_MENTIONS = 2_000
+_MOST_COMPARED = 200
+#: So many jobs of the queue are looked at to say what is not read yet.
+_LOOKED_AT = 1_000
+_COUNTS = ("seeds", "hops", "too_common")
+
 
 class Likeness:
-    """How alike memories are to the query, as the legs that can tell say."""
+    """How alike memories are to the query, by the legs that can judge any memory."""
 
     def __init__(self, rankings: Sequence[Ranking]) -> None:
         self._known: dict[MemoryId, float] = {}
@@ -45,7 +55,7 @@ class Likeness:
                 self._known |= {each.id: each.evidence for each in ranking.candidates}
 
     def learn(self, ids: Sequence[MemoryId]) -> None:
-        """Have the legs judge these memories; one that none can judge is like nothing."""
+        """Have the legs judge these memories; one that no leg can judge gets 0."""
         missing = [id_ for id_ in ids if id_ not in self._known]
         self._known |= dict.fromkeys(missing, 0.0)
         for judge in self._judges:
@@ -58,20 +68,8 @@ class Likeness:
         return id_ in self._known
 
     def of(self, id_: MemoryId) -> float:
-        """The evidence that a memory is what was asked for, by what it is like."""
+        """The evidence that a memory is what was asked for, by its likeness."""
         return self._known.get(id_, 0.0)
-
-
-#: A concept that so many memories mention is no connection any more.
-TOO_COMMON = 50
-#: At most so many mentions are looked at in a hop, those of the concepts that are reached the most
-#: strongly, and so many memories are compared with the query: a bound on the work, whatever the
-#: graph is like.
-_MOST_MENTIONS = 2_000
-_MOST_COMPARED = 200
-#: So many jobs of the queue are looked at to say what is not read yet.
-_LOOKED_AT = 1_000
-_COUNTS = ("seeds", "hops", "too_common")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,19 +146,19 @@ class GraphLeg:
         reached = walk(query.text)
         if not walk.seeds and not reached:
             return _nothing("no other leg found anything to start from", began)
-        found = sorted(reached.items(), key=lambda item: (-item[1].evidence, item[0]))
+        ranked = sorted(reached.items(), key=lambda item: (-item[1].evidence, item[0]))
         ranking = Ranking(
             leg=self.name,
             candidates=tuple(
                 Candidate(id_, each.evidence, walk.confidence(each), each.evidence)
-                for id_, each in found
+                for id_, each in ranked
             ),
-            paths={id_: path for id_, (_, path) in found},
+            paths={id_: path for id_, (_, path) in ranked},
             follows=True,
         )
         report = LegReport(
             leg=self.name,
-            found=len(found),
+            found=len(ranked),
             milliseconds=(perf_counter() - began) * 1e3,
             detail={
                 "named": sorted(walk.named),
@@ -226,25 +224,24 @@ class _Walk:
     @cached_property
     def _confidences(self) -> dict[MemoryId, float]:
         """Of the seeds that another leg found: that of the surest."""
-        found = [c for ranking in self._rankings for c in ranking.candidates if c.id in self.seeds]
-        return {c.id: c.confidence for c in sorted(found, key=lambda c: c.confidence)}
+        seeds = [c for ranking in self._rankings for c in ranking.candidates if c.id in self.seeds]
+        return {c.id: c.confidence for c in sorted(seeds, key=lambda c: c.confidence)}
 
     # ---- from the query ------------------------------------------------------------------------
 
     def _from_query(self, text: str) -> dict[MemoryId, _Reached]:
         """The memories about what the query names."""
-        asked = Text(text)
-        known = self._search.concepts(self._filter.scope, asked.names)
-        named = [known[each.name] for each in asked.named(known.keys())]
+        query = Text(text)
+        known = self._search.concepts(self._filter.scope, query.names)
+        named = [known[each.name] for each in query.named(known.keys())]
         self.named = {concept.name for concept in named}
         specific = [
             concept.name
             for concept in named
             if concept.subjects and self._spread.specificity(concept.memories)
         ]
-        found = self._mentioning(specific, Role.SUBJECT)
         reached: dict[MemoryId, _Reached] = {}
-        for each in found:
+        for each in self._mentioning(specific, Role.SUBJECT):
             evidence = self._spread.named * self._spread.specificity(each.memories)
             if each.id not in reached or evidence > reached[each.id].evidence:
                 step = Step(None, each.concept, each.role, each.id)
@@ -253,9 +250,7 @@ class _Walk:
 
     def _base(self, id_: MemoryId) -> float:
         """How sure a memory is before the graph is walked."""
-        base = self._scores.get(id_)
-        if base is None:
-            base = self._likeness.of(id_)
+        base = self._scores[id_] if id_ in self._scores else self._likeness.of(id_)
         return base + (self._named[id_].evidence if id_ in self._named else 0.0)
 
     # ---- from memory to memory -----------------------------------------------------------------
@@ -269,7 +264,9 @@ class _Walk:
         ways = self._ways(shares)
         self.followed += len(ways)
         best = self._strongest(self._mentioning([*ways]), ways)
-        self._learn_likeness(best)
+        unknown = [id_ for id_ in best if not self._likeness.knows(id_)]
+        unknown.sort(key=lambda id_: (-best[id_][0], id_))
+        self._likeness.learn(unknown[:_MOST_COMPARED])
         reached = {}
         for id_, (_, strength, each, source) in best.items():
             if not self._likeness.knows(id_):
@@ -321,11 +318,6 @@ class _Walk:
             if memories <= _MOST_MENTIONS
         }
 
-    def _learn_likeness(self, best: Mapping[MemoryId, _Way]) -> None:
-        unknown = [id_ for id_ in best if not self._likeness.knows(id_)]
-        unknown.sort(key=lambda id_: (-best[id_][0], id_))
-        self._likeness.learn(unknown[:_MOST_COMPARED])
-
     def _mentioning(
         self, names: Collection[ConceptName], role: Role | None = None
     ) -> list[Mentioned]:
@@ -342,7 +334,7 @@ class _Walk:
             path = max(one, other, key=lambda each: each.evidence).path
             together[id_] = _Reached(one.evidence + other.evidence, path)
         for id_ in together.keys() - self._scores.keys():
-            # No other leg will say what the memory is like.
+            # No other leg adds the likeness of this memory.
             evidence, path = together[id_]
             together[id_] = _Reached(evidence + self._likeness.of(id_), path)
         return together

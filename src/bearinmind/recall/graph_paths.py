@@ -1,4 +1,4 @@
-"""What the graph leg says of a memory: the way that leads to it, or why none does."""
+"""How the concept graph leads to a memory, in words, or why it does not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from bearinmind.recall.graph_leg import GraphLeg
 from bearinmind.trace import Answer, LegReport
 from bearinmind.types import Filter, Memory, MemoryId, Step
 
-Labels = Mapping[ConceptName, str]  #: how concepts are written; without a label, as they are named
+Labels = Mapping[ConceptName, str]  #: how concepts are written; one without a label by its name
+_SHOWN = 3  # concepts of a memory that are named
 
 _DOES = {
     Role.SUBJECT: "is about it",
@@ -20,29 +21,27 @@ _DOES = {
 
 
 def in_words(path: Iterable[Step], id_: MemoryId, labels: Labels) -> str:
-    """How a way leads to a memory, step by step."""
-    return "; ".join(_steps(path, id_, labels))
-
-
-def _steps(path: Iterable[Step], id_: MemoryId, labels: Labels) -> Iterator[str]:
+    """How a path leads to a memory, step by step."""
+    steps = []
     for source, concept, role, target in path:
         name, does = label(concept, labels), _DOES[Role(role)]
         reached = "this memory" if target == id_ else target
         if source is None:
-            yield f'the query names "{name}", {reached} {does.removesuffix(" too")}'
+            steps.append(f'the query names "{name}", {reached} {does.removesuffix(" too")}')
         else:
-            whence = "this memory" if source == id_ else source
-            yield f'via "{name}": {whence} mentions it, {reached} {does}'
+            start = "this memory" if source == id_ else source
+            steps.append(f'via "{name}": {start} mentions it, {reached} {does}')
+    return "; ".join(steps)
 
 
 def over(path: Iterable[Step], labels: Labels) -> str:
-    """The concepts that a way goes over."""
+    """The concepts of a path."""
     return ", ".join(dict.fromkeys(label(step.concept, labels) for step in path))
 
 
-def concepts(ways: Iterable[Iterable[Step]]) -> set[ConceptName]:
-    """Every concept that some ways go over."""
-    return {ConceptName(step.concept) for way in ways for step in way}
+def concepts(paths: Iterable[Iterable[Step]]) -> set[ConceptName]:
+    """Every concept of some paths."""
+    return {ConceptName(step.concept) for path in paths for step in path}
 
 
 def label(concept: str, labels: Labels) -> str:
@@ -50,13 +49,10 @@ def label(concept: str, labels: Labels) -> str:
     return labels.get(ConceptName(concept), concept)
 
 
-_SHOWN = 3  # concepts of a memory that are named
-
-
 def notes(
     leg: GraphLeg, filter: Filter, memory: Memory, answer: Answer, report: LegReport
 ) -> Iterator[str]:
-    """How the graph leads to a memory, or what is in the way."""
+    """How the graph leads to a memory, or why it does not."""
     connection = _Connection(leg, filter, memory, report)
     path = answer.trace.paths.get(memory.id, ())
     if path:
@@ -67,7 +63,7 @@ def notes(
 
 
 class _Connection:
-    """Between a memory and where the graph leg starts."""
+    """The connection between a memory and the seeds of the graph leg."""
 
     def __init__(self, leg: GraphLeg, filter: Filter, memory: Memory, report: LegReport) -> None:
         self._search, self._spread = leg.search, leg.spread
@@ -80,11 +76,11 @@ class _Connection:
 
     def labels(self, names: Collection[ConceptName]) -> Mapping[ConceptName, str]:
         """How concepts are written."""
-        found = self._search.concepts(self._filter.scope, names)
-        return {name: concept.label for name, concept in found.items()}
+        known = self._search.concepts(self._filter.scope, names)
+        return {name: concept.label for name, concept in known.items()}
 
     def why_none(self, *, found: bool) -> str:
-        """Why no way leads to the memory, which another leg may have found."""
+        """Why no path leads to the memory, which another leg may have found."""
         if self._memory.sensitive:
             return "sensitive memories are never read for the graph"
         own = self._search.mentions_in(self._filter, [self._memory.id])
@@ -98,11 +94,11 @@ class _Connection:
         """What keeps a concept that the query names from leading to the memory."""
         for each in own:
             if each.concept in self._named:
-                told = f'the query names "{label(each.concept, labels)}", '
+                text = f'the query names "{label(each.concept, labels)}", '
                 if not self._spread.specificity(each.memories):
-                    return told + self._too_common(each)
+                    return text + self._too_common(each)
                 if each.role is not Role.SUBJECT:
-                    return f"{told}which leads to the memories about it, and this one is not"
+                    return f"{text}which leads to the memories about it, and this one is not"
         return ""
 
     def _by_seeds(
@@ -114,17 +110,17 @@ class _Connection:
         shared = [x for x in self._search.mentions_in(self._filter, others) if x.concept in mine]
         if not shared:
             rarest = sorted(own, key=lambda each: (each.memories, each.concept))[:_SHOWN]
-            told = ", ".join(f'"{label(each.concept, labels)}"' for each in rarest)
-            return f"shares no concept with the {len(others)} it starts from; it mentions {told}"
+            text = ", ".join(f'"{label(each.concept, labels)}"' for each in rarest)
+            return f"shares no concept with the {len(others)} it starts from; it mentions {text}"
         best = min(shared, key=lambda each: (each.memories, each.role is Role.SUBJECT, each.id))
-        told = f'shares "{label(best.concept, labels)}" with {best.id}, '
+        text = f'shares "{label(best.concept, labels)}" with {best.id}, '
         if not self._spread.specificity(best.memories):
-            return told + self._too_common(best)
+            return text + self._too_common(best)
         if best.role is Role.SUBJECT:
-            return f"{told}which is about it, and leads on only by what else it mentions"
+            return f"{text}which is about it, and leads on only by what else it mentions"
         if found and self._spread.below:
-            return f"{told}which lifts nothing above {self._spread.below:.0%} of where it stands"
-        return f"{told}but other ways were stronger"
+            return f"{text}which lifts nothing above {self._spread.below:.0%} of its own score"
+        return f"{text}but other ways were stronger"
 
     def _too_common(self, each: Mentioned) -> str:
         return (

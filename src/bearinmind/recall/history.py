@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -26,6 +26,19 @@ from bearinmind.types import (
 )
 
 DEEPEST = 10  # steps of a provenance walk
+# A brief: what people expect an agent to know before it is asked.
+LEADING = frozenset({"preferences", "decisions"})
+_LEADING_BONUS = 0.25
+_OWN_PROJECT_BONUS = 0.25
+_RECENT = 0.5  # what a memory of this moment has beside its importance
+_FADES = timedelta(days=30)  # after so long that is down to 1/e
+_POOL = 300  # the newest memories, among which a brief is chosen
+_NEAREST = 3  # memories of a brief that answer its query
+MOST_BYTES = 1_000_000
+#: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
+_SEEN = frozenset({State.LIVE, State.EXPIRED})
+
+Owner = Whose | UserId | None  #: whose memories are meant; None for all that can be seen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,12 +178,6 @@ def _origin(link: Link, frontier: Sequence[MemoryId]) -> MemoryId | None:
     return None
 
 
-#: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
-_SEEN = frozenset({State.LIVE, State.EXPIRED})
-
-Owner = Whose | UserId | None  #: whose memories are meant; None for all that can be seen
-
-
 @dataclass(frozen=True, slots=True)
 class Listing:
     """All that a user may list of what a filter admits."""
@@ -215,17 +222,6 @@ def _of_others(store: Store, filter: Filter, owner: Owner) -> Sequence[Filter]:
     ]
 
 
-#: What people expect an agent to know before it is asked.
-LEADING = frozenset({"preferences", "decisions"})
-_LEADING_BONUS = 0.25
-_OWN_PROJECT_BONUS = 0.25
-_RECENT = 0.5  # what a memory of this moment has beside its importance
-_FADES = timedelta(days=30)  # after so long that is down to 1/e
-_POOL = 300  # the newest memories, among which a brief is chosen
-_NEAREST = 3  # memories of a brief that answer its query
-MOST_BYTES = 1_000_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BriefRequest:
     """What a brief is for, and how long it may be."""
@@ -247,7 +243,10 @@ def brief(
     request: BriefRequest,
     nearest: Callable[[str, int], Sequence[Memory]],
 ) -> Sequence[Memory]:
-    """The memories of a session first, then those nearest to the query, then the weightiest."""
+    """The memories of a session first, then those nearest to the query, then the weightiest.
+
+    Each is there whole or not at all. Sensitive memories, and those of other projects, are not.
+    """
     project, page = request.project, Page(limit=_POOL)
     pool = store.browse(own, page)
     if project is not None:
@@ -259,41 +258,18 @@ def brief(
     if request.query:
         answers = nearest(request.query, _NEAREST)
         first += [memory for memory in answers if memory.provenance.project in (project, None)]
-    return chosen(
-        pool,
-        first=first,
-        project=project,
-        now=own.now,
-        limit=request.limit,
-        budget_bytes=request.budget_bytes,
-    )
-
-
-def chosen(
-    memories: Iterable[Memory],
-    *,
-    first: Sequence[Memory] = (),
-    project: str | None,
-    now: datetime,
-    limit: int,
-    budget_bytes: int,
-) -> list[Memory]:
-    """Those of `first` in their order, then the weightiest, each whole or not at all.
-
-    Sensitive memories, and those of other projects, are left out.
-    """
-    eligible = {x.id: x for x in memories if x.provenance.project in (project, None)}
-    ranked = sorted(eligible.values(), key=lambda each: (-_weight(each, project, now), each.id))
-    brief: dict[MemoryId, Memory] = {}
-    left = budget_bytes
+    eligible = {x.id: x for x in pool if x.provenance.project in (project, None)}
+    ranked = sorted(eligible.values(), key=lambda each: (-_weight(each, project, own.now), each.id))
+    chosen: dict[MemoryId, Memory] = {}
+    left = request.budget_bytes
     for memory in (*first, *ranked):
         size = len(memory.content.encode())
-        if memory.id not in brief and not memory.sensitive and size <= left:
-            brief[memory.id] = memory
+        if memory.id not in chosen and not memory.sensitive and size <= left:
+            chosen[memory.id] = memory
             left -= size
-        if len(brief) == limit:
+        if len(chosen) == request.limit:
             break
-    return [*brief.values()]
+    return [*chosen.values()]
 
 
 def _weight(memory: Memory, project: str | None, now: datetime) -> float:

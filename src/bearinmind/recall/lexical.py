@@ -70,11 +70,10 @@ class LexicalLeg:
                 "broadened": broadened,
             },
         )
-        memories = {match.id: match.load for match in matches}
         ranking = Ranking(
             leg=self.name,
             candidates=tuple(candidates),
-            memories=memories,
+            memories={match.id: match.load for match in matches},
             among=statistics.total,
         )
         return ranking, report
@@ -84,9 +83,9 @@ class LexicalLeg:
     ) -> tuple[list[LexicalMatch], bool]:
         """Memories with every term, filled up with those that hold any; and whether it was.
 
-        A long memory with every term may rank below short ones with some, so it is asked for by
-        itself, unless everybody who holds the rarest term is among the loose matches anyway.
-        Asking for the rarest few finds it too, and costs less than asking for all.
+        A long memory with every term may rank below short ones with some, so it is searched for
+        separately, by the rarest few terms, which is cheaper than by all; unless the loose matches
+        hold every memory with the rarest term anyway.
         """
         if not terms:
             return [], False
@@ -104,8 +103,8 @@ class LexicalLeg:
             holding = [m for m in loose if rarest in m.terms or rarest in m.keywords + m.tags]
             if len(holding) < fewest:
                 strict = find(query.filter, by_rarity[:TELLING_TERMS], every=True, limit=pool)
-        found = {match.id: match for match in (*strict, *loose)}
-        return [*found.values()][:pool], len(terms) > 1
+        matches = {match.id: match for match in (*strict, *loose)}
+        return [*matches.values()][:pool], len(terms) > 1
 
 
 def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str]:
@@ -119,10 +118,10 @@ def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str
 
 
 def _evidence(scores: Sequence[float], confidence: Sequence[float]) -> list[float]:
-    """What each match is worth beside other legs' finds.
+    """The evidence of each match, on the scale of the other legs.
 
-    Its score as a share of the best, as far as it covers the query, and as far as any match does:
-    where the best match holds a quarter of what was asked, they are all matches by chance.
+    Its score as a share of the best, times its own confidence, times the highest confidence:
+    where the best match holds a quarter of the query, they are all matches by chance.
     """
     surest, best = max(confidence, default=0.0), max(scores, default=0.0) or 1.0
     return [score / best * own * surest for score, own in zip(scores, confidence, strict=True)]
@@ -137,9 +136,8 @@ class _Scorer:
     """Scores the matches of one query.
 
     The score is BM25 (Robertson & Zaragoza 2009) with the fields' counts weighted and added before
-    saturation. The confidence is the share of the query's information that the memory covers:
-    the information of the query's words that it holds, over that of all its words, those that no
-    memory holds included.
+    saturation. The confidence is the information of the query's words that the memory holds, over
+    that of all its words, those that no memory holds included.
     """
 
     def __init__(
@@ -181,8 +179,10 @@ class _Scorer:
             held[term] = counts
             if padded in elsewhere:
                 self._add_fields(padded, matches, counts)
-            if surface in analysis.FUNCTION_WORDS:
-                self._add_function_words(padded, matches, counts)
+            if surface in analysis.FUNCTION_WORDS:  # of a query that has no other words
+                for position, match in enumerate(matches):
+                    if padded in match.function:
+                        counts[position] += 1
             for position, count in enumerate(counts):
                 if count:
                     gain = weight * count / (count + norms[position])
@@ -208,15 +208,6 @@ class _Scorer:
             if not counts[position] and padded in match.category:
                 counts[position] = weights.category
 
-    @staticmethod
-    def _add_function_words(
-        padded: str, matches: Sequence[LexicalMatch], counts: list[float]
-    ) -> None:
-        """Count a function word of a query that has no other words."""
-        for position, match in enumerate(matches):
-            if padded in match.function:
-                counts[position] += 1
-
     def _add_neighbours(
         self, terms: Sequence[str], held: Mapping[str, list[float]], scores: list[float]
     ) -> None:
@@ -231,7 +222,7 @@ class _Scorer:
                         scores[position] += bonus
 
     def _confidence(self, held: Mapping[str, list[float]], count: int) -> list[float]:
-        """How much of the query each match covers, or of the words added to it, at their weight."""
+        """The share of the query in each match, or of the added words, times their weight."""
         confidence = self._coverage(self._asked, held, count)
         if self._added is None:
             return confidence
@@ -242,9 +233,9 @@ class _Scorer:
     def _coverage(
         self, asked: analysis.Asked, held: Mapping[str, list[float]], count: int
     ) -> list[float]:
-        """The share of the information asked for that each match covers."""
+        """The share of the information asked for that each match holds."""
         known = self._information
-        # Terms left out of a long query are not held against anybody.
+        # Terms left out of a long query do not count against a match.
         atoms = dict.fromkeys(atom for atom in asked.atoms if atom in held or atom in self._unknown)
         mass = math.fsum(known[atom] for atom in atoms)
         covered = [0.0] * count

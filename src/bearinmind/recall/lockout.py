@@ -1,9 +1,9 @@
-"""Structural lock-outs: what cannot reach an answer with these settings, whatever is asked.
+"""Structural lock-outs: memories that cannot reach an answer with these settings, for any query.
 
 An earlier system weighted one leg at 0.35 in rank fusion: its best score, 0.35/61, lay below the
-worst of the others, 1/110, so the leg could never matter and nobody noticed. With a decay of seven
-days a perfect find of last week lost to the worst of today. Here the real fusion is probed, with
-made-up rankings that are as kind to what is probed as they can be.
+worst of the others, 1/110, so the leg never mattered and nobody noticed. With a decay of seven days
+a perfect match of last week lost to the worst of today. Here the real fusion is probed, with
+made-up rankings that favour what is probed as much as possible.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from bearinmind.recall.dense import DenseLeg, most_confidence
 from bearinmind.recall.pipeline import Recall
 from bearinmind.types import Candidate, MemoryId, Ranking
 
-#: A memory that cannot be found after a year is not what anybody keeps memories for.
+#: A memory must still be found after so many days.
 YEAR = 365.0
 
 _PROBE = MemoryId("")  # equal scores break on the id: it comes first
-#: How the scores of others may fall off with their rank, the kindest first.
+_BEST = Candidate(_PROBE, 1.0, 1.0, 1.0)
+#: How the scores of others may fall off with their rank, the most favourable first.
 _SHAPES: tuple[Callable[[int], float], ...] = (lambda rank: 0.5**rank, lambda rank: 1 / rank)
 
 
@@ -93,12 +94,12 @@ def _faded(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple
         name, days = f"decay_days.{category}", tau * math.log(1 / least)
         if days < YEAR:
             enough = math.ceil(YEAR / math.log(1 / least))
-            told = (
+            warning = (
                 f"{name} = {tau:g} locks out by age: after {days:.0f} days the best possible "
                 f"memory of {category} ranks below the weakest of {limit} new ones; "
                 f"a decay of {enough} days or more keeps it for a year"
             )
-            yield name, told
+            yield name, warning
 
 
 def _mistrusted(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
@@ -107,23 +108,23 @@ def _mistrusted(adjustments: Adjustments, least: float, limit: int) -> Iterator[
     for trust, factor in adjustments.trust.items():
         if factor / highest < least:
             name, enough = f"trust_factors.{trust}", _rounded_up(least * highest)
-            told = (
+            warning = (
                 f"{name} = {factor:g} locks out: the best possible {trust} memory ranks below the "
                 f"weakest of {limit} others; {enough:g} or more lets it in"
             )
-            yield name, told
+            yield name, warning
 
 
 def _unimportant(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:
     """Memories without importance that are always lost."""
     if 1 - adjustments.importance < least:
         most = math.floor((1 - least) * 100) / 100
-        told = (
+        warning = (
             f"importance_weight = {adjustments.importance:g} locks out: the best possible memory "
             f"of importance 0 ranks below the weakest of {limit} important ones; "
             f"{most:g} or less lets it in"
         )
-        yield "importance_weight", told
+        yield "importance_weight", warning
 
 
 def _rounded_up(number: float) -> float:
@@ -131,7 +132,7 @@ def _rounded_up(number: float) -> float:
 
 
 def _silent(legs: Sequence[Leg], following: Sequence[Following]) -> list[Ranking]:
-    """What the legs answer when they find nothing."""
+    """The answers of legs that find nothing."""
     return [
         *(Ranking(leg=leg.name, candidates=()) for leg in legs),
         *(Ranking(leg=leg.name, candidates=(), follows=True) for leg in following),
@@ -147,42 +148,30 @@ def _reaches(
 ) -> bool:
     """Whether the one find of a leg is admitted when every other leg fills an answer."""
     rankings = [
-        replace(
-            each,
-            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0),)
-            if each is probed
-            else _others(each.leg, limit, shape),
-        )
+        replace(each, candidates=(_BEST,) if each is probed else _others(each.leg, limit, shape))
         for each in silent
     ]
     return _PROBE in [fused.id for fused in fusion(rankings)[:limit]]
 
 
 def _least_share(fusion: Fusion, silent: Sequence[Ranking], limit: int) -> float:
-    """What must be left of the best possible score so that it reaches the first `limit`.
+    """The share of the best possible score that reaches the first `limit`.
 
-    The best possible memory is the first of every leg, and beyond doubt. The others are each found
-    by one leg alone, and weak, but enough to fill the answer.
+    The best possible memory is the first of every leg, with full confidence. The others are each
+    found by one leg alone, and weak, but enough to fill the answer.
     """
-    return min(_share(fusion, silent, limit, shape) for shape in _SHAPES)
-
-
-def _share(
-    fusion: Fusion, silent: Sequence[Ranking], limit: int, shape: Callable[[int], float]
-) -> float:
-    rankings = [
-        replace(
-            each,
-            candidates=(Candidate(_PROBE, 1.0, 1.0, 1.0), *_others(each.leg, limit, shape)),
-        )
-        for each in silent
-    ]
-    best, *others = fusion(rankings)
-    return others[limit - 1].score / best.score
+    shares = []
+    for shape in _SHAPES:
+        rankings = [
+            replace(each, candidates=(_BEST, *_others(each.leg, limit, shape))) for each in silent
+        ]
+        best, *others = fusion(rankings)
+        shares.append(others[limit - 1].score / best.score)
+    return min(shares)
 
 
 def _others(leg: str, limit: int, shape: Callable[[int], float]) -> tuple[Candidate, ...]:
-    """The finds of a leg that no other leg has, weaker with each rank."""
+    """Candidates of a leg that no other leg has, weaker with each rank."""
     return tuple(
         Candidate(MemoryId(f"{leg}-{rank:06}"), shape(rank), shape(rank), shape(rank))
         for rank in range(1, limit + 1)

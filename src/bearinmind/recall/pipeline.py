@@ -38,6 +38,9 @@ LARGEST_POOL = 10_000
 
 # Halves of characters and NUL cannot be looked for; a space in their place changes nothing else.
 _UNSEARCHABLE = re.compile("[\x00\ud800-\udfff]")
+logger = logging.getLogger(__name__)
+
+_CONTENDERS = 3  # times as many as are asked for may usually still come first
 
 
 def parse(query: Query) -> Query:
@@ -72,11 +75,6 @@ def check_number(name: str, value: int, most: int, least: int = 1) -> int:
             hint=f"Choose a {name} in that range.",
         )
     return value
-
-
-logger = logging.getLogger(__name__)
-
-_CONTENDERS = 3  # times as many as are asked for may usually still come first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

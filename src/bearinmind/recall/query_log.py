@@ -48,12 +48,8 @@ class QueryLog:
 
     def append(self, text: str, asked_at: datetime, hits: Iterable[str]) -> None:
         """Write a query; a failure is logged, without the text."""
-        row = {
-            "text": text,
-            "asked_at": asked_at.isoformat(),
-            "hits": [*hits],
-            "user": self._user,
-        }
+        at = asked_at.isoformat()
+        row = {"text": text, "asked_at": at, "hits": [*hits], "user": self._user}
         try:
             size = self._write(json.dumps(row).encode() + b"\n")
             if size > self._most_bytes:
@@ -62,11 +58,7 @@ class QueryLog:
             _log.warning("the query was not captured in %s: %s", self.path, exc.strerror)
 
     def read(self) -> Iterator[CapturedQuery]:
-        """The queries of this user, oldest first; lines that cannot be read are skipped.
-
-        Raises:
-            InvalidInput: the file exists and cannot be read.
-        """
+        """The queries of this user, oldest first; lines that cannot be read are skipped."""
         try:
             with self.path.open("rb") as lines:
                 for line in lines:
@@ -115,7 +107,7 @@ class QueryLog:
                 return None
             asked_at = datetime.fromisoformat(row["asked_at"])
             hits = tuple(map(str, row["hits"]))
-        except (ValueError, KeyError, TypeError):  # cut short, or something else altogether
+        except (ValueError, KeyError, TypeError):  # cut short, or not a line of this log
             return None
         zoned = asked_at if asked_at.tzinfo else asked_at.replace(tzinfo=UTC)
         return CapturedQuery(text=row["text"], asked_at=zoned, hits=hits)

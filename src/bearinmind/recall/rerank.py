@@ -24,11 +24,7 @@ logger = logging.getLogger(__name__)
 #: Calls of a reranker that may go on, late ones included: one that hangs must not eat all threads.
 MOST_AT_ONCE = 16
 
-_Asked = tuple[str, tuple[Passage, ...]]
-
-
-def _turns() -> BoundedSemaphore:
-    return BoundedSemaphore(MOST_AT_ONCE)
+_Question = tuple[str, tuple[Passage, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,8 +35,10 @@ class Rerank:
     depth: int = 20  #: how many of the best candidates are reranked
     seconds: float = 1.0  #: after these the answer goes out in the order it has
     weight: float = 1.0  #: of the reranker's score; the rest is the score of the recall itself
-    _free: BoundedSemaphore = field(default_factory=_turns, repr=False, compare=False)
-    _known: dict[_Asked, list[float] | RerankerFailure] | None = field(
+    _free: BoundedSemaphore = field(
+        default_factory=lambda: BoundedSemaphore(MOST_AT_ONCE), repr=False, compare=False
+    )
+    _known: dict[_Question, list[float] | RerankerFailure] | None = field(
         default=None, repr=False, compare=False
     )
 
@@ -73,30 +71,29 @@ class Rerank:
         )
 
     def repeated(self) -> Rerank:
-        """The same for recalls that are tried again and again: it asks everything once."""
+        """A stage that asks each question once, for recalls repeated with small changes."""
         return replace(self, _known={})
 
-    def _outcome(self, asked: _Asked) -> list[float] | RerankerFailure:
+    def _outcome(self, question: _Question) -> list[float] | RerankerFailure:
         """The reranker's scores, or why there are none."""
-        if self._known is not None and asked in self._known:
-            return self._known[asked]
+        if self._known is not None and question in self._known:
+            return self._known[question]
         outcome: list[float] | RerankerFailure
         try:
-            outcome = _checked(self._in_time(*asked), len(asked[1]))
+            outcome = _checked(self._in_time(*question), len(question[1]))
         except Exception as exc:
             known = isinstance(exc, MindError | TimeoutError)
             logger.warning("rerank failed", exc_info=not known, extra={"action": "rerank"})
             outcome = self._failure(exc)
         if self._known is not None:
-            self._known[asked] = outcome
+            self._known[question] = outcome
         return outcome
 
     def _in_time(self, text: str, passages: Sequence[Passage]) -> Sequence[float]:
         """The reranker's answer, if it comes in time.
 
-        It works in a thread of its own, which is left to itself when the time is up: a worker of
-        the recall's pool would be missing from the legs for as long as the reranker hangs, and the
-        process could not end before it.
+        It runs in a daemon thread of its own: a hanging reranker must not take a worker from the
+        legs, nor keep the process from ending.
         """
         if not self._free.acquire(blocking=False):
             raise RerankerFailure(f"{MOST_AT_ONCE} earlier calls have not ended yet")
@@ -114,7 +111,7 @@ class Rerank:
         return answer.result(timeout=self.seconds)
 
     def _failure(self, exc: Exception) -> RerankerFailure:
-        """What a trace says about an error: never the text of one that we do not know."""
+        """The error for the trace: of an unknown one its type, never its text."""
         if isinstance(exc, RerankerFailure):
             return exc
         if isinstance(exc, TimeoutError):
@@ -125,11 +122,7 @@ class Rerank:
 
 
 def _checked(scores: Sequence[float], wanted: int) -> list[float]:
-    """The scores as plain numbers.
-
-    Raises:
-        RerankerFailure: they are not one finite number for each passage.
-    """
+    """The scores, if they are one finite number for each passage."""
     if len(scores) != wanted:
         raise RerankerFailure(f"{len(scores)} scores for {wanted} memories")
     numbers = [float(score) for score in scores]

@@ -1,8 +1,7 @@
 """Recall over what others share: the same legs and the same pipeline, over a wider view.
 
-`Visible` reads like a store. It asks the store for the user's own memories and, for each user who
-shares anything, for what the user can see of theirs, and puts the answers together. The store
-enforces what can be seen; nothing here ever holds a memory that cannot.
+`Visible` reads like a store. It joins the user's own memories with those that each sharer lets the
+user see. The store enforces what can be seen; nothing here ever holds a memory that cannot.
 """
 
 from __future__ import annotations
@@ -51,57 +50,10 @@ if TYPE_CHECKING:
 
 
 _K1, _B = 1.2, 0.75  # plain BM25, as the stores choose their matches by
-
-
-def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
-    """How frequent terms are in all of these."""
-    total = sum(part.total for part in parts)
-    length = math.fsum(part.total * part.average_length for part in parts)
-    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
-    return LexicalStatistics(total, length / total if total else 0.0, frequency)
-
-
-def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
-    """Plain BM25, to cut several lists to one as a store cuts its own."""
-    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
-    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
-    counts = {term: text.count(f" {term} ") for term in terms}
-    return math.fsum(
-        information(statistics.frequency[term], statistics.total) * count / (count + norm)
-        for term, count in counts.items()
-    )
-
-
-def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
-    """Mean and deviation of several crowds as of one."""
-    count = sum(answer.population for answer in answers)
-    if not count:
-        return answers[0]
-    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
-    squares = math.fsum(
-        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
-    )
-    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)
-
-
-def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept:
-    """A concept with what others' memories say of it; their merges stay theirs."""
-    if known is None:
-        return replace(theirs, name=name, aliases=())
-    return replace(
-        known,
-        memories=known.memories + theirs.memories,
-        subjects=known.subjects + theirs.subjects,
-    )
-
-
-def counted(each: Mentioned, concept: Concept) -> Mentioned:
-    """A mention under the user's name, with the counts of all that can be seen."""
-    return each._replace(concept=concept.name, memories=concept.memories, subjects=concept.subjects)
-
-
+#: At most so many ids of an owner are looked at to find the one to restore.
+_MOST_BEGINNING = 100
 SHARED = "shared"  #: how a trace calls the memories of others when they are missing
-#: Of so many own vectors the mean and the deviation tell something, and others' do not count.
+#: From so many own vectors on their mean and deviation are used, without others'.
 ENOUGH = 10
 
 
@@ -140,7 +92,7 @@ def visible_to(own: Readable, store: Store, filter: Filter) -> Visible | None:
 
 
 def over(recall: Recall, view: Readable) -> Recall:
-    """The same recall over another view. A leg that reads no store stays as it is."""
+    """The recall over another view. A leg that reads no store stays as it is."""
     return replace(
         recall,
         store=view,
@@ -207,12 +159,12 @@ class Visible:
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
     ) -> dict[MemoryId, Memory]:
         """The memories, own ones or ones that can be seen; of others only as they are now."""
-        found = self._own.get_many(scope, ids, as_of)
+        memories = self._own.get_many(scope, ids, as_of)
         for view in self._views(scope) if as_of is None else ():
-            rest = [id_ for id_ in ids if id_ not in found]
+            rest = [id_ for id_ in ids if id_ not in memories]
             if rest:
-                found |= self._store.visible(view, rest)
-        return found
+                memories |= self._store.visible(view, rest)
+        return memories
 
     # ---- links: the user's own -----------------------------------------------------------------
 
@@ -244,35 +196,35 @@ class Visible:
     def lexical_matches(
         self, filter: Filter, terms: Sequence[str], *, every: bool, limit: int
     ) -> list[LexicalMatch]:
-        """The best matches of everybody, by BM25 over all that can be seen."""
-        found = self._own.lexical_matches(filter, terms, every=every, limit=limit)
-        known = {match.id for match in found}
+        """The best matches of all users, by BM25 over all that can be seen."""
+        own = self._own.lexical_matches(filter, terms, every=every, limit=limit)
+        known = {match.id for match in own}
         theirs = [
             match
             for view in self._filters(filter)
             for match in self._store.lexical_matches(view, terms, every=every, limit=limit)
             if match.id not in known
         ]
-        if not theirs or len(found) + len(theirs) <= limit:
-            return [*found, *theirs]
+        if not theirs or len(own) + len(theirs) <= limit:
+            return [*own, *theirs]
         if any(term not in self._statistics.frequency for term in terms):
             self.lexical_statistics(filter.scope, terms)
-        score = {match.id: bm25(match, terms, self._statistics) for match in (*found, *theirs)}
-        best = sorted((*found, *theirs), key=lambda match: (-score[match.id], match.id))
+        score = {match.id: bm25(match, terms, self._statistics) for match in (*own, *theirs)}
+        best = sorted((*own, *theirs), key=lambda match: (-score[match.id], match.id))
         return best[:limit]
 
     # ---- by meaning ----------------------------------------------------------------------------
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
-        """The nearest memories of everybody, and what the whole looks like from the query.
+        """The nearest memories of all users, with the mean and the deviation to judge them by.
 
         The mean is that of the own memories, where there are enough of them.
         """
         own = self._own.nearest(filter, space, query, limit)
         views = self._filters(filter)
         others = [self._store.nearest(view, space, query, limit) for view in views]
-        found = {near.id: near for answer in (*others, own) for near in answer.nearest}
-        nearest = sorted(found.values(), key=lambda near: (-near.cosine, near.id))[:limit]
+        near_by_id = {near.id: near for answer in (*others, own) for near in answer.nearest}
+        nearest = sorted(near_by_id.values(), key=lambda near: (-near.cosine, near.id))[:limit]
         crowd = own if own.population >= ENOUGH else pooled([own, *others])
         return crowd._replace(
             nearest=nearest,
@@ -284,12 +236,12 @@ class Visible:
         self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
         """How near these memories are, as far as they can be seen."""
-        found = self._own.cosines(filter, space, query, ids)
+        cosines = self._own.cosines(filter, space, query, ids)
         for view in self._filters(filter):
-            rest = [id_ for id_ in ids if id_ not in found]
+            rest = [id_ for id_ in ids if id_ not in cosines]
             if rest:
-                found |= self._store.cosines(view, space, query, rest)
-        return found
+                cosines |= self._store.cosines(view, space, query, rest)
+        return cosines
 
     # ---- by connection -------------------------------------------------------------------------
 
@@ -302,24 +254,24 @@ class Visible:
 
         Merges are the user's own: a name that others take for another one is taken as it is.
         """
-        found = self._known(scope, names)
-        for concept in found.values():
+        concepts = self._known(scope, names)
+        for concept in concepts.values():
             self._names[concept.name] = (concept.name, *concept.aliases)
         for view in self._views(scope):
             for name, theirs in self._known(view, names).items():
-                found[name] = joined(found.get(name), name, theirs)
-        return found
+                concepts[name] = joined(concepts.get(name), name, theirs)
+        return concepts
 
     def mentions_in(self, filter: Filter, ids: Sequence[MemoryId]) -> list[Mentioned]:
         """What these memories mention, under the user's own names for it."""
-        found = self._own.mentions_in(filter, ids)
-        own = {each.id for each in found}
-        rest = [id_ for id_ in ids if id_ not in own]
+        mentions = self._own.mentions_in(filter, ids)
+        read = {each.id for each in mentions}
+        rest = [id_ for id_ in ids if id_ not in read]
         for view in self._filters(filter) if rest else ():
-            found += self._store.mentions_in(view, rest)
-        concepts = self.concepts(filter.scope, {each.concept for each in found})
+            mentions += self._store.mentions_in(view, rest)
+        concepts = self.concepts(filter.scope, {each.concept for each in mentions})
         # One that is missing was taken away a moment ago.
-        return [counted(x, concepts[x.concept]) for x in found if x.concept in concepts]
+        return [counted(x, concepts[x.concept]) for x in mentions if x.concept in concepts]
 
     def mentioning(
         self,
@@ -329,18 +281,18 @@ class Visible:
         role: Role | None = None,
     ) -> list[Mentioned]:
         """The memories that mention these concepts, own ones first, at most so many each."""
-        asked = self.concepts(filter.scope, names).values()
-        concepts = {concept.name: concept for concept in asked}
-        found: dict[ConceptName, dict[MemoryId, Mentioned]] = {name: {} for name in concepts}
+        known = self.concepts(filter.scope, names).values()
+        concepts = {concept.name: concept for concept in known}
+        mentions: dict[ConceptName, dict[MemoryId, Mentioned]] = {name: {} for name in concepts}
         for each in self._own.mentioning(filter, names, limit, role):
-            if each.concept in found:
-                found[each.concept][each.id] = each
+            if each.concept in mentions:
+                mentions[each.concept][each.id] = each
         for view in self._filters(filter):
             for name, each in self._called(view, concepts, limit, role):
-                found[name].setdefault(each.id, each)
+                mentions[name].setdefault(each.id, each)
         return [
             counted(each, concepts[name])
-            for name, by_id in found.items()
+            for name, by_id in mentions.items()
             for each in [*by_id.values()][:limit]
         ]
 
@@ -348,11 +300,11 @@ class Visible:
         self, view: Filter, names: Collection[ConceptName], limit: int, role: Role | None
     ) -> Iterable[tuple[ConceptName, Mentioned]]:
         """Which memories of one sharer mention these concepts, whatever they are called there."""
-        asked = {called: name for name in names for called in self._names.get(name, (name,))}
-        known = self._known(view, [*asked])
+        own_names = {called: name for name in names for called in self._names.get(name, (name,))}
+        known = self._known(view, [*own_names])
         meant: dict[ConceptName, set[ConceptName]] = {}
         for called, concept in known.items():
-            meant.setdefault(concept.name, set()).add(asked[called])
+            meant.setdefault(concept.name, set()).add(own_names[called])
         for each in self._store.mentioning(view, [*known], limit, role) if known else ():
             for name in sorted(meant.get(each.concept, ())):
                 yield name, each
@@ -373,11 +325,54 @@ class Visible:
                     Filter(scope=scope, reader=view.reader, now=view.now), missing
                 )
             )
-        return {name: found for name in names if (found := known[name]) is not None}
+        return {name: concept for name in names if (concept := known[name]) is not None}
 
 
-#: At most so many ids of an owner are looked at to find the one to restore.
-_MOST_BEGINNING = 100
+def added_up(parts: Sequence[LexicalStatistics], terms: Sequence[str]) -> LexicalStatistics:
+    """How frequent terms are in all of these."""
+    total = sum(part.total for part in parts)
+    length = math.fsum(part.total * part.average_length for part in parts)
+    frequency = {term: sum(part.frequency.get(term, 0) for part in parts) for term in terms}
+    return LexicalStatistics(total, length / total if total else 0.0, frequency)
+
+
+def bm25(match: LexicalMatch, terms: Sequence[str], statistics: LexicalStatistics) -> float:
+    """Plain BM25, to cut several lists to one as a store cuts its own."""
+    text = f"{match.terms}{match.keywords}{match.tags}{match.category}{match.function}"
+    norm = _K1 * (1 - _B + _B * match.length / (statistics.average_length or 1.0))
+    counts = {term: text.count(f" {term} ") for term in terms}
+    return math.fsum(
+        information(statistics.frequency[term], statistics.total) * count / (count + norm)
+        for term, count in counts.items()
+    )
+
+
+def pooled(answers: Sequence[DenseAnswer]) -> DenseAnswer:
+    """Mean and deviation of several crowds as of one."""
+    count = sum(answer.population for answer in answers)
+    if not count:
+        return answers[0]
+    mean = math.fsum(answer.population * answer.mean for answer in answers) / count
+    squares = math.fsum(
+        answer.population * (answer.deviation**2 + (answer.mean - mean) ** 2) for answer in answers
+    )
+    return answers[0]._replace(mean=mean, deviation=math.sqrt(squares / count), population=count)
+
+
+def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept:
+    """A concept with what others' memories say of it; their merges stay theirs."""
+    if known is None:
+        return replace(theirs, name=name, aliases=())
+    return replace(
+        known,
+        memories=known.memories + theirs.memories,
+        subjects=known.subjects + theirs.subjects,
+    )
+
+
+def counted(each: Mentioned, concept: Concept) -> Mentioned:
+    """A mention under the user's name, with the counts of all that can be seen."""
+    return each._replace(concept=concept.name, memories=concept.memories, subjects=concept.subjects)
 
 
 def view_of(reader: UserId, owner: UserId, now: datetime) -> Filter:
@@ -401,12 +396,12 @@ def find(store: Store, scope: Scope, text: str, now: datetime) -> Memory:
 
 def _beginning(store: Store, reader: UserId, prefix: str, now: datetime) -> Memory | None:
     """The only memory of other owners whose id begins so and that the reader may see."""
-    found: dict[MemoryId, Filter] = {}
+    matches: dict[MemoryId, Filter] = {}
     for owner in store.sharers(reader):
         view = view_of(reader, owner, now)
-        found |= dict.fromkeys(store.visible_beginning(view, prefix), view)
-    history.check_one(prefix, sorted(found))
-    for id_, view in found.items():
+        matches |= dict.fromkeys(store.visible_beginning(view, prefix), view)
+    history.check_one(prefix, sorted(matches))
+    for id_, view in matches.items():
         return store.visible(view, [id_]).get(id_)
     return None
 
@@ -442,7 +437,7 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
         for share in store.shared_with(reader)
         if share.right is Right.WRITE and not is_copy(share.owner)
     ]
-    found: dict[MemoryId, Memory] = {}
+    deleted: dict[MemoryId, Memory] = {}
     for owner in dict.fromkeys(share.owner for share in writable):
         shares = [share for share in writable if share.owner == owner]
         scope = Scope(user=owner)
@@ -450,6 +445,6 @@ def find_deleted(store: Store, reader: UserId, text: str) -> Memory | None:
         for memory in held.values():
             may_restore = any(x.memory == memory.id or x.tag in memory.tags for x in shares)
             if may_restore and memory.deleted_at is not None and not memory.sensitive:
-                found[memory.id] = memory
-    history.check_one(prefix, sorted(found))
-    return next(iter(found.values()), None)
+                deleted[memory.id] = memory
+    history.check_one(prefix, sorted(deleted))
+    return next(iter(deleted.values()), None)

@@ -1,4 +1,4 @@
-"""Secrets that their own shape gives away, wherever they stand.
+"""Secrets that are recognised by their format, wherever they are in a text.
 
 Each rule has the texts that must occur for its pattern to be tried: looking for a few letters costs
 a hundredth of what a pattern does, and most memories hold none of them. The shapes are those that
@@ -215,16 +215,6 @@ _RULES: tuple[_Rule, ...] = (
 )
 
 
-def read(text: str) -> Iterator[Spot]:
-    """The secrets that show by their shape."""
-    for rule in _RULES:
-        if any(sign in text for sign in rule.signs):
-            for match in rule.pattern.finditer(text):
-                group = match.re.groups
-                if rule.agrees(match[group]):
-                    yield Spot(rule.kind, *match.span(group))
-
-
 # A run as long as the shortest of the formats.
 _CANDIDATE = re.compile(r"[A-Za-z0-9_/+=-]{20,}|PuTTY-User-Key")
 _NO_SECRET = re.compile(r"[^0-9]+|[^A-Za-z]+|[0-9a-f-]+")  # words, numbers, hashes, UUIDs
@@ -251,6 +241,16 @@ _LIBRARY_RULES = {
 }
 
 
+def read(text: str) -> Iterator[Spot]:
+    """The secrets that show by their shape."""
+    for rule in _RULES:
+        if any(sign in text for sign in rule.signs):
+            for match in rule.pattern.finditer(text):
+                group = match.re.groups
+                if rule.agrees(match[group]):
+                    yield Spot(rule.kind, *match.span(group))
+
+
 def read_library(text: str) -> Iterator[Spot]:
     """The secrets whose formats the library knows."""
     if all(_NO_SECRET.fullmatch(run) for run in _CANDIDATE.findall(text)):
@@ -263,8 +263,8 @@ def read_library(text: str) -> Iterator[Spot]:
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], Kind], ...]:
-    found = []
+    patterns = []
     for module, (rule, kind) in _LIBRARY_RULES.items():
         detector = getattr(import_module(f"detect_secrets.plugins.{module}"), rule)
-        found += [(pattern, kind) for pattern in detector.denylist]
-    return tuple(found)
+        patterns += [(pattern, kind) for pattern in detector.denylist]
+    return tuple(patterns)

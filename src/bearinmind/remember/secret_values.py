@@ -1,4 +1,4 @@
-"""Tells a value that is a secret from one that stands for a secret, or is none."""
+"""The kinds of secrets, and whether a value is a secret, a placeholder for one, or neither."""
 
 from __future__ import annotations
 
@@ -8,12 +8,45 @@ from collections import Counter
 from enum import StrEnum
 from typing import NamedTuple
 
+
+class Kind(StrEnum):
+    """What kind of secret something is: a closed set, so that its name can give nothing away."""
+
+    PRIVATE_KEY = "private key"
+    AWS_KEY = "AWS key"
+    GOOGLE_KEY = "Google key"
+    AZURE_KEY = "Azure key"
+    GITHUB_TOKEN = "GitHub token"  # noqa: S105  the names of secrets, not secrets
+    GITLAB_TOKEN = "GitLab token"  # noqa: S105
+    SLACK_TOKEN = "Slack token"  # noqa: S105
+    STRIPE_KEY = "Stripe key"
+    PACKAGE_TOKEN = "package registry token"  # noqa: S105
+    MODEL_KEY = "model API key"
+    JSON_WEB_TOKEN = "JSON web token"  # noqa: S105
+    ACCESS_TOKEN = "access token"  # noqa: S105
+    API_KEY = "API key"
+    CONNECTION = "connection password"
+    AUTHORIZATION = "authorization header"
+    PASSWORD = "password"  # noqa: S105
+    PASSPHRASE = "passphrase"  # noqa: S105
+    PIN = "PIN"
+    CREDENTIALS = "credentials"
+
+
+class Spot(NamedTuple):
+    """The kind of a secret and its position in a text; nothing of the secret itself."""
+
+    kind: Kind
+    start: int
+    end: int
+
+
 LEAST_PASSWORD = 4  # characters
-LEAST_RANDOM = 16  # of a token or key that stands behind a word for it
+LEAST_RANDOM = 16  # of a token or key behind a word for it
 LEAST_STATED = 8  # the same where the text says outright "the API key is ..."
 LEAST_ENTROPY = 3.0  # bits per character; English words have less than 2.5 in runs this long
 LEAST_WORDS = 4  # of a passphrase
-LEAST_BESIDE = 20  # of a random run that merely stands beside such a word
+LEAST_BESIDE = 20  # of a random run somewhere beside such a word
 
 # A variable, a template, a hole, a call, an address of a secret: none of them is the secret.
 _STAND_IN = re.compile(
@@ -49,7 +82,7 @@ _TECHNICAL = re.compile(
     re.IGNORECASE,
 )
 
-#: By convention these stand where a password will be.
+#: By convention these are written where a password will be.
 DUMMIES = frozenset(  # as a text, so that it can be read
     """
     changeme change-me change_me password passwort passwd pass pwd pw secret secrets example
@@ -89,7 +122,7 @@ ORDINARY = frozenset(  # as a text, so that it can be read
 
 
 def is_stand_in(value: str) -> bool:
-    """Whether a value stands for a secret instead of being one."""
+    """Whether a value is a placeholder for a secret."""
     bare = value.strip("\"'`\u201c\u201d\u2018\u2019")
     return (
         not bare
@@ -147,35 +180,3 @@ def entropy(text: str) -> float:
     """Shannon's entropy of the characters, in bits."""
     size = len(text)
     return -math.fsum(n / size * math.log2(n / size) for n in Counter(text).values())
-
-
-class Kind(StrEnum):
-    """What kind of secret something is: a closed set, so that its name can give nothing away."""
-
-    PRIVATE_KEY = "private key"
-    AWS_KEY = "AWS key"
-    GOOGLE_KEY = "Google key"
-    AZURE_KEY = "Azure key"
-    GITHUB_TOKEN = "GitHub token"  # noqa: S105  the names of secrets, not secrets
-    GITLAB_TOKEN = "GitLab token"  # noqa: S105
-    SLACK_TOKEN = "Slack token"  # noqa: S105
-    STRIPE_KEY = "Stripe key"
-    PACKAGE_TOKEN = "package registry token"  # noqa: S105
-    MODEL_KEY = "model API key"
-    JSON_WEB_TOKEN = "JSON web token"  # noqa: S105
-    ACCESS_TOKEN = "access token"  # noqa: S105
-    API_KEY = "API key"
-    CONNECTION = "connection password"
-    AUTHORIZATION = "authorization header"
-    PASSWORD = "password"  # noqa: S105
-    PASSPHRASE = "passphrase"  # noqa: S105
-    PIN = "PIN"
-    CREDENTIALS = "credentials"
-
-
-class Spot(NamedTuple):
-    """Where a secret of some kind stands in a text; nothing of the secret itself."""
-
-    kind: Kind
-    start: int
-    end: int

@@ -21,6 +21,10 @@ from bearinmind.types import Draft, Memory, MemoryId, Scope, UserId
 
 Result = TypeVar("Result")
 
+GET = "get"  #: it was read
+UNSEAL = "unseal"  #: it was made an ordinary memory
+ROTATE = "rotate"  #: everything was sealed under a new key
+ACTIONS = (GET, UNSEAL, ROTATE)
 _PLACEHOLDER = re.compile(r"\[sensitive(?:: (?P<kinds>[^;\]]+))?; bearinmind secret get \w+\]")
 
 
@@ -112,12 +116,6 @@ def under_present_key(vault: Vault, write: Callable[[], Result]) -> Result:
     except errors.KeyRetired:
         vault.refresh()
         return write()
-
-
-GET = "get"  #: it was read
-UNSEAL = "unseal"  #: it was made an ordinary memory
-ROTATE = "rotate"  #: everything was sealed under a new key
-ACTIONS = (GET, UNSEAL, ROTATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
