@@ -17,7 +17,7 @@ from bearinmind.surfaces.mcp import texts, tools
 from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import functions
-from bearinmind.surfaces.verbs.requests import RecallRequest, StoreRequest
+from bearinmind.surfaces.verbs.requests import RecallRequest
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.types import Access, Memory, Trust
 
