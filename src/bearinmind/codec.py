@@ -264,7 +264,7 @@ class _NounSchema:
             serialization=core.plain_serializer_function_ser_schema(
                 parts,
                 return_schema=core.typed_dict_schema(
-                    written, cls_name=noun.__name__, metadata=self._words
+                    written, cls_name=noun.__name__, config=_BYTES_AS_BASE64, metadata=self._words
                 ),
             ),
             ref=self._ref,

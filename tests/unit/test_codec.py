@@ -278,7 +278,7 @@ class Parcel:
 )
 def test_bytes_are_base64_wherever_they_are(value: object, hint: Any) -> None:
     written = codec.to_json(value, hint)
-    assert b"==" in written
+    assert b"=" in written
     assert json.loads(written) == codec.to_data(value, hint)
     assert codec.from_json(hint, written) == value
     assert codec.from_data(hint, codec.to_data(value, hint)) == value
