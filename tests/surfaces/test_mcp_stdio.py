@@ -58,7 +58,7 @@ def test_memories_of_a_file_are_served_as_the_command_line_shows_them(
 
     shown = run("get", stored, "--json").json
     assert shown["content"] == "Ana is on call."
-    assert shown["agent"] == "mcp"  # the name of the client
+    assert shown["provenance"]["agent"] == "mcp"  # the name of the client
 
 
 def test_what_another_user_shares_arrives_as_data(path: Path) -> None:
