@@ -114,7 +114,9 @@ def adapter(type_: Any) -> TypeAdapter[Any]:  # noqa: ANN401  a type, a union, a
     """What reads and writes a type; made once."""
     from pydantic import TypeAdapter  # noqa: PLC0415  on first use
 
-    return TypeAdapter(annotation(type_))
+    # A dataclass has this configuration of its own, and Pydantic refuses a second one.
+    config = None if dataclasses.is_dataclass(type_) else _BYTES_AS_BASE64
+    return TypeAdapter(annotation(type_), config=config)
 
 
 def kind_of(type_: type) -> str:
@@ -321,9 +323,15 @@ def _moment(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
 
     del handler
     return core.no_info_after_validator_function(
-        lambda time: time if time.tzinfo is UTC else time.astimezone(UTC),
-        core.datetime_schema(tz_constraint="aware"),
+        _in_utc, core.datetime_schema(tz_constraint="aware")
     )
+
+
+def _in_utc(time: datetime) -> datetime:
+    try:
+        return time if time.tzinfo is UTC else time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC it is not in the years 1 to 9999") from None
 
 
 def _error(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -1,6 +1,6 @@
 """Secrets are put in through every door of a server, and then looked for in all that it says.
 
-Only `secrets.reveal` may tell one, and only to its owner; a new key is shown once, when made.
+Only `secrets.reveal` tells one, and only to its owner. A key is shown only when it is made.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import json
+import re
 import subprocess
 import sys
 import types
@@ -239,6 +240,48 @@ def test_a_time_in_another_zone_is_the_same_moment_in_utc() -> None:
     read = codec.from_data(nouns.Memory, codec.to_data(MEMORY) | {"created_at": there.isoformat()})
     assert read == MEMORY
     assert read.created_at.tzinfo is UTC
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_a_time_that_is_none_in_utc_is_refused(text: str) -> None:
+    with pytest.raises(InvalidJson, match=f"{re.escape(text)}.*years 1 to 9999"):
+        codec.from_data(datetime, text)
+    with pytest.raises(InvalidJson, match=r"created_at is .*years 1 to 9999"):
+        codec.from_data(nouns.Memory, codec.to_data(MEMORY) | {"created_at": text})
+
+
+class Packed(typing.NamedTuple):
+    """A named tuple with bytes in it."""
+
+    content: bytes
+    version: int = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parcel:
+    """A noun that holds bytes in every way."""
+
+    label: bytes
+    packed: Packed
+    more: tuple[Packed, ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (Packed(b"\xff\x00"), Packed),
+        (Parcel(b"\xfe", Packed(b"\xff"), (Packed(b"\x00"),)), Parcel),
+        ((Packed(b"\xff"),), tuple[Packed, ...]),
+        (Packed(b"\xff"), Packed | Parcel),
+        (b"\xff", bytes),
+    ],
+)
+def test_bytes_are_base64_wherever_they_are(value: object, hint: Any) -> None:
+    written = codec.to_json(value, hint)
+    assert b"=" in written
+    assert json.loads(written) == codec.to_data(value, hint)
+    assert codec.from_json(hint, written) == value
+    assert codec.from_data(hint, codec.to_data(value, hint)) == value
 
 
 @pytest.mark.parametrize(

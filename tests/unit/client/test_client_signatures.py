@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
-from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
 from support.clients import ID, KEY, MEMORIES, WHOLE
 from support.faulty_server import FaultyServer, says
 
@@ -100,6 +100,15 @@ def test_every_verb_takes_the_arguments_of_a_memory_in_this_process(
     for name in there:
         assert here[name].default == there[name].default, name
         assert here[name].kind == there[name].kind, name
+
+
+@pytest.mark.parametrize("verb", [each for each in EVERY_VERB if each.takes], ids=lambda v: v.name)
+def test_a_row_without_a_function_describes_the_method_of_mind(verb: Verb, mind: Mind) -> None:
+    method = attrgetter(verb.name)(mind)
+    signature = inspect.signature(method)
+
+    assert signature.bind(**dict.fromkeys(verb.request.model_fields))
+    assert getattr(inspect.getmodule(method), signature.return_annotation) == verb.gives
 
 
 def test_both_clients_have_the_same_verbs() -> None:

@@ -1,4 +1,4 @@
-"""One function for each verb: from its request, by the method of `Mind`, to its answer."""
+"""The verbs whose answer is more than what the method of `Mind` returns."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from datetime import timedelta
 from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
 from bearinmind.learn.model import Learned, Message
-from bearinmind.proposals import Proposal
-from bearinmind.protocols import Statistics, User
 from bearinmind.surfaces import times
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.trace import WhyNot
-from bearinmind.types import Key, Link, Memory, Outcome, Share
 
 # ---- memories ------------------------------------------------------------------------------------
-
-
-def store(mind: Mind, request: r.StoreRequest) -> Outcome:
-    """Remember something."""
-    return mind.store(**request.given())
 
 
 def recall(mind: Mind, request: r.RecallRequest) -> a.RecallAnswer:
@@ -50,31 +42,6 @@ def get(mind: Mind, request: r.OneRequest) -> a.GetAnswer:
     return a.GetAnswer.of(mind, mind.get(request.id))
 
 
-def update(mind: Mind, request: r.UpdateRequest) -> Memory:
-    """Change a memory."""
-    return mind.update(request.id, **request.given("id"))
-
-
-def delete(mind: Mind, request: r.DeleteRequest) -> Memory:
-    """Hide a memory."""
-    return mind.delete(request.id, **request.given("id"))
-
-
-def restore(mind: Mind, request: r.OneRequest) -> Memory:
-    """Bring a memory back."""
-    return mind.restore(request.id)
-
-
-def link(mind: Mind, request: r.LinkRequest) -> Link:
-    """Link two memories."""
-    return mind.link(request.source, request.kind, request.target)
-
-
-def unlink(mind: Mind, request: r.LinkRequest) -> Link:
-    """End a link."""
-    return mind.unlink(request.source, request.kind, request.target)
-
-
 def why(mind: Mind, request: r.OneRequest) -> a.WhyAnswer:
     """What led to a memory."""
     return a.WhyAnswer.of(mind, mind.why(request.id))
@@ -86,11 +53,6 @@ def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     return a.TimelineAnswer.of(mind, timeline)
 
 
-def stats(mind: Mind, _: r.Nothing) -> Statistics:
-    """Counts of what is stored."""
-    return mind.stats()
-
-
 def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
     content = mind.secrets.reveal(request.id, version=request.version)
@@ -98,26 +60,6 @@ def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
 
 
 # ---- shares --------------------------------------------------------------------------------------
-
-
-def share(mind: Mind, request: r.ShareRequest) -> Share:
-    """Share a memory."""
-    return mind.share(request.id, request.reader, request.right)
-
-
-def unshare(mind: Mind, request: r.UnshareRequest) -> Share:
-    """End the share of a memory."""
-    return mind.unshare(request.id, request.reader)
-
-
-def share_tag(mind: Mind, request: r.ShareTagRequest) -> Share:
-    """Share a tag."""
-    return mind.share_tag(request.tag, request.reader, request.right)
-
-
-def unshare_tag(mind: Mind, request: r.UnshareTagRequest) -> Share:
-    """End the share of a tag."""
-    return mind.unshare_tag(request.tag, request.reader)
 
 
 def shared_with_me(mind: Mind, _: r.Nothing) -> a.SharesAnswer:
@@ -149,26 +91,6 @@ def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     return a.ProposalsAnswer(proposals=tuple(mind.curation.proposals(**request.given())))
 
 
-def proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
-    """One proposal."""
-    return mind.curation.proposal(request.id)
-
-
-def apply_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
-    """Do what a proposal says."""
-    return mind.curation.apply(request.id)
-
-
-def dismiss_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
-    """Decide against a proposal."""
-    return mind.curation.dismiss(request.id)
-
-
-def undo_proposal(mind: Mind, request: r.ProposalRequest) -> Proposal:
-    """Take back what a proposal did."""
-    return mind.curation.undo(request.id)
-
-
 # ---- users and keys ------------------------------------------------------------------------------
 
 
@@ -177,39 +99,14 @@ def users(mind: Mind, _: r.Nothing) -> a.UsersAnswer:
     return a.UsersAnswer(users=tuple(mind.accounts.users()))
 
 
-def add_user(mind: Mind, request: r.UserRequest) -> User:
-    """Add a user."""
-    return mind.accounts.add_user(request.name)
-
-
-def disable_user(mind: Mind, request: r.UserRequest) -> User:
-    """Stop letting a user in."""
-    return mind.accounts.disable_user(request.name)
-
-
-def enable_user(mind: Mind, request: r.UserRequest) -> User:
-    """Let a user in again."""
-    return mind.accounts.enable_user(request.name)
-
-
 def keys(mind: Mind, request: r.KeysRequest) -> a.KeysAnswer:
     """The keys of a user, or of everybody."""
     return a.KeysAnswer(keys=tuple(mind.accounts.keys(request.user)))
 
 
-def create_key(mind: Mind, request: r.CreateKeyRequest) -> NewKey:
-    """Make a key."""
-    return mind.accounts.create_key(request.user, **request.given("user"))
-
-
 def renew_key(mind: Mind, request: r.RenewKeyRequest) -> NewKey:
     """Make a key in place of another one."""
     return mind.accounts.renew_key(request.id, overlap=timedelta(hours=request.overlap_hours))
-
-
-def revoke_key(mind: Mind, request: r.KeyRequest) -> Key:
-    """Revoke a key."""
-    return mind.accounts.revoke_key(request.id)
 
 
 def audit_log(mind: Mind, request: r.AuditRequest) -> a.AuditAnswer:

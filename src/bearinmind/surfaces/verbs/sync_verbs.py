@@ -159,7 +159,7 @@ SYNC_VERBS = (
     _sync(
         name="sync_pull",
         says="The changes that a replica has not seen yet.",
-        run=pull,
+        function=pull,
         access=Access.READ,
         method="GET",
         path=wire.CHANGES_PATH,
@@ -168,7 +168,7 @@ SYNC_VERBS = (
         name="sync_push",
         says="Take the changes of a replica. Sent twice, each happens once: it is taken only while "
         "its thing has the number `base`, and has another one then.",
-        run=push,
+        function=push,
         access=Access.WRITE,
         method="POST",
         path=wire.CHANGES_PATH,
@@ -177,7 +177,7 @@ SYNC_VERBS = (
     _sync(
         name="sync_shared",
         says="What others share with you, by owner and id: the version, and what you may do.",
-        run=shared,
+        function=shared,
         access=Access.READ,
         method="GET",
         path=wire.SHARED_PATH,
@@ -185,7 +185,7 @@ SYNC_VERBS = (
     _sync(
         name="sync_shared_memories",
         says="The memories of another owner, as far as they are shared with you.",
-        run=shared_memories,
+        function=shared_memories,
         access=Access.READ,
         method="POST",
         path=wire.SHARED_PATH,

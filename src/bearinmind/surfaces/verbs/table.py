@@ -6,12 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from http import HTTPStatus
+from operator import attrgetter
 from typing import Any, cast, get_type_hints
 
+from bearinmind.accounts.keys import NewKey
 from bearinmind.app import Mind
+from bearinmind.proposals import Proposal
+from bearinmind.protocols import Statistics, User
 from bearinmind.surfaces.verbs import functions as f
+from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.types import Access
+from bearinmind.types import Access, Key, Link, Memory, Outcome, Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +38,13 @@ class Verb:
 
     name: str  #: of the method of `Mind` and of the clients, with its group: "accounts.add_user"
     says: str  #: what it does, in one line
-    run: Callable[[Mind, Any], Any]
     access: Access
     method: str  #: of HTTP
     path: str  #: under /api/v1; the fields of the request that it names are taken from it
     command: str  #: of the command line
+    takes: type[Request] | None = None  #: what the method of `Mind` is called with, field by field
+    gives: Any = None  #: what that method returns
+    function: Callable[[Mind, Any], Any] | None = None  #: in place of both
     tool_text: Tool | None = None  #: None where an agent has no use for it
     example: Mapping[str, Any] | None = None  #: of a body
     status: HTTPStatus = HTTPStatus.OK
@@ -57,14 +64,25 @@ class Verb:
     @cached_property
     def request(self) -> type[Request]:
         """The type of its request."""
-        hints = get_type_hints(self.run)
-        [request] = [hints[name] for name in hints if name != "return" and hints[name] is not Mind]
+        if self.takes is not None:
+            return self.takes
+        _mind, request, _answer = self._hints.values()
         return cast("type[Request]", request)
 
     @cached_property
     def answer(self) -> Any:  # noqa: ANN401  a noun, or a union of nouns
         """The type of its answer."""
-        return get_type_hints(self.run)["return"]
+        return self._hints.get("return", self.gives)
+
+    def run(self, mind: Mind, request: Request) -> Any:  # noqa: ANN401  see `answer`
+        """The answer to a request."""
+        if self.function is not None:
+            return self.function(mind, request)
+        return attrgetter(self.name)(mind)(**request.given())
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        return get_type_hints(self.function) if self.function else {}
 
 
 _read = partial(Verb, access=Access.READ, method="GET")
@@ -81,7 +99,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="store",
         says="Remember something.",
-        run=f.store,
+        takes=r.StoreRequest,
+        gives=Outcome,
         path="/memories",
         command="store",
         status=HTTPStatus.CREATED,
@@ -107,7 +126,7 @@ VERBS: tuple[Verb, ...] = (
     _question(
         name="recall",
         says="The memories that matter for a question, best first.",
-        run=f.recall,
+        function=f.recall,
         path="/recall",
         command="recall",
         example={"query": "where is the staging database", "limit": 5},
@@ -129,7 +148,7 @@ VERBS: tuple[Verb, ...] = (
     _question(  # no tool: a question about Bear in Mind, not about what it holds
         name="why_not",
         says="Why a memory is not in the answer to a question, and what would have let it in.",
-        run=f.why_not,
+        function=f.why_not,
         path="/why-not",
         command="recall --why-not",
         example={"query": "where is the staging database", "id": _OTHER_ID},
@@ -137,7 +156,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="list",
         says="Memories by creation time, yours and those shared with you.",
-        run=f.list_memories,
+        function=f.list_memories,
         path="/memories",
         command="list",
         tool_text=Tool(
@@ -156,7 +175,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="get",
         says="One memory with its earlier versions and its links.",
-        run=f.get,
+        function=f.get,
         path="/memories/{id}",
         command="get",
         tool_text=Tool(
@@ -168,7 +187,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="update",
         says="Change a memory; the version before is kept.",
-        run=f.update,
+        takes=r.UpdateRequest,
+        gives=Memory,
         method="PATCH",
         path="/memories/{id}",
         command="update",
@@ -190,7 +210,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="delete",
         says="Hide a memory from recall; it can be restored.",
-        run=f.delete,
+        takes=r.DeleteRequest,
+        gives=Memory,
         method="DELETE",
         path="/memories/{id}",
         command="delete",
@@ -205,14 +226,16 @@ VERBS: tuple[Verb, ...] = (
     _write(  # no tool: an agent that deletes can update instead; people undo
         name="restore",
         says="Bring a deleted memory back.",
-        run=f.restore,
+        takes=r.OneRequest,
+        gives=Memory,
         path="/memories/{id}/restore",
         command="restore",
     ),
     _write(
         name="link",
         says="Link two memories.",
-        run=f.link,
+        takes=r.LinkRequest,
+        gives=Link,
         path="/links",
         command="link",
         status=HTTPStatus.CREATED,
@@ -226,7 +249,8 @@ VERBS: tuple[Verb, ...] = (
     _write(  # no tool: people undo
         name="unlink",
         says="End a link.",
-        run=f.unlink,
+        takes=r.LinkRequest,
+        gives=Link,
         path="/links/end",
         command="link --remove",
         example=_LINK,
@@ -234,7 +258,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="why",
         says="What led to a memory.",
-        run=f.why,
+        function=f.why,
         path="/memories/{id}/why",
         command="why",
         tool_text=Tool(
@@ -246,7 +270,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="timeline",
         says="What was remembered before and after a memory or a moment.",
-        run=f.timeline,
+        function=f.timeline,
         path="/timeline",
         command="timeline",
         tool_text=Tool(
@@ -258,7 +282,8 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="stats",
         says="Counts of your memories, and of what others share with you.",
-        run=f.stats,
+        takes=r.Nothing,
+        gives=Statistics,
         path="/stats",
         command="stats",
         tool_text=Tool(name="memory_count", says="Count what is stored."),
@@ -266,7 +291,7 @@ VERBS: tuple[Verb, ...] = (
     _write(  # it leaves a row in the audit log, and an agent that only reads needs no secret
         name="secrets.reveal",
         says="What a sensitive memory says; each time is written to the audit log.",
-        run=f.secret_get,
+        function=f.secret_get,
         path="/memories/{id}/secret",
         command="secret get",
         example={"version": 1},
@@ -281,7 +306,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="share",
         says="Let another user see a memory, or change it.",
-        run=f.share,
+        takes=r.ShareRequest,
+        gives=Share,
         method="PUT",
         path="/memories/{id}/shares/{reader}",
         command="share memory",
@@ -295,7 +321,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="unshare",
         says="End the share of a memory.",
-        run=f.unshare,
+        takes=r.UnshareRequest,
+        gives=Share,
         method="DELETE",
         path="/memories/{id}/shares/{reader}",
         command="share end",
@@ -308,7 +335,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="share_tag",
         says="Let another user see all memories with a tag, now and from now on.",
-        run=f.share_tag,
+        takes=r.ShareTagRequest,
+        gives=Share,
         method="PUT",
         path="/tags/{tag}/shares/{reader}",
         command="share tag",
@@ -322,7 +350,8 @@ VERBS: tuple[Verb, ...] = (
     _write(
         name="unshare_tag",
         says="End the share of a tag.",
-        run=f.unshare_tag,
+        takes=r.UnshareTagRequest,
+        gives=Share,
         method="DELETE",
         path="/tags/{tag}/shares/{reader}",
         command="share end --tag",
@@ -335,7 +364,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="shared_with_me",
         says="What other users share with you.",
-        run=f.shared_with_me,
+        function=f.shared_with_me,
         path="/shares/with-me",
         command="share list --with-me",
         tool_text=Tool(name="memory_shared_with_me", says="List what others share with you."),
@@ -343,7 +372,7 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="my_shares",
         says="What you share with other users.",
-        run=f.my_shares,
+        function=f.my_shares,
         path="/shares",
         command="share list",
         tool_text=Tool(name="memory_my_shares", says="List what you share."),
@@ -351,7 +380,7 @@ VERBS: tuple[Verb, ...] = (
     _write(  # no tool: a hook sends turns; an agent that knows what it learned stores it
         name="learn",
         says="Learn preferences, decisions and corrections from what was said in a turn.",
-        run=f.learn,
+        function=f.learn,
         path="/learn",
         command="learn",
         example={
@@ -363,7 +392,7 @@ VERBS: tuple[Verb, ...] = (
     _read(  # a resource of MCP: an agent does not ask for what it begins with
         name="brief",
         says="What a session should begin with, for a project or at all.",
-        run=f.brief,
+        function=f.brief,
         path="/brief",
         command="brief",
     ),
@@ -371,35 +400,39 @@ VERBS: tuple[Verb, ...] = (
     _read(
         name="curation.proposals",
         says="What waits for a decision, or was decided.",
-        run=f.proposals,
+        function=f.proposals,
         path="/proposals",
         command="curate inbox",
     ),
     _read(
         name="curation.proposal",
         says="One proposal.",
-        run=f.proposal,
+        takes=r.ProposalRequest,
+        gives=Proposal,
         path="/proposals/{id}",
         command="curate show",
     ),
     _write(
         name="curation.apply",
         says="Do what a proposal says; it can be undone.",
-        run=f.apply_proposal,
+        takes=r.ProposalRequest,
+        gives=Proposal,
         path="/proposals/{id}/apply",
         command="curate apply",
     ),
     _write(
         name="curation.dismiss",
         says="Decide against a proposal; it is not made again.",
-        run=f.dismiss_proposal,
+        takes=r.ProposalRequest,
+        gives=Proposal,
         path="/proposals/{id}/dismiss",
         command="curate dismiss",
     ),
     _write(
         name="curation.undo",
         says="Take back what a proposal did.",
-        run=f.undo_proposal,
+        takes=r.ProposalRequest,
+        gives=Proposal,
         path="/proposals/{id}/undo",
         command="curate undo",
     ),
@@ -409,7 +442,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.users",
         says="Every user whom the server knows.",
-        run=f.users,
+        function=f.users,
         method="GET",
         path="/users",
         command="user list",
@@ -417,7 +450,8 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.add_user",
         says="Add a user.",
-        run=f.add_user,
+        takes=r.UserRequest,
+        gives=User,
         path="/users",
         command="user add",
         status=HTTPStatus.CREATED,
@@ -426,21 +460,23 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.disable_user",
         says="Stop letting a user in; their memories and keys stay.",
-        run=f.disable_user,
+        takes=r.UserRequest,
+        gives=User,
         path="/users/{name}/disable",
         command="user disable",
     ),
     _admin(
         name="accounts.enable_user",
         says="Let a user in again.",
-        run=f.enable_user,
+        takes=r.UserRequest,
+        gives=User,
         path="/users/{name}/enable",
         command="user enable",
     ),
     _admin(
         name="accounts.keys",
         says="The keys of a user, or of everybody.",
-        run=f.keys,
+        function=f.keys,
         method="GET",
         path="/keys",
         command="key list",
@@ -448,7 +484,8 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.create_key",
         says="Make a key; its text is seen only in this answer.",
-        run=f.create_key,
+        takes=r.CreateKeyRequest,
+        gives=NewKey,
         path="/keys",
         command="key create",
         status=HTTPStatus.CREATED,
@@ -457,7 +494,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.renew_key",
         says="Make a key with the terms of another one, which stays good for a while.",
-        run=f.renew_key,
+        function=f.renew_key,
         path="/keys/{id}/renew",
         command="key rotate",
         status=HTTPStatus.CREATED,
@@ -466,7 +503,8 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.revoke_key",
         says="Revoke a key.",
-        run=f.revoke_key,
+        takes=r.KeyRequest,
+        gives=Key,
         method="DELETE",
         path="/keys/{id}",
         command="key revoke",
@@ -474,7 +512,7 @@ ADMIN_VERBS: tuple[Verb, ...] = (
     _admin(
         name="accounts.audit",
         says="What was done with secrets, shares, users and keys, youngest first.",
-        run=f.audit_log,
+        function=f.audit_log,
         method="GET",
         path="/audit",
         command="audit",
