@@ -355,7 +355,7 @@ def test_a_server_that_was_restored_numbers_its_changes_anew_for_every_user(
 
 def test_an_option_before_a_command_is_not_lost(laptop: Machine) -> None:
     done = laptop("sync", "--json", "status")
-    assert (done.code, "behind `status`" in done.err) == (2, True)
+    assert (done.code, "after `status`" in done.err) == (2, True)
 
 
 def test_an_empty_key_is_told(laptop: Machine) -> None:
