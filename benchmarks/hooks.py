@@ -57,9 +57,9 @@ def speed(*, keep: bool) -> int:
             config = Path(folder) / "config.json"
             config.write_text(json.dumps({"url": url, "deadline_ms": 5_000}))
             times = _run(config, prompts)
-    medians = {name: statistics.median(found) for name, found in times.items()}
-    for name, found in times.items():
-        worst = sorted(found)[round(0.95 * (len(found) - 1))]
+    medians = {name: statistics.median(seconds) for name, seconds in times.items()}
+    for name, seconds in times.items():
+        worst = sorted(seconds)[round(0.95 * (len(seconds) - 1))]
         print(f"{name:24} p50 {medians[name] * 1e3:6.1f} ms   p95 {worst * 1e3:6.1f} ms")
     figures = {"hook-prompt": medians["hook"] / medians["bare start"]}
     return int(not marks.check(figures, keep=keep))
@@ -99,7 +99,7 @@ def _run(config: Path, prompts: list[str]) -> dict[str, list[float]]:
     hook = [sys.executable, "-I", "-S", str(HOOK), "UserPromptSubmit", str(config)]
     given = 0
     for number, prompt in enumerate([prompts[0], *prompts]):
-        said = json.dumps(
+        payload = json.dumps(
             {"session_id": f"s-{number}", "cwd": str(config.parent), "prompt": prompt}
         )
         for name, command in (
@@ -107,7 +107,7 @@ def _run(config: Path, prompts: list[str]) -> dict[str, list[float]]:
             ("hook", hook),
         ):
             began = perf_counter()
-            done = subprocess.run(command, input=said.encode(), capture_output=True, check=True)
+            done = subprocess.run(command, input=payload.encode(), capture_output=True, check=True)
             if number:
                 times[name].append(perf_counter() - began)
                 given += bool(done.stdout)

@@ -116,19 +116,20 @@ class Configuration:
         ]
         values: dict[str, Any] = {}
         origin_of: dict[str, str] = {}
-        for origin, source in sources:
-            for name, value in source.items():
-                if name not in values:
-                    values[name] = value
-                    origin_of[name] = origin
+        for origin, source in reversed(sources):
+            values |= source
+            origin_of |= dict.fromkeys(source, origin)
         if keys := _provider_keys(environment):
             values["provider_keys"] = {**keys, **values.get("provider_keys", {})}
             origin_of.setdefault("provider_keys", "environment")
         settings = checked(values, origin_of)
+        known = {FILE_VARIABLE, *(PREFIX + name.upper() for name in Settings.model_fields)}
         return cls(
             settings=settings,
             file=path or default_file(),
-            unknown=_unknown_variables(environment),
+            unknown=tuple(
+                sorted(x for x in environment if x.startswith(PREFIX) and x not in known)
+            ),
             origins=tuple(
                 Origin(
                     name=name,
@@ -204,11 +205,6 @@ def _value(text: str) -> Any:  # noqa: ANN401  as TOML has it
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         return text
-
-
-def _unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
-    known = {FILE_VARIABLE, *(PREFIX + name.upper() for name in Settings.model_fields)}
-    return tuple(sorted(n for n in environment if n.startswith(PREFIX) and n not in known))
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:

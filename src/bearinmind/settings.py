@@ -42,19 +42,11 @@ _AboveZero = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 _Name = Annotated[str, Field(min_length=1, max_length=300)]
 
 
-def must_name(setting: str, given: Iterable[str], known: Iterable[str], thing: str) -> None:
+def must_name(setting: str, names: Iterable[str], known: Iterable[str], thing: str) -> None:
     """Check the names in a table."""
     allowed = [*known]
-    if unknown := ", ".join(sorted({*given} - {*allowed})):
+    if unknown := ", ".join(sorted({*names} - {*allowed})):
         raise ValueError(f"{setting} names {unknown}, not {thing} ({', '.join(allowed)})")
-
-
-def _default_store() -> StoreName:
-    return StoreFile(_data_folder() / "memories.db")
-
-
-def _default_key_file() -> Path:
-    return _data_folder() / "vault.keys"
 
 
 def _data_folder() -> Path:
@@ -69,7 +61,7 @@ class SettingFields(BaseModel):
     # ---- the store, and what a memory may be
 
     store: StoreName = Field(
-        default_factory=_default_store,
+        default_factory=lambda: StoreFile(_data_folder() / "memories.db"),
         description="Where the memories are: a file, a Postgres server, or `postgres` for a server "
         "that Bear in Mind runs itself; a password is never shown.",
     )
@@ -275,7 +267,7 @@ class SettingFields(BaseModel):
         "never shown.",
     )
     vault_key_file: Path = Field(
-        default_factory=_default_key_file,
+        default_factory=lambda: _data_folder() / "vault.keys",
         description="The file with the key, unless another setting gives it; made at first use.",
     )
     vault_key_command: str | None = Field(
@@ -437,15 +429,15 @@ class SettingFields(BaseModel):
 
     @field_validator("store", mode="plain")
     @classmethod
-    def _store_is_named(cls, given: object) -> StoreName:
-        return store_name(given)
+    def _store_is_named(cls, value: object) -> StoreName:
+        return store_name(value)
 
     @field_validator("replica", mode="plain")
     @classmethod
-    def _replica_is_a_server(cls, given: object) -> StoreServer | None:
-        if given is None or isinstance(given, StoreServer):
-            return given
-        return StoreServer.at(str(given))
+    def _replica_is_a_server(cls, value: object) -> StoreServer | None:
+        if value is None or isinstance(value, StoreServer):
+            return value
+        return StoreServer.at(str(value))
 
     @field_serializer("store", "replica")
     def _without_password(self, name: StoreName | None) -> str | None:
@@ -454,11 +446,11 @@ class SettingFields(BaseModel):
     @model_validator(mode="after")
     def _weights_are_of_known_things(self) -> Self:
         must_name("leg_weights", self.leg_weights, LEGS, "a leg")
-        for setting, given, weights, thing in (
+        for setting, names, weights, thing in (
             ("lexical", self.lexical, LexicalWeights, "a lexical weight"),
             ("graph", self.graph, Spread, "a weight of the graph leg"),
         ):
-            must_name(setting, given, (field.name for field in fields(weights)), thing)
+            must_name(setting, names, (field.name for field in fields(weights)), thing)
         return self
 
     @field_validator("embedded_text")

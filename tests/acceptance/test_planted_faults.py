@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -94,7 +95,12 @@ def with_a_second_leg(monkeypatch: pytest.MonkeyPatch) -> None:
     """The product with two legs that never agree, and no graph that follows them."""
     monkeypatch.setattr(settings_module, "LEGS", ("lexical", "within"))
     monkeypatch.setattr(wiring, "_legs", two_legs)
-    monkeypatch.setattr(wiring, "_following", lambda *_: ())
+    recall_of = wiring.recall_of
+
+    def without_graph(*parts: Any) -> Recall:
+        return replace(recall_of(*parts), following=())
+
+    monkeypatch.setattr(wiring, "recall_of", without_graph)
 
 
 @pytest.fixture

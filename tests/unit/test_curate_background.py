@@ -39,9 +39,9 @@ def test_what_is_new_is_proposed_in_the_background_and_nothing_is_changed() -> N
 
 def test_it_is_off_unless_a_setting_turns_it_on() -> None:
     with _opened(sync_seconds=0) as memory:
-        assert not wiring.companions_of(memory)
+        assert not wiring.start_threads(memory)
     with _opened(sync_seconds=0, curate="inbox") as memory:
-        [curating] = wiring.companions_of(memory)
+        [curating] = wiring.start_threads(memory)
         curating.close()
 
 

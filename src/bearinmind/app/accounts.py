@@ -96,10 +96,10 @@ class Accounts:
             per_minute=per_minute,
             per_day=per_day,
         )
-        made = make_key(check_user(user), terms, self.clock())
-        self.store.add_key(made.key)
-        self._note(made.key.user, Action.CREATE_KEY, f"{made.key.id} {made.key.access}")
-        return made
+        new = make_key(check_user(user), terms, self.clock())
+        self.store.add_key(new.key)
+        self._note(new.key.user, Action.CREATE_KEY, f"{new.key.id} {new.key.access}")
+        return new
 
     def keys(self, user: str | None = None) -> Sequence[Key]:
         """The keys of one user, or of all users, oldest first."""
@@ -110,11 +110,11 @@ class Accounts:
         old = self._find_key(id)
         now = self.clock()
         ends = now + check_overlap(overlap)
-        made = renewed(old, now)
-        self.store.add_key(made.key)
+        new = renewed(old, now)
+        self.store.add_key(new.key)
         self.store.end_key(old.id, revoked_at=ends)
-        self._note(old.user, Action.RENEW_KEY, f"{old.id} by {made.key.id}")
-        return made
+        self._note(old.user, Action.RENEW_KEY, f"{old.id} by {new.key.id}")
+        return new
 
     def revoke_key(self, id: str) -> Key:
         """Revoke a key at once."""

@@ -66,7 +66,7 @@ class Mind:
     ) -> None:
         """Put the verbs over a store."""
         self._parts = wiring.parts_of(store, settings or Settings(), **options)
-        self._companions: Sequence[wiring.Companion] = ()
+        self._threads: Sequence[wiring.BackgroundThread] = ()
         self._is_lent = False
 
     @classmethod
@@ -97,7 +97,7 @@ class Mind:
         capture = wiring.query_log_of(settings)
         mind = cls(store, settings, capture=capture, background=background, borrow=borrow)
         if background:
-            mind._companions = wiring.companions_of(mind)
+            mind._threads = wiring.start_threads(mind)
         return mind
 
     def for_user(self, user: str, key: str | None = None) -> Self:
@@ -115,8 +115,8 @@ class Mind:
         """Release the store; what waits to be done in the background stays in its queue."""
         if self._is_lent:
             return
-        for companion in self._companions:
-            companion.close()
+        for thread in self._threads:
+            thread.close()
         self._parts.close()
 
     def __enter__(self) -> Self:

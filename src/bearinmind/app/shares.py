@@ -15,8 +15,7 @@ from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.remember.update import ChangeShared, check_version
 from bearinmind.types import Filter, Memory, MemoryId, Right, Scope, Share, UserId, choose
 
-SHARE = "share"  #: how the audit calls it
-UNSHARE = "unshare"
+SHARE, UNSHARE = "share", "unshare"  #: the actions in the audit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,18 +96,11 @@ class Shares:
     def _end(
         self, reader: UserId, what: str, *, memory: MemoryId | None = None, tag: str | None = None
     ) -> Share:
-        now = self.clock()
-        share = next(
-            (
-                share
-                for share in self.store.shares(self.scope)
-                if (share.reader, share.memory, share.tag) == (reader, memory, tag)
-            ),
-            None,
-        )
+        shares = {(x.reader, x.memory, x.tag): x for x in self.store.shares(self.scope)}
+        share = shares.get((reader, memory, tag))
         if share is None:
             raise ShareNotFound(f"{what} is not shared with {reader!r}")
-        ended = replace(share, ended_at=now)
+        ended = replace(share, ended_at=self.clock())
         if not self.store.end_share(self.scope, ended):
             raise ShareNotFound(f"{what} is not shared with {reader!r} any more")
         self._note(UNSHARE, ended)

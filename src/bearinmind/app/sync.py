@@ -31,7 +31,7 @@ from bearinmind.sync.model import (
 from bearinmind.sync.replica import Replica
 from bearinmind.sync.server_side import ServerSide, new_epoch
 from bearinmind.sync.shared_copies import SharedCopies
-from bearinmind.sync.sync_loop import SyncLoop
+from bearinmind.sync.sync_loop import SyncLoop, held
 from bearinmind.text.store_name import absolute
 from bearinmind.types import Link, Memory, MemoryId, Outcome, Scope
 from bearinmind.work.worker import Background
@@ -265,7 +265,7 @@ class Transfer:
         return self.store.all_links(self.scope)
 
 
-# ---- made ready by the settings ----------------------------------------------------------------
+# ---- by the settings ----------------------------------------------------------------------------
 
 
 def connection(mind: Mind) -> Connection:
@@ -287,15 +287,19 @@ def lock_of(store: Path) -> WorkerLock:
 
 def sync_loop(mind: Mind) -> SyncLoop[Mind] | None:
     """Start to sync in the background; None when the setting `sync_seconds` is 0."""
-    settings = mind.settings
-    if not settings.sync_seconds:
+    seconds = mind.settings.sync_seconds
+    return SyncLoop(mind, every=seconds, sync_once=_sync_once) if seconds else None
+
+
+def _sync_once(mind: Mind) -> SyncReport | None:
+    """Sync, if the memories have a server and no other process syncs them."""
+    if mind.sync.peer() is None:
         return None
-    return SyncLoop(
-        mind,
-        every=settings.sync_seconds,
-        lock=lock_of(settings.beside),
-        server_of=lambda open_mind: connection(open_mind).server(),
-    )
+    with held(lock_of(mind.settings.beside)) as taken:
+        if not taken:
+            return None
+        with connection(mind).server() as server:
+            return mind.sync.run(server)
 
 
 @contextmanager

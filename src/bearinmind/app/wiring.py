@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from pydantic import SecretStr
 
@@ -20,7 +20,7 @@ from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.models import encoder_socket, factory
 from bearinmind.models.embedders import ActiveSpace, Embedders
 from bearinmind.models.token_budget import ModelOptions
-from bearinmind.protocols import Extractor, Following, Fusion, Leg, Store
+from bearinmind.protocols import Extractor, Fusion, Leg, Store
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 
     from bearinmind.app.mind import Mind
     from bearinmind.curate.review import ChatJudge, CurationThread
+    from bearinmind.sync.sync_loop import SyncLoop
+
+    BackgroundThread = SyncLoop[Mind] | CurationThread
 
 
 Group = TypeVar("Group", bound="DataclassInstance")
@@ -112,13 +115,9 @@ class Options(TypedDict, total=False):
     borrow: bool  #: query vectors come from the background worker, if one runs: for short processes
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Parts:
     """The parts over a store, for the user of the settings."""
-    clock = options.get("clock", _now)
+    clock = options.get("clock", lambda: datetime.now(UTC))
     executor = ThreadPoolExecutor(thread_name_prefix="bearinmind-leg")
     places = encoder_socket.places(settings.beside, cache_folder())
     embedders = options.get("embedders") or embedders_of(settings)
@@ -128,8 +127,8 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         off=settings.embedder == "none",
         sockets=places if options.get("borrow") else (),
     )
-    given = options.get("extractor")
-    extractor = ConfiguredExtractor(lambda: given) if given else extractor_of(settings)
+    fixed = options.get("extractor")
+    extractor = ConfiguredExtractor(lambda: fixed) if fixed else extractor_of(settings)
     handlers = handlers_of(store, embedders, extractor, clock)
     vault = open_vault(settings, lambda: not store.sealed_under())
     reranker = reranker_of(settings)
@@ -160,13 +159,6 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
     )
 
 
-class Companion(Protocol):
-    """A thread beside an open memory."""
-
-    def close(self) -> None:
-        """Stop it."""
-
-
 def store_of(settings: Settings, *, create: bool) -> Store:
     """The store that settings name."""
     access = Access(
@@ -184,12 +176,6 @@ def _legs(store: Store, active: ActiveSpace, settings: Settings) -> tuple[Leg, .
         LexicalLeg(store, LexicalWeights(**settings.lexical)),
         *([DenseLeg(store, active.current)] if settings.embedder != "none" else ()),
     )
-    return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
-
-
-def _following(store: Store, settings: Settings) -> tuple[Following, ...]:
-    """The legs that start from the results of the others, as far as they are turned on."""
-    every: tuple[Following, ...] = (GraphLeg(store, Spread.of(settings.graph)),)
     return tuple(leg for leg in every if settings.leg_weights.get(leg.name, 1.0))
 
 
@@ -319,17 +305,6 @@ def judge_of(settings: Settings) -> ChatJudge:
     )
 
 
-def _rerank(reranker: factory.OwnedReranker | None, settings: Settings) -> Rerank | None:
-    if reranker is None:
-        return None
-    return Rerank(
-        reranker=reranker,
-        depth=settings.rerank_depth,
-        seconds=settings.rerank_seconds,
-        weight=settings.rerank_weight,
-    )
-
-
 def _text(secret: SecretStr | None) -> str | None:
     return secret.get_secret_value() if secret else None
 
@@ -354,6 +329,15 @@ def recall_of(
     executor: Executor,
 ) -> Recall:
     """The read path that settings describe."""
+    graph = GraphLeg(store, Spread.of(settings.graph))
+    rerank = None
+    if reranker is not None:
+        rerank = Rerank(
+            reranker=reranker,
+            depth=settings.rerank_depth,
+            seconds=settings.rerank_seconds,
+            weight=settings.rerank_weight,
+        )
     return Recall(
         store=store,
         legs=_legs(store, active, settings),
@@ -369,8 +353,8 @@ def recall_of(
             least_confidence=settings.least_confidence, near_duplicates=settings.near_duplicates
         ),
         executor=executor,
-        rerank=_rerank(reranker, settings),
-        following=_following(store, settings),
+        rerank=rerank,
+        following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),
     )
 
 
@@ -381,17 +365,17 @@ def query_log_of(settings: Settings) -> QueryLog | None:
     return QueryLog.beside(settings.beside, settings.user)
 
 
-def companions_of(mind: Mind) -> Sequence[Companion]:
+def start_threads(mind: Mind) -> Sequence[BackgroundThread]:
     """Start what runs beside a memory that stays open: sync and curation, where they are on."""
-    companions: list[Companion] = []
+    threads: list[BackgroundThread] = []
     settings = mind.settings
     from bearinmind.app.sync import sync_loop  # noqa: PLC0415  not for one recall
 
     if loop := sync_loop(mind):
-        companions.append(loop)
+        threads.append(loop)
     if settings.curate != "off":
-        companions.append(curation_thread(mind, settings.curate_hours * 3600))
-    return companions
+        threads.append(curation_thread(mind, settings.curate_hours * 3600))
+    return threads
 
 
 def curation_thread(

@@ -18,7 +18,6 @@ from bearinmind.types import Scope
 
 if TYPE_CHECKING:  # httpx takes long to load
     from bearinmind.sync.http_transport import HttpSyncServer
-    from bearinmind.sync.model import Server, SyncReport
 
 _FIRST_PAGE = 10  # changes are enough to see which user the key belongs to
 _PRIVATE = 0o600
@@ -46,10 +45,7 @@ class Synced(Protocol):
         """Sync them with a server from now on."""
 
     def disconnect(self) -> Peer:
-        """Sync no more."""
-
-    def run(self, server: Server) -> SyncReport:
-        """Sync once."""
+        """Stop syncing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

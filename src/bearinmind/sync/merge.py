@@ -8,7 +8,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
@@ -46,7 +46,7 @@ class Merged(NamedTuple):
 def merge(local: History, server: History, sealing: Sealing, now: datetime) -> Merged:
     """Merge the histories of a replica and its server; a missing key is a `VaultFailure`."""
     ours, theirs = versions_of(local), versions_of(server)
-    common = common_length(ours, theirs, opener(sealing))
+    common = common_length(ours, theirs, sealing)
     pairs = zip(ours[:common], theirs[:common], strict=True)
     # Of two that are the same, the sealed one; with our record, which opens with our key.
     merged = _History([their if conceals(their, our) else our for our, their in pairs])
@@ -99,7 +99,7 @@ class _History:
     def __init__(self, versions: Sequence[Version]) -> None:
         self.versions = [*versions]
 
-    def place(self, at: datetime) -> tuple[int, datetime]:
+    def next_version(self, at: datetime) -> tuple[int, datetime]:
         """The number of the next version, and when it is written: never before the last."""
         if not self.versions:
             return 1, at
@@ -162,7 +162,7 @@ def _rewritten(
 ) -> tuple[Memory, tuple[Sealed, ...]]:
     """A version with another number; a sealed text is bound to its number, so it is sealed anew."""
     before = version.memory
-    number, at = merged.place(before.updated_at)
+    number, at = merged.next_version(before.updated_at)
     is_deletion = before.deleted_at == before.updated_at
     moved = replace(
         before, version=number, updated_at=at, deleted_at=at if is_deletion else before.deleted_at
@@ -177,12 +177,12 @@ def _made(
     merged: _History, like: Memory, chosen: Fields, sealing: Sealing, now: datetime
 ) -> tuple[Memory, tuple[Sealed, ...]]:
     """A version with these fields."""
-    number, at = merged.place(now)
+    number, at = merged.next_version(now)
     edited: dict[str, Any] = {name: chosen[name] for name in _EDITED}
     edited["valid_from"], edited["valid_to"] = cast("_Span", chosen["validity"])
     deleted_at = at if chosen["deletion"] else None
-    made = replace(like, **edited, version=number, updated_at=at, deleted_at=deleted_at)
-    return sealing.guard(made) if made.sensitive else (made, ())
+    version = replace(like, **edited, version=number, updated_at=at, deleted_at=deleted_at)
+    return sealing.guard(version) if version.sensitive else (version, ())
 
 
 # ---- the versions of two histories -------------------------------------------------------------
@@ -202,8 +202,8 @@ class Version(NamedTuple):
     @property
     def own_record(self) -> tuple[Sealed, ...]:
         """The record that was made with this version, if one was."""
-        made = self.record is not None and self.record.version == self.memory.version
-        return (self.record,) if self.record is not None and made else ()
+        record = self.record
+        return (record,) if record and record.version == self.memory.version else ()
 
 
 def versions_of(history: History) -> list[Version]:
@@ -225,20 +225,13 @@ def history_of(versions: Sequence[Version]) -> History:
     )
 
 
-Opener = Callable[[Sealed], str | None]  #: the text of a record; None without its key
-
-
-def no_key(_: Sealed) -> None:
-    """Open nothing: there is no key."""
-
-
 def common_length(
-    ours: Sequence[Version], theirs: Sequence[Version], opener: Opener = no_key
+    ours: Sequence[Version], theirs: Sequence[Version], sealing: Sealing | None = None
 ) -> int:
     """How many versions both begin with."""
     count = 0
     for our, their in zip(ours, theirs, strict=False):
-        concealed = conceals(our, their, opener) or conceals(their, our, opener)
+        concealed = conceals(our, their, sealing) or conceals(their, our, sealing)
         if our.memory.version != their.memory.version:
             break  # of two numbers the server's holds, and a sealed record is bound to its own
         if not concealed and not is_same(our, their):
@@ -260,7 +253,7 @@ def is_same(one: Version, other: Version) -> bool:
     return one.record.fingerprint == other.record.fingerprint
 
 
-def conceals(hidden: Version, clear: Version, opener: Opener = no_key) -> bool:
+def conceals(hidden: Version, clear: Version, sealing: Sealing | None = None) -> bool:
     """Whether one version is the other with its text sealed afterwards.
 
     Two machines may have written them at the same moment, so the texts are compared too if the key
@@ -271,7 +264,7 @@ def conceals(hidden: Version, clear: Version, opener: Opener = no_key) -> bool:
     sealed = replace(clear.memory, content=hidden.memory.content, sensitive=True)
     if digest(sealed) != hidden.digest:
         return False
-    text = opener(hidden.record) if hidden.record else None
+    text = _opened(hidden.record, sealing)
     return text is None or text == clear.memory.content
 
 
@@ -315,16 +308,12 @@ def text_of(version: Version, sealing: Sealing) -> str:
     return sealing.vault.open(version.record)
 
 
-def opener(sealing: Sealing) -> Opener:
-    """Opens records whose keys are here."""
-
-    def opened(record: Sealed) -> str | None:
-        try:
-            return sealing.vault.open(record)
-        except VaultFailure:
-            return None
-
-    return opened
+def _opened(record: Sealed | None, sealing: Sealing | None) -> str | None:
+    """The text of a record; None without its key."""
+    try:
+        return sealing.vault.open(record) if sealing and record else None
+    except VaultFailure:
+        return None
 
 
 def merged_fields(

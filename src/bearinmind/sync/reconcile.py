@@ -1,4 +1,4 @@
-"""Combines the state of a thing on a replica with its state on the server."""
+"""Merges the state of a subject on a replica with its state on the server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reconciled(NamedTuple):
 
 
 class Reconciliation(NamedTuple):
-    """Brings together what a replica has and what its server has."""
+    """Merges the state of a subject on a replica with its state on the server."""
 
     sealing: Sealing
     now: datetime
@@ -43,30 +43,26 @@ class Reconciliation(NamedTuple):
     ) -> Reconciled:
         """The state that a thing is to have; `pending`: it was changed here, and not sent yet."""
         match local, server:
-            case ((History() | Gone()), (History() | Gone())):
-                return self._memory(subject, local, server, pending=pending)
-            case LinkState(), LinkState():
-                return _links(local, server) if pending else Reconciled(server, settled=True)
-            case ShareState(), ShareState():
-                return _shares(local, server) if pending else Reconciled(server, settled=True)
-            case ConflictState(), ConflictState():
-                return _conflicts(local, server) if pending else Reconciled(server, settled=True)
-        kind = type(server).__name__
-        raise InvalidChange(f"the server sent a {kind} for the {subject.kind} {subject.name}")
-
-    def _memory(
-        self, subject: Subject, local: History | Gone, server: History | Gone, *, pending: bool
-    ) -> Reconciled:
-        match local, server:
-            case Gone(), Gone():
-                return Reconciled(server, settled=True)
-            case Gone(), History():
-                return self._purged_here(subject, local, server, pending=pending)
-            case History(), Gone():
-                return self._purged_there(subject, local, server, pending=pending)
             case History(), History():
                 return self._both(subject, local, server)
-        raise AssertionError  # pragma: no cover  (the cases above are all there are)
+            case Gone(), Gone():
+                merged = Reconciled(server, settled=True)
+            case Gone(), History():
+                merged = self._purged_here(subject, local, server)
+            case History(), Gone():
+                merged = self._purged_there(subject, local, server)
+            case LinkState(), LinkState():
+                merged = _links(local, server)
+            case ShareState(), ShareState():
+                merged = _shares(local, server)
+            case ConflictState(), ConflictState():
+                merged = _conflicts(local, server)
+            case _:
+                kind = type(server).__name__
+                raise InvalidChange(
+                    f"the server sent a {kind} for the {subject.kind} {subject.name}"
+                )
+        return merged if pending else Reconciled(server, settled=True)
 
     def _both(self, subject: Subject, local: History, server: History) -> Reconciled:
         merged = merge(local, server, self.sealing, self.now)
@@ -76,12 +72,8 @@ class Reconciliation(NamedTuple):
         conflict = self._conflict(ConflictKind.EDITED, subject, merged.served, merged.other, detail)
         return Reconciled(merged.history, merged.settled, conflict)
 
-    def _purged_here(
-        self, subject: Subject, local: Gone, server: History, *, pending: bool
-    ) -> Reconciled:
+    def _purged_here(self, subject: Subject, local: Gone, server: History) -> Reconciled:
         """A purge holds if every version that it removes was known here."""
-        if not pending:
-            return Reconciled(server, settled=True)
         if covers(local.digests, server):
             return Reconciled(local, settled=False)
         served = digest(server.versions[-1])
@@ -89,10 +81,8 @@ class Reconciliation(NamedTuple):
         conflict = self._conflict(ConflictKind.PURGED, subject, served, "", detail)
         return Reconciled(server, settled=True, conflict=conflict)
 
-    def _purged_there(
-        self, subject: Subject, local: History, server: Gone, *, pending: bool
-    ) -> Reconciled:
-        if not pending or covers(server.digests, local):
+    def _purged_there(self, subject: Subject, local: History, server: Gone) -> Reconciled:
+        if covers(server.digests, local):
             return Reconciled(server, settled=True)
         served = digest(local.versions[-1])
         detail = "purged elsewhere, changed here: it was kept"

@@ -213,13 +213,13 @@ def _fitting(
     """
     memories: list[Memory] = []
     size = 0
-    for place, id_ in enumerate(requested):
+    for number, id_ in enumerate(requested):
         memory = visible.get(id_)
         if memory is None:
             continue
         size += size_of(History(versions=(memory,)))
         if memories and size > PAGE_BYTES:
-            return tuple(memories), place
+            return tuple(memories), number
         memories.append(memory)
     return tuple(memories), len(requested)
 

@@ -194,10 +194,10 @@ def _receive(store: Store, scope: Scope, received: Sequence[Received]) -> None:
             raise verdict.error
 
 
-def _goes_on(page: SharedPage, behind: SharedPage) -> bool:
+def _goes_on(page: SharedPage, following: SharedPage) -> bool:
     """Whether a page comes behind another, so that the pages come to an end."""
-    keys = [(each.owner, each.id) for each in (*page.seen[-1:], *behind.seen)]
-    return bool(behind.seen) and keys == sorted({*keys})
+    keys = [(each.owner, each.id) for each in (*page.seen[-1:], *following.seen)]
+    return bool(following.seen) and keys == sorted({*keys})
 
 
 def _check(memory: Memory, owner: UserId, listed: Container[MemoryId]) -> None:

@@ -12,13 +12,12 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from bearinmind.errors import MindError, StoreReadOnly
-from bearinmind.sync.connection import Synced
-from bearinmind.sync.model import Server
+from bearinmind.sync.model import SyncReport
 
 _LONGEST_PAUSE = 900.0  # seconds between two attempts, however long a server has been away
 _LONGEST_STOP = 5.0  # seconds that closing waits for a round; one that is cut off is repeated
@@ -26,15 +25,7 @@ _JITTER = 0.1  # up to this share is added, lest many replicas come at once
 _log = logging.getLogger(__name__)
 
 
-class OpenMemories(Protocol):
-    """Memories that stay open, such as a `Mind`."""
-
-    @property
-    def sync(self) -> Synced:
-        """Their sync."""
-
-
-Memories = TypeVar("Memories", bound=OpenMemories)
+Memories = TypeVar("Memories")
 
 
 class Lock(Protocol):
@@ -50,21 +41,19 @@ class Lock(Protocol):
 
 
 class SyncLoop(Generic[Memories]):
-    """Syncs memories every so many seconds, as long as they are open and have a server."""
+    """Syncs memories every so many seconds, as long as they are open."""
 
     def __init__(
         self,
         memories: Memories,
         *,
         every: float,
-        lock: Lock,
-        server_of: Callable[[Memories], AbstractContextManager[Server]],
+        sync_once: Callable[[Memories], SyncReport | None],
     ) -> None:
         # The thread must not keep alive what nobody else uses any more.
         self._memories = weakref.ref(memories)
         self._every = every
-        self._lock = lock
-        self._server_of = server_of
+        self._sync_once = sync_once
         # A finalizer may run anywhere, also where an event's lock is held: a queue has none.
         self._wakeups: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._stopping = False
@@ -74,7 +63,7 @@ class SyncLoop(Generic[Memories]):
         weakref.finalize(memories, self._stop)
 
     def close(self) -> None:
-        """Stop it, and wait a little until it has."""
+        """Stop it, and wait a few seconds for a round that runs."""
         self._stop()
         self._thread.join(_LONGEST_STOP)
 
@@ -91,29 +80,22 @@ class SyncLoop(Generic[Memories]):
                 continue
 
     def _try(self) -> None:
-        """Sync, if there is a server and no other process does; what fails is tried again."""
+        """Sync once; what fails is tried again."""
         memories = self._memories()
         if memories is None:
             self._stopping = True
             return
         try:
-            if memories.sync.peer() is not None:
-                self._round(memories)
+            report = self._sync_once(memories)
         except MindError as exc:
             self._failed(exc.message)
         except Exception as exc:  # noqa: BLE001  such as a store that was closed under a long round
             self._failed(type(exc).__name__)
-
-    def _round(self, memories: Memories) -> None:
-        with held(self._lock) as taken:
-            if not taken:
-                return
-            with self._server_of(memories) as server:
-                report = memories.sync.run(server)
-        if report.error is None:
-            self._failures = 0
         else:
-            self._failed(report.error.message)
+            if report is not None and report.error is not None:
+                self._failed(report.error.message)
+            elif report is not None:
+                self._failures = 0
 
     def _failed(self, why: str) -> None:
         self._failures += 1
@@ -129,7 +111,7 @@ class SyncLoop(Generic[Memories]):
 
 @contextmanager
 def held(lock: Lock) -> Iterator[bool]:
-    """Have a lock, if nobody else has it."""
+    """Take a lock, unless another process has it, and leave it at the end; whether it was taken."""
     try:
         taken = lock.acquire()
     except OSError as exc:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from bearinmind import codec
@@ -17,7 +17,7 @@ from bearinmind.changes import Refused, ShareState, Subject, SubjectKind, Verdic
 from bearinmind.errors import InvalidChange, InvalidJson
 from bearinmind.protocols import History, Received, SubjectState
 from bearinmind.receipts import flaw_of
-from bearinmind.sync.model import Arrived, Operation, Pulled, SharedMemories, SharedPage
+from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector, SharedMemories, SharedPage
 from bearinmind.text import ids
 from bearinmind.types import Memory, MemoryId, UserId
 
@@ -53,7 +53,7 @@ class PullAnswer(NamedTuple):
 
 
 class PushAnswer(NamedTuple):
-    """What became of the operations, in the same order."""
+    """The verdicts on the operations, in the same order."""
 
     wire: int
     user: UserId
@@ -80,7 +80,7 @@ class SharedMemoriesAnswer(NamedTuple):
 
 
 def read_message(content: bytes) -> Data:
-    """An answer as decoded JSON. Its user is to be checked before its parts are read."""
+    """An answer as decoded JSON. Its user must be checked before its parts are read."""
     try:
         message = json.loads(content)
     except (ValueError, RecursionError) as exc:
@@ -105,19 +105,17 @@ def read_page(message: Data, owner: UserId) -> PullAnswer:
     for change in changes:
         check(change.subject, change.state, owner)
     _check_numbers(whole.cursor, *(change.number for change in changes))
-    for vector in whole.vectors:
-        _check_id(vector.memory)
-        vector.vector()
+    _check_vectors(whole.vectors)
     return answer._replace(page=whole)
 
 
 def _readable(sent: Sequence[object]) -> Iterator[Arrived]:
     """The changes before the first one that cannot be read."""
-    for place, each in enumerate(sent):
+    for number, each in enumerate(sent):
         try:
             yield _exact(Arrived, each)
         except InvalidChange as exc:
-            if place == 0:
+            if number == 0:
                 raise InvalidChange(f"changes.0: {exc.message}", hint=exc.hint) from exc
             return
 
@@ -126,7 +124,9 @@ def read_shared_page(message: Data) -> SharedAnswer:
     """A page of what others share."""
     answer = _exact(SharedAnswer, message)
     for seen in answer.page.seen:
-        _check_user(seen.owner)
+        if not _USER.fullmatch(seen.owner):
+            owner = seen.owner[:_LONGEST_MARK]
+            raise InvalidChange(f"{owner!r} cannot be the name of a user")
         _check_id(seen.id)
         _check_version(seen.id, seen.version)
     return answer
@@ -138,14 +138,12 @@ def read_shared_memories(message: Data) -> SharedMemoriesAnswer:
     for memory in answer.found.memories:
         _check_id(memory.id)
         _check_memory(memory)
-    for vector in answer.found.vectors:
-        _check_id(vector.memory)
-        vector.vector()
+    _check_vectors(answer.found.vectors)
     return answer
 
 
 def read_verdicts(message: Data) -> tuple[Verdict, ...]:
-    """What became of operations."""
+    """The verdicts on operations."""
     verdicts = _exact(PushAnswer, message).verdicts
     _check_numbers(*(each.number for each in verdicts if not isinstance(each, Refused)))
     return verdicts
@@ -182,23 +180,23 @@ def _exact(type_: type[Message], sent: object) -> Message:
     except (InvalidJson, OverflowError) as exc:
         reason = exc.message if isinstance(exc, InvalidJson) else f"a time is out of range: {exc}"
         raise InvalidChange(reason, hint=_UPGRADE) from exc
-    if place := _difference(sent, codec.to_data(noun, type_)):
+    if path := _difference(sent, codec.to_data(noun, type_)):
         raise InvalidChange(
-            f"{place} is missing, or not known here, in what should be {type_.__name__}",
+            f"{path} is missing, or not known here, in what should be {type_.__name__}",
             hint=_UPGRADE,
         )
     return noun
 
 
-def _difference(sent: object, kept: object, place: str = "") -> str | None:
+def _difference(sent: object, kept: object, path: str = "") -> str | None:
     """Where what was sent has other fields than what is kept of it."""
     if isinstance(sent, Mapping) and isinstance(kept, Mapping):
         for name in sorted(sent.keys() ^ kept.keys()):
-            return f"{place}{name}"
-        pairs = [(f"{place}{name}.", value, kept[name]) for name, value in sent.items()]
+            return f"{path}{name}"
+        pairs = [(f"{path}{name}.", value, kept[name]) for name, value in sent.items()]
     elif isinstance(sent, list) and isinstance(kept, list):
         items = enumerate(zip(sent, kept, strict=False))
-        pairs = [(f"{place}{number}.", *pair) for number, pair in items]
+        pairs = [(f"{path}{number}.", *pair) for number, pair in items]
     else:
         return None
     differences = (_difference(one, other, at) for at, one, other in pairs)
@@ -240,9 +238,10 @@ def _check_id(id_: str) -> None:
         raise InvalidChange(f"{id_!r} is not the id of a memory")
 
 
-def _check_user(name: str) -> None:
-    if not _USER.fullmatch(name):
-        raise InvalidChange(f"{name[:_LONGEST_MARK]!r} cannot be the name of a user")
+def _check_vectors(vectors: Iterable[SentVector]) -> None:
+    for each in vectors:
+        _check_id(each.memory)
+        each.vector()  # raises an error if it has no direction
 
 
 def _check_owner(subject: Subject, named: UserId, owner: UserId) -> None:

@@ -104,12 +104,12 @@ class Installer:
         return backups
 
     def _apply(self, changes: Sequence[Change], *, installing: bool) -> list[Path]:
-        made = [
+        backups = [
             self._record.apply(change, installing=installing)
             for change in changes
             if change.changes
         ]
-        return [backup for backup in made if backup is not None]
+        return [backup for backup in backups if backup is not None]
 
     @property
     def mcp_command(self) -> str:

@@ -80,11 +80,15 @@ def main(arguments: list[str]) -> None:
         is_event = isinstance(payload, dict)
         until = watchdog.until
         output, note = _answer(settings, event, payload, until) if is_event else (None, "no event")
-        encoded = _encoded(output) if output else b""
+        answer = b""
+        if output:
+            from .memory_text import encoded  # noqa: PLC0415  most answers are empty
+
+            answer = encoded(output)
     except Exception as exc:  # noqa: BLE001  an agent must not suffer from anything here
         watchdog.end(b"", _reason(exc), good=False)
     else:
-        watchdog.end(encoded, note, good=True)
+        watchdog.end(answer, note, good=True)
 
 
 def _answer(settings: HookSettings, event: str, payload: Payload, until: float) -> Outcome:
@@ -131,12 +135,6 @@ def _in_background(
     else:
         watchdog.end(b"", note, good=True)
     return None, ""
-
-
-def _encoded(output: Payload) -> bytes:
-    from .memory_text import encoded  # noqa: PLC0415  most answers are empty
-
-    return encoded(output)
 
 
 def _reason(exc: Exception) -> str:

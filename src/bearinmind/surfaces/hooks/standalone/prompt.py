@@ -37,7 +37,7 @@ def answer(
     if not _is_question(prompt):
         return None, "nothing to ask"
     session = Session(settings, id_)
-    known = {each["id"] for each in session.given()}
+    known = {each["id"] for each in session.injected()}
     request = _request(prompt, settings.most + len(known), payload.get("cwd"))
     recalled = Server(settings, until).post("/api/v1/recall", request)
     chosen = memory_text.fitting(

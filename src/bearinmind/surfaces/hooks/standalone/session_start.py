@@ -61,7 +61,7 @@ def _brief(
             return None, STARTED
         raise
     # A session that is resumed has the brief in its context, and what it stored itself.
-    known = {each["id"] for each in session.given()} | {*session.stored()} if session else set()
+    known = {each["id"] for each in session.injected()} | {*session.stored()} if session else set()
     memories = memory_text.usable(brief["memories"], brief)
     chosen = memory_text.fitting(
         (each for each in memories if each["id"] not in known),

@@ -26,7 +26,7 @@ class Session:
 
     # ---- memories that it was given ------------------------------------------------------------
 
-    def given(self) -> list[dict[str, Any]]:
+    def injected(self) -> list[dict[str, Any]]:
         """What it was given: ids, distinctive words of each, and how long its transcript was."""
         return [*_lines(self._path + ".given")]
 

@@ -102,7 +102,7 @@ def keep(settings: HookSettings, payload: dict[str, Any]) -> str:
     """
     session = Session(settings, payload["session_id"])
     transcript = Transcript(payload["transcript_path"], 0, _ALL_BYTES)
-    used = [each["id"] for each in session.given() if _was_used(each, transcript)]
+    used = [each["id"] for each in session.injected() if _was_used(each, transcript)]
     # The newest first: they are given until the budget is used up.
     ids = [*dict.fromkeys(reversed([*used, *session.stored(), *transcript.stored]))][:_MOST_KEPT]
     session.keep(ids)
@@ -125,13 +125,13 @@ def is_due(payload: dict[str, Any]) -> bool:
     return is_complete and not payload.get("stop_hook_active")
 
 
-def _was_used(given: dict[str, Any], transcript: Transcript) -> bool:
+def _was_used(memory: dict[str, Any], transcript: Transcript) -> bool:
     """Whether the agent said distinctive words of a memory after it was given."""
-    words = {*given.get("words", ())}
+    words = {*memory.get("words", ())}
     later = [
         each.text
         for each in transcript.messages
-        if each.role == "assistant" and each.at >= given["length"]
+        if each.role == "assistant" and each.at >= memory["length"]
     ]
     repeated = words & memory_text.words(" ".join(later))
     return bool(words) and len(repeated) >= min(_LEAST_WORDS, len(words))
