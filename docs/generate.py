@@ -157,7 +157,7 @@ def _made_once() -> Iterator[None]:
 
 
 def _still_moment(match: re.Match[str]) -> str:
-    """The moment as it was found, unless it is about now."""
+    """The moment itself, or a fixed one if it is about now."""
     day = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
     is_now = abs(datetime.now(UTC) - day) < timedelta(days=2)
     return NOW[: len(match[0])] if is_now else match[0]
@@ -291,6 +291,6 @@ def error_codes() -> None:
     for name in _DRAWN.findall(errors.__doc__ or ""):
         kind: type[errors.MindError] = getattr(errors, name)
         meaning = inspect.cleandoc(kind.__doc__ or "")
-        hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
+        hint = kind.hint or ("" if kind.__subclasses__() else "comes with the error")
         print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")
     print(f"| `{InternalError.code}` | 70 | {InternalError.__doc__} | {InternalError.hint} |")

@@ -53,7 +53,7 @@ def read(name: str) -> str:
 def blocks(page: Path, language: str) -> list[str]:
     """The blocks of a page that people wrote, in a language."""
     text = _GENERATED.sub("", page.read_text(encoding="utf-8"))
-    return [body for found, body in _BLOCK.findall(text) if found == language]
+    return [body for name, body in _BLOCK.findall(text) if name == language]
 
 
 def commands(page: Path) -> list[str]:
@@ -144,9 +144,9 @@ def every_command(command: Any = GROUP, path: str = "bearinmind") -> Iterator[tu
 @pytest.mark.parametrize(("path", "command"), [*every_command()], ids=str)
 def test_every_command_and_option_is_in_the_reference(path: str, command: Any) -> None:
     heading = f"## `{path}`\n"
-    _, found, section = read("docs/reference/cli.md").partition(heading)
+    _, title, section = read("docs/reference/cli.md").partition(heading)
 
-    assert found
+    assert title
     options = [option for param in command.params for option in param.opts if option[0] == "-"]
     text = section.partition("\n## ")[0]
     assert [option for option in options if f"{option} " not in text] == []
