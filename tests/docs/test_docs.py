@@ -225,6 +225,19 @@ def test_every_module_and_file_that_the_house_guide_names_exists() -> None:
     ] == []
 
 
+def test_every_how_to_is_in_their_index() -> None:
+    pages = {page.name for page in ROOT.glob("docs/howto/*.md")} - {"README.md"}
+
+    assert {*_LINK.findall(read("docs/howto/README.md"))} == pages
+
+
+def test_every_decision_says_its_status() -> None:
+    statuses = [page.read_text("utf-8").splitlines()[2] for page in ROOT.glob("docs/adr/0*.md")]
+
+    known = re.compile(r"Status: (accepted|amended by \[\d{4}\]|superseded by \[\d{4}\])")
+    assert [status for status in statuses if not known.match(status)] == []
+
+
 # ---- it hangs together -------------------------------------------------------------------------
 
 
@@ -260,6 +273,7 @@ def test_the_help_uses_the_words_of_the_glossary() -> None:
     reference = read("docs/reference/cli.md").lower()  # holds every help text, as another test says
     helps = "".join(body for language, body in _BLOCK.findall(reference) if language == "text")
     helps = helps.replace("json document", "json")  # what the standard calls it
+    helps = re.sub(r"also:\s[^.]+\.", "", helps)  # the other names of a command: what people type
 
     assert {"chunk", "channel", "debug info"} <= avoided()
     assert [word for word in avoided() if re.search(rf"\b{re.escape(word)}\b", helps)] == []
