@@ -291,6 +291,6 @@ def error_codes() -> None:
     for name in _DRAWN.findall(errors.__doc__ or ""):
         kind: type[errors.MindError] = getattr(errors, name)
         meaning = inspect.cleandoc(kind.__doc__ or "")
-        hint = kind.hint or ("" if kind.__subclasses__() else "comes with the error")
+        hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
         print(f"| `{kind.code}` | {exit_code(kind())} | {meaning} | {hint} |")
     print(f"| `{InternalError.code}` | 70 | {InternalError.__doc__} | {InternalError.hint} |")
