@@ -178,9 +178,9 @@ def helps() -> None:
 def _contexts(context: typer.Context) -> Iterator[typer.Context]:
     """A command and those under it."""
     yield context
-    commands: dict[str, Any] = getattr(context.command, "commands", {})
-    for name, command in commands.items():
-        yield from _contexts(typer.Context(command, context, name))
+    group: Any = context.command
+    for name in group.list_commands(context) if hasattr(group, "list_commands") else ():
+        yield from _contexts(typer.Context(group.get_command(context, name), context, name))
 
 
 def decisions() -> None:

@@ -137,8 +137,14 @@ def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess
 
 def every_command(command: Any = GROUP, path: str = "bearinmind") -> Iterator[tuple[str, Any]]:
     yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from every_command(below, f"{path} {name}")
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from every_command(command.get_command(None, name), f"{path} {name}")
+
+
+def test_the_commands_are_all_looked_at() -> None:  # they are loaded when they are asked for
+    paths = [path for path, _ in every_command()]
+
+    assert {"bearinmind store", "bearinmind graph path", "bearinmind bench own build"} <= {*paths}
 
 
 @pytest.mark.parametrize(("path", "command"), [*every_command()], ids=str)
