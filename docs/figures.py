@@ -24,16 +24,16 @@ def _read(name: str) -> list[Row]:
 
 
 def _results(name: str) -> Row:
-    found: Row = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
-    return found
+    results: Row = json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+    return results
 
 
 def _sets(rows: list[Row]) -> dict[str, list[Row]]:
     """The rows of each set, in the order of the file."""
-    found: dict[str, list[Row]] = {}
+    by_set: dict[str, list[Row]] = {}
     for row in rows:
-        found.setdefault(row["condition"]["data"], []).append(row)
-    return found
+        by_set.setdefault(row["condition"]["data"], []).append(row)
+    return by_set
 
 
 def _share(value: float) -> str:
@@ -51,10 +51,11 @@ def _interval(row: Row, stratum: str = "overall") -> str:
 
 def _compared(row: Row) -> str:
     """How the product compares with a row."""
-    found = row["compared"]
-    if not found:
+    comparison = row["compared"]
+    if not comparison:
         return ""
-    return f"{_signed(found['difference'])} ({_signed(found['low'])} to {_signed(found['high'])})"
+    low, high = _signed(comparison["low"]), _signed(comparison["high"])
+    return f"{_signed(comparison['difference'])} ({low} to {high})"
 
 
 def _p(value: float) -> str:
@@ -118,38 +119,38 @@ def _beside(row: Row) -> str:
 
 def worse_strata() -> None:
     """Print every stratum in which a leg alone, or another fusion, is significantly better."""
-    found = [
+    worse = [
         f"{row['condition']['name']}, {stratum['stratum']} ({_compared({'compared': stratum})})"
         for row in _read("quality")
         for stratum in row["strata"]
         if stratum["verdict"] == "worse"
     ]
-    print("; ".join(found) + "." if found else "None.")
+    print("; ".join(worse) + "." if worse else "None.")
 
 
 def together() -> None:
     """Print how the product compares with each baseline on the queries of all sets at once."""
     print("| | queries | Bear in Mind is ahead by (95% interval) | p | won | lost | verdict |")
     print("|---|---:|---|---:|---:|---:|---|")
-    for name, found in _results("quality")["together"].items():
+    for name, comparison in _results("quality")["together"].items():
         cells = (
             name,
-            f"{found['queries']:,}",
-            _compared({"compared": found}),
-            _p(found["corrected_p"]),
-            str(found["wins"]),
-            str(found["losses"]),
-            found["verdict"],
+            f"{comparison['queries']:,}",
+            _compared({"compared": comparison}),
+            _p(comparison["corrected_p"]),
+            str(comparison["wins"]),
+            str(comparison["losses"]),
+            comparison["verdict"],
         )
         print(f"| {' | '.join(cells)} |")
 
 
 def together_with(retriever: str) -> None:
-    """Print the same for one baseline, as a sentence."""
-    found = _results("quality")["together"][retriever]
+    """Print how the product compares with one baseline, as a sentence."""
+    comparison = _results("quality")["together"][retriever]
     print(
-        f"On the {found['queries']:,} queries of all sets together it is ahead by "
-        f"{_compared({'compared': found})}: **{found['verdict']}**."
+        f"On the {comparison['queries']:,} queries of all sets together it is ahead by "
+        f"{_compared({'compared': comparison})}: **{comparison['verdict']}**."
     )
 
 
@@ -195,21 +196,22 @@ def strata(data: str) -> None:
     print(f"|---|{'---:|' * len(names)}")
     print(f"| queries | {' | '.join(counts)} |")
     for row in rows:
-        found = row["result"]["strata"]
-        cells = [_share(found[name][HEADLINE]) for name in names]
+        by_stratum = row["result"]["strata"]
+        cells = [_share(by_stratum[name][HEADLINE]) for name in names]
         print(f"| {_label(row)} | {' | '.join(cells)} |")
 
 
 def abstention(data: str) -> None:
     """Print what a floor for confidence does to a set's unanswerable queries."""
-    found = _of(_sets(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
+    figures = _of(_sets(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
     print(
-        f"{found['queries']} unanswerable queries; {found['answered_now']:.0%} of them get an "
-        f"answer as shipped. Told apart from the others: {_share(found['area'])} (.5 is chance).\n"
+        f"{figures['queries']} unanswerable queries; {figures['answered_now']:.0%} of them get an "
+        "answer as shipped. Told apart from the others: "
+        f"{_share(figures['area'])} (.5 is chance).\n"
     )
     print("| floor | rightly silent | wrongly silent | recall@10 left |")
     print("|---:|---:|---:|---:|")
-    for point in found["curve"][::4]:
+    for point in figures["curve"][::4]:
         print(
             f"| {point['floor']:.1f} | {point['abstained']:.0%} | {point['silenced']:.0%} "
             f"| {_share(point['recall'])} |"
@@ -253,9 +255,9 @@ def _print_peer(row: Row, data: str) -> None:
     result, compared = row["result"], row["compared"]
     overall, latency = result["overall"], result["latency"]
     own_memory = result["sizes"]["peak_memory_bytes"] / 1e6
-    told = result["manifest"]["recipe"]
-    megabytes = float(told.get("peak_rss_mb", own_memory))
-    rate = float(told.get("ingest_per_s", result["ingest"]["memories_per_second"]))
+    recipe = result["manifest"]["recipe"]
+    megabytes = float(recipe.get("peak_rss_mb", own_memory))
+    rate = float(recipe.get("ingest_per_s", result["ingest"]["memories_per_second"]))
     cells = (
         row["condition"]["name"].removeprefix(f"{data}: "),
         f"{_share(overall[HEADLINE])} ({_interval(row)})",

@@ -155,7 +155,7 @@ def _made_once() -> Iterator[None]:
 
 
 def _still_moment(match: re.Match[str]) -> str:
-    """The moment as it was found, unless it is about now."""
+    """The moment itself, or a fixed one if it is about now."""
     day = datetime.fromisoformat(match[1]).replace(tzinfo=UTC)
     is_now = abs(datetime.now(UTC) - day) < timedelta(days=2)
     return NOW[: len(match[0])] if is_now else match[0]

@@ -15,15 +15,15 @@ OVERALL = "overall"
 NOT_YET = "*Not measured yet.*"
 ORDER = ("agent-store", "2wiki", "musique", "musique-openie", "locomo-facts", "locomo-turns")
 
-Found = dict[str, Any]
+Measured = dict[str, Any]
 
 
-def _part(name: str) -> Found:
+def _part(name: str) -> Measured:
     """What was measured of a part, by set."""
-    results: Found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
-    found = results.get(name, {})
-    known = [data for data in ORDER if data in found]
-    return {data: found[data] for data in [*known, *sorted(found.keys() - {*ORDER})]}
+    results: Measured = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
+    measured = results.get(name, {})
+    known = [data for data in ORDER if data in measured]
+    return {data: measured[data] for data in [*known, *sorted(measured.keys() - {*ORDER})]}
 
 
 def _share(value: float) -> str:
@@ -34,7 +34,7 @@ def _signed(value: float) -> str:
     return ("-" if value < 0 else "+") + _share(abs(value))
 
 
-def _change(row: Found) -> str:
+def _change(row: Measured) -> str:
     interval = f"{_signed(row['low'])} to {_signed(row['high'])}"
     return f"{_signed(row['difference'])} ({interval})"
 
@@ -50,7 +50,7 @@ def _print(head: str, rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
     print("\n".join(lines))
 
 
-def _rows(arm: Found, base: str, metric: str) -> dict[str, Found]:
+def _rows(arm: Measured, base: str, metric: str) -> dict[str, Measured]:
     """By stratum: how an arm differs from a base in a metric."""
     rows = arm.get("against", {}).get(base, [])
     return {row["stratum"]: row for row in rows if row["metric"] == metric}
@@ -66,15 +66,15 @@ def worth(metric: str = "recall@5") -> None:
         (
             [
                 data,
-                *_worth_cells(found, OVERALL, metric),
+                *_worth_cells(measured, OVERALL, metric),
             ]
-            for data, found in _part("worth").items()
+            for data, measured in _part("worth").items()
         ),
     )
 
 
-def _worth_cells(found: Found, stratum: str, metric: str) -> list[str]:
-    without, shipped = found["arms"][WITHOUT], found["arms"][SHIPPED]
+def _worth_cells(measured: Measured, stratum: str, metric: str) -> list[str]:
+    without, shipped = measured["arms"][WITHOUT], measured["arms"][SHIPPED]
     row = _rows(shipped, WITHOUT, metric)[stratum]
     return [
         f"{row['queries']:,}",
@@ -92,9 +92,9 @@ def worth_by_stratum(metric: str = "ndcg@10") -> None:
     _print(
         "set | stratum | queries | without | with | change (95% interval) | won | lost | verdict",
         (
-            [data, stratum, *_worth_cells(found, stratum, metric)]
-            for data, found in _part("worth").items()
-            for stratum in _rows(found["arms"][SHIPPED], WITHOUT, metric)
+            [data, stratum, *_worth_cells(measured, stratum, metric)]
+            for data, measured in _part("worth").items()
+            for stratum in _rows(measured["arms"][SHIPPED], WITHOUT, metric)
             if stratum != OVERALL
         ),
         left=2,
@@ -115,22 +115,22 @@ def brought() -> None:
                 str(each["alone"]["relevant"]),
                 str(each["alone"]["others"]),
             ]
-            for data, found in _part("worth").items()
-            for depth, each in found["brought"][OVERALL].items()
+            for data, measured in _part("worth").items()
+            for depth, each in measured["brought"][OVERALL].items()
         ),
     )
 
 
 def costs() -> None:
     """Print every stratum and metric in which the graph costs something, corrected or not."""
-    found = [
+    measured = [
         f"- {data}, {row['stratum']}, {row['metric']}: {_change(row)}, {row['verdict']}"
         for data, each in _part("worth").items()
         for row in each["arms"][SHIPPED]["against"][WITHOUT]
         if row["high"] < 0
     ]
     nothing = "None: no interval lies below zero." if _part("worth") else NOT_YET
-    print("\n".join(found) if found else nothing)
+    print("\n".join(measured) if measured else nothing)
 
 
 # ---- shapes ------------------------------------------------------------------------------------
@@ -146,25 +146,28 @@ def shapes(metric: str, base: str = WITHOUT) -> None:
     _arms(_part("shapes"), metric, base)
 
 
-def _arms(part: Found, metric: str, base: str) -> None:
+def _arms(part: Measured, metric: str, base: str) -> None:
     """A row for each arm: its figure on each set, and what it is against a base."""
-    shown = {data: found for data, found in part.items() if metric in _metrics(found)}
-    names = dict.fromkeys(name for found in shown.values() for name in found["arms"])
+    shown = {data: measured for data, measured in part.items() if metric in _metrics(measured)}
+    names = dict.fromkeys(name for measured in shown.values() for name in measured["arms"])
     _print(
         " | ".join(["", *shown]),
-        ([name, *(_cell(found, name, metric, base) for found in shown.values())] for name in names),
+        (
+            [name, *(_cell(measured, name, metric, base) for measured in shown.values())]
+            for name in names
+        ),
     )
 
 
-def _metrics(found: Found) -> Found:
-    means: Found = next(iter(found["arms"].values()))["means"][OVERALL]
+def _metrics(measured: Measured) -> Measured:
+    means: Measured = next(iter(measured["arms"].values()))["means"][OVERALL]
     return means
 
 
-def _cell(found: Found, name: str, metric: str, base: str) -> str:
-    if name not in found["arms"]:
+def _cell(measured: Measured, name: str, metric: str, base: str) -> str:
+    if name not in measured["arms"]:
         return ""
-    arm = found["arms"][name]
+    arm = measured["arms"][name]
     figure = _share(arm["means"][OVERALL][metric])
     row = _rows(arm, base, metric).get(OVERALL)
     return f"{figure}, {row['verdict']}" if row else f"**{figure}**"
@@ -177,7 +180,7 @@ def ranks(metric: str = "ndcg@10") -> None:
     _print(
         " | ".join(["", *part]),
         (
-            [name, *(_cell(found, name, metric, RANKS_ALONE) for found in part.values())]
+            [name, *(_cell(measured, name, metric, RANKS_ALONE) for measured in part.values())]
             for name in names
         ),
     )
@@ -185,13 +188,13 @@ def ranks(metric: str = "ndcg@10") -> None:
 
 def shapes_by_stratum(data: str, metric: str = "ndcg@10") -> None:
     """Print every shape on every stratum of a set."""
-    found = _part("shapes").get(data)
-    if not found:
+    measured = _part("shapes").get(data)
+    if not measured:
         print(NOT_YET)
         return
-    strata = [name for name in found["arms"][WITHOUT]["means"] if name != OVERALL]
+    strata = [name for name in measured["arms"][WITHOUT]["means"] if name != OVERALL]
     rows = []
-    for name, arm in found["arms"].items():
+    for name, arm in measured["arms"].items():
         against = _rows(arm, WITHOUT, metric)
         marks = [_mark(against.get(stratum)) for stratum in strata]
         cells = [_share(arm["means"][stratum].get(metric, 0.0)) for stratum in strata]
@@ -199,7 +202,7 @@ def shapes_by_stratum(data: str, metric: str = "ndcg@10") -> None:
     _print(" | ".join(["", *strata]), rows)
 
 
-def _mark(row: Found | None) -> str:
+def _mark(row: Measured | None) -> str:
     """A plus for better, a minus for worse, nothing where it cannot be told."""
     return {"better": " +", "worse": " -"}.get(row["verdict"], "") if row else ""
 
@@ -211,17 +214,17 @@ def alone(depth: int = 10) -> None:
     _print(
         " | ".join(["", *part]),
         (
-            [name, *(_alone_cell(found["arms"].get(name), depth) for found in part.values())]
+            [name, *(_alone_cell(measured["arms"].get(name), depth) for measured in part.values())]
             for name in names
         ),
     )
 
 
-def _alone_cell(arm: Found | None, depth: int) -> str:
+def _alone_cell(arm: Measured | None, depth: int) -> str:
     if not arm:
         return ""
-    found = arm["alone"][str(depth)]
-    return f"{found['relevant']} / {found['others']}"
+    measured = arm["alone"][str(depth)]
+    return f"{measured['relevant']} / {measured['others']}"
 
 
 def times() -> None:
@@ -231,12 +234,12 @@ def times() -> None:
     names = [x.name for x in SHAPES if part and x.settings.get("leg_weights") != off]
     _print(
         " | ".join(["", *part]),
-        ([name, *(_time_cell(found, name) for found in part.values())] for name in names),
+        ([name, *(_time_cell(measured, name) for measured in part.values())] for name in names),
     )
 
 
-def _time_cell(found: Found, name: str) -> str:
-    times = found["arms"].get(name, {}).get("milliseconds")
+def _time_cell(measured: Measured, name: str) -> str:
+    times = measured["arms"].get(name, {}).get("milliseconds")
     return f"{times['p50']:.0f} / {times['p95']:.0f}" if times else ""
 
 
@@ -253,8 +256,8 @@ def building() -> None:
 
 
 def _building() -> Iterator[list[str]]:
-    for data, found in _part("extractors").items():
-        for name, built in found["building"].items():
+    for data, measured in _part("extractors").items():
+        for name, built in measured["building"].items():
             if "missing" in built:
                 yield [data, name, "not installed", "", "", "", ""]
                 continue
@@ -289,7 +292,7 @@ def provenance(part: str) -> None:
     if not sets:
         print(NOT_YET)
         return
-    splits = ", ".join(sorted({found["split"] for found in sets.values()}))
-    codes = ", ".join(sorted({f"`{found['code'][:12]}`" for found in sets.values()}))
-    last = max(found["created_at"] for found in sets.values())[:10]
+    splits = ", ".join(sorted({measured["split"] for measured in sets.values()}))
+    codes = ", ".join(sorted({f"`{measured['code'][:12]}`" for measured in sets.values()}))
+    last = max(measured["created_at"] for measured in sets.values())[:10]
     print(f"*Queries: {splits}. Code {codes}, {last}.*")

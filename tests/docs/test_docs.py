@@ -53,7 +53,7 @@ def read(name: str) -> str:
 def blocks(page: Path, language: str) -> list[str]:
     """The blocks of a page that people wrote, in a language."""
     text = _GENERATED.sub("", page.read_text(encoding="utf-8"))
-    return [body for found, body in _BLOCK.findall(text) if found == language]
+    return [body for name, body in _BLOCK.findall(text) if name == language]
 
 
 def commands(page: Path) -> list[str]:
@@ -137,16 +137,22 @@ def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess
 
 def every_command(command: Any = GROUP, path: str = "bearinmind") -> Iterator[tuple[str, Any]]:
     yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from every_command(below, f"{path} {name}")
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from every_command(command.get_command(None, name), f"{path} {name}")
+
+
+def test_the_commands_are_all_looked_at() -> None:  # they are loaded when they are asked for
+    paths = [path for path, _ in every_command()]
+
+    assert {"bearinmind store", "bearinmind graph path", "bearinmind bench own build"} <= {*paths}
 
 
 @pytest.mark.parametrize(("path", "command"), [*every_command()], ids=str)
 def test_every_command_and_option_is_in_the_reference(path: str, command: Any) -> None:
     heading = f"## `{path}`\n"
-    _, found, section = read("docs/reference/cli.md").partition(heading)
+    _, title, section = read("docs/reference/cli.md").partition(heading)
 
-    assert found
+    assert title
     options = [option for param in command.params for option in param.opts if option[0] == "-"]
     text = section.partition("\n## ")[0]
     assert [option for option in options if f"{option} " not in text] == []
@@ -225,6 +231,19 @@ def test_every_module_and_file_that_the_house_guide_names_exists() -> None:
     ] == []
 
 
+def test_every_how_to_is_in_their_index() -> None:
+    pages = {page.name for page in ROOT.glob("docs/howto/*.md")} - {"README.md"}
+
+    assert {*_LINK.findall(read("docs/howto/README.md"))} == pages
+
+
+def test_every_decision_says_its_status() -> None:
+    statuses = [page.read_text("utf-8").splitlines()[2] for page in ROOT.glob("docs/adr/0*.md")]
+
+    known = re.compile(r"Status: (accepted|amended by \[\d{4}\]|superseded by \[\d{4}\])")
+    assert [status for status in statuses if not known.match(status)] == []
+
+
 # ---- it hangs together -------------------------------------------------------------------------
 
 
@@ -260,6 +279,7 @@ def test_the_help_uses_the_words_of_the_glossary() -> None:
     reference = read("docs/reference/cli.md").lower()  # holds every help text, as another test says
     helps = "".join(body for language, body in _BLOCK.findall(reference) if language == "text")
     helps = helps.replace("json document", "json")  # what the standard calls it
+    helps = re.sub(r"also:\s[^.]+\.", "", helps)  # the other names of a command: what people type
 
     assert {"chunk", "channel", "debug info"} <= avoided()
     assert [word for word in avoided() if re.search(rf"\b{re.escape(word)}\b", helps)] == []
