@@ -64,7 +64,7 @@ DETECTED: Mapping[str, tuple[str, int, str]] = {
         48,
         "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----",
     ),
-    "own key": (_MIXED, 43, "rcl_abcdefabcdef_{}"),
+    "own key": (_MIXED, 43, "bim_abcdefabcdef_{}"),
 }
 FLAGGED = "flagged"
 _FIRST = 8  #: so many bytes of a spelling are one number, by which it is looked for

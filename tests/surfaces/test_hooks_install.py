@@ -258,14 +258,14 @@ def test_a_server_elsewhere_is_named_with_the_file_of_its_key(
     run: Run, at_home: Path, tmp_path: Path
 ) -> None:
     key = tmp_path / "key"
-    key.write_text("rcl_secret\n")
+    key.write_text("bim_secret\n")
     url = "https://memory.example.org"
     run("hooks", "install", "--client", "cursor", "--url", url, "--key-file", key, "--yes")
 
     text = (at_home / ".cursor" / "mcp.json").read_text()
     server = json.loads(text)["mcpServers"]["bearinmind"]
     assert server["args"][-4:] == ["--server", url, "--key-file", str(key)]
-    assert "rcl_secret" not in text
+    assert "bim_secret" not in text
 
 
 def test_a_key_file_that_is_not_there_is_named(run: Run, tmp_path: Path) -> None:
@@ -353,7 +353,7 @@ def test_a_folder_that_may_not_be_written_is_named(run: Run, settings: Path) -> 
 def test_an_address_that_will_not_do_is_refused(
     run: Run, settings: Path, tmp_path: Path, url: str, said: str
 ) -> None:
-    (tmp_path / "key").write_text("rcl_secret")
+    (tmp_path / "key").write_text("bim_secret")
     ran = run("hooks", "install", "--url", url, "--key-file", tmp_path / "key", "--yes")
 
     assert ran.code == 2

@@ -131,7 +131,7 @@ def test_users_keys_and_the_audit_are_for_admins(server: Serving, ada: httpx.Cli
     with server.client("root", "admin") as root:
         assert root.post("/api/v1/users", json={"name": "lin"}).status_code == 201
         made = root.post("/api/v1/keys", json={"user": "lin", "access": "read"}).json()
-        assert made["text"].startswith("rcl_")
+        assert made["text"].startswith("bim_")
         assert "hash" not in made["key"]
         lin = {"Authorization": f"Bearer {made['text']}"}
         stats = f"{server.url}/api/v1/stats"

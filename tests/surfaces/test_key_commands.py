@@ -16,7 +16,7 @@ from bearinmind.errors import NotAuthenticated
 from bearinmind.store.sqlite import SqliteStore
 
 Run = Callable[..., Any]
-KEY = re.compile(r"rcl_[a-z0-9]{12}_[A-Za-z0-9]{43}")
+KEY = re.compile(r"bim_[a-z0-9]{12}_[A-Za-z0-9]{43}")
 
 pytestmark = pytest.mark.usefixtures("by_words")
 

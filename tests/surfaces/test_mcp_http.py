@@ -93,7 +93,7 @@ def test_each_caller_sees_their_own_memories_and_what_is_shared_as_data(server: 
 def test_without_a_good_key_nobody_gets_in(server: Serving) -> None:
     server.key("ana")
     with server.client() as client:
-        for headers in ({}, {"Authorization": "Bearer rcl_aaaaaaaaaaaa_" + "b" * 43}):
+        for headers in ({}, {"Authorization": "Bearer bim_aaaaaaaaaaaa_" + "b" * 43}):
             refused = client.post(
                 "/mcp", json=mcp_support.INITIALIZE, headers={**HEADERS, **headers}
             )

@@ -36,7 +36,7 @@ def key_with(**terms: object) -> NewKey:
 def test_a_key_is_written_and_read_back() -> None:
     bearer = Bearer.new()
     assert Bearer.read(bearer.text) == bearer
-    assert bearer.text == f"rcl_{bearer.id}_{bearer.secret}"
+    assert bearer.text == f"bim_{bearer.id}_{bearer.secret}"
     assert (len(bearer.id), len(bearer.secret)) == (12, 43)
 
 
@@ -48,7 +48,7 @@ def test_a_key_is_written_and_read_back() -> None:
         lambda text: " " + text,
         lambda text: text + "\n",
         lambda text: text.upper(),
-        lambda text: text.replace("rcl_", "rcl-"),
+        lambda text: text.replace("bim_", "rcl-"),
         lambda text: text[:-1] + "\u0660",  # a digit, but none of ours
         lambda _: "",
     ],
@@ -163,7 +163,7 @@ def test_a_key_ends_when_the_first_of_its_ends_comes() -> None:
 def test_our_own_keys_are_found_in_texts(form: str) -> None:
     text = form.format(key_with().text)
     assert find(text)
-    bearer = Bearer.read(text[text.index("rcl_") :][:60])
+    bearer = Bearer.read(text[text.index("bim_") :][:60])
     assert bearer is not None
     assert bearer.secret not in masked(text)
 
@@ -173,4 +173,4 @@ def test_every_key_that_is_made_is_found() -> None:
 
 
 def test_the_id_of_a_key_is_no_secret() -> None:
-    assert not find(f"the key rcl_{Bearer.new().id} is used by the laptop")
+    assert not find(f"the key bim_{Bearer.new().id} is used by the laptop")

@@ -1,6 +1,6 @@
 """Bearer keys: their text, their hash and their terms.
 
-A key is written `rcl_ID_SECRET`. The id is no secret: lists, logs and the audit name a key by it.
+A key is written `bim_ID_SECRET`. The id is no secret: lists, logs and the audit name a key by it.
 The secret has 256 random bits, so the store keeps one fast hash of it: there is no word to guess,
 and a slow hash would only slow down every request.
 """
@@ -23,7 +23,7 @@ _ID = string.ascii_lowercase + string.digits
 _ID_LENGTH = 12
 _SECRET = string.ascii_letters + string.digits  # no mark, so that a double click selects it
 _SECRET_LENGTH = 43  # of these: 256 bits
-_WRITTEN = re.compile(rf"rcl_([a-z0-9]{{{_ID_LENGTH}}})_([A-Za-z0-9]{{{_SECRET_LENGTH}}})")
+_WRITTEN = re.compile(rf"bim_([a-z0-9]{{{_ID_LENGTH}}})_([A-Za-z0-9]{{{_SECRET_LENGTH}}})")
 _NO_KEY = secrets.token_bytes(hashlib.sha256().digest_size)  # the hash of no secret
 
 LABEL_LIMIT = 100  # characters: where a key is used, such as "laptop, Claude Code"
@@ -54,7 +54,7 @@ class Bearer:
     @property
     def text(self) -> str:
         """The key as it is sent."""
-        return f"rcl_{self.id}_{self.secret}"
+        return f"bim_{self.id}_{self.secret}"
 
     @property
     def hash(self) -> bytes:

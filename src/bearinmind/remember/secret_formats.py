@@ -148,8 +148,8 @@ _RULES: tuple[_Rule, ...] = (
     # Our own: `bearinmind.accounts.keys`.
     _Rule(
         Kind.ACCESS_TOKEN,
-        ("rcl_",),
-        re.compile(r"(?<![A-Za-z0-9])rcl_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
+        ("bim_",),
+        re.compile(r"(?<![A-Za-z0-9])bim_[a-z0-9]{12}_[A-Za-z0-9]{43}"),
     ),
     _Rule(
         Kind.ACCESS_TOKEN,
