@@ -16,7 +16,7 @@ SOURCES = Path(bearinmind.__file__).parent
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from bearinmind.embed.local import LocalEmbedder
+from bearinmind.models.local import LocalEmbedder
 LocalEmbedder.open("minilm").embed_query("Where are the keys?")
 left = [path for path in Path.home().rglob("*") if path.is_file()]
 held = [os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()]
