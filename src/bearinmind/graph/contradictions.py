@@ -117,14 +117,15 @@ def _within(group: Collection[Relation], chronology: _Chronology) -> Iterable[Co
     by_age = chronology.sorted(group)
     for place, older in enumerate(by_age):
         newer = next((r for r in by_age[place + 1 :] if _clash(older, r)), None)
-        if newer is not None:
-            yield Contradiction(
-                source=older.source,
-                type=older.type,
-                older=older,
-                newer=newer,
-                proposal=_proposal(older, chronology.begins(newer)),
-            )
+        if newer is None:
+            continue
+        moment = chronology.begins(newer)
+        proposal: Proposal = End(number=older.number, valid_to=moment)
+        if older.valid_from is not None and older.valid_from >= moment:
+            proposal = Retract(number=older.number)
+        yield Contradiction(
+            source=older.source, type=older.type, older=older, newer=newer, proposal=proposal
+        )
 
 
 def _clash(one: Relation, other: Relation) -> bool:
@@ -133,9 +134,3 @@ def _clash(one: Relation, other: Relation) -> bool:
         first.valid_to is None or second.valid_from is None or first.valid_to > second.valid_from
         for first, second in ((one, other), (other, one))
     )
-
-
-def _proposal(older: Relation, moment: datetime) -> Proposal:
-    if older.valid_from is not None and older.valid_from >= moment:
-        return Retract(number=older.number)
-    return End(number=older.number, valid_to=moment)

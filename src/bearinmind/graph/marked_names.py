@@ -47,7 +47,7 @@ class Marked(NamedTuple):
 
 def mark(content: str, subject: Mention | None, mentions: Sequence[Mention]) -> Marked:
     """Put a mark in the place of each name, the longest at each place."""
-    content = content.translate(_NO_MARKS)  # whoever writes them means something else
+    content = content.translate(_NO_MARKS)  # an author who writes them means something else
     known = _by_first_word(_by_name(subject, mentions))
     spelled = words(content)
     parts: list[str] = []
@@ -98,13 +98,9 @@ def _by_name(subject: Mention | None, mentions: Sequence[Mention]) -> dict[Conce
         merely = mention.name in DESCRIBING or mention.name in _NO_NAMES
         if parts and not is_date and not merely and len(mention.name) > 1:
             known.setdefault(mention.name, mention)
-    if subject is not None and subject.kind in {Kind.NAME, Kind.PERSON}:
-        _add_short_forms(subject, known)
+    if subject and subject.role is Role.SUBJECT and subject.kind in {Kind.NAME, Kind.PERSON}:
+        # `Navrat` means Ilse Navrat in a memory about her, unless it is a name of its own.
+        parts = subject.name.split()
+        if len(parts) in {2, 3} and parts[-1] not in FUNCTION_WORDS:
+            known.setdefault(ConceptName(parts[-1]), subject)
     return known
-
-
-def _add_short_forms(subject: Mention, known: dict[ConceptName, Mention]) -> None:
-    """`Navrat` means Ilse Navrat in a memory about her, unless it is a name of its own."""
-    parts = subject.name.split()
-    if len(parts) in {2, 3} and subject.role is Role.SUBJECT and parts[-1] not in FUNCTION_WORDS:
-        known.setdefault(ConceptName(parts[-1]), subject)

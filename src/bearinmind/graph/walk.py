@@ -130,12 +130,8 @@ def _edges(
         )
         for target in related.keys() | together.keys()
     ]
-    return tuple(sorted(edges, key=_rank))
-
-
-def _rank(edge: Edge) -> tuple[float, float, ConceptName]:
-    heaviest = edge.relations[0].weight if edge.relations else -1.0
-    return -heaviest, -edge.strength, edge.target
+    weights = {edge.target: edge.relations[0].weight if edge.relations else -1.0 for edge in edges}
+    return tuple(sorted(edges, key=lambda e: (-weights[e.target], -e.strength, e.target)))
 
 
 def _partly(mentioned: Iterable[Mentioned]) -> tuple[ConceptName, ...]:
@@ -304,7 +300,10 @@ def path(
     way: list[Edge] = []
     if meeting:
         middle = min(meeting, key=lambda name: (here.costs[name] + there.costs[name], name))
-        back = [_reversed(edge) for edge in reversed(there.way_to(middle))]
+        back = [
+            edge._replace(source=edge.target, target=edge.source)
+            for edge in reversed(there.way_to(middle))
+        ]
         way = here.way_to(middle) + back
     return Path(
         start=start,
@@ -314,10 +313,6 @@ def path(
         passed_over=tuple(sorted(here.passed_over | there.passed_over)),
         partly=tuple(sorted(here.partly | there.partly)),
     )
-
-
-def _reversed(edge: Edge) -> Edge:
-    return edge._replace(source=edge.target, target=edge.source)
 
 
 # ---- all around --------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class Memories(Protocol):
         """The memories nearest to a text, the nearest first."""
 
     def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
-        """What is to be done with a text, beside its neighbours."""
+        """What to do with a text, compared with its neighbours."""
 
     def kept_under(self, key: str) -> MemoryId | None:
         """The memory that was stored under an idempotency key, deleted or not."""
@@ -179,7 +179,8 @@ class Learner:
         if decision.kind is Action.ADD and is_sure:
             return self._stored(draft, candidate, item, learned)
         proposal = self._proposal(fields, decision, candidate)
-        item = replace(item, reason=_why_not_stored(candidate, decision))
+        doubt = "" if candidate.sure else "it may be about this task alone"
+        item = replace(item, reason=doubt if decision.kind is Action.ADD else decision.reason)
         return self._proposed(proposal, item, learned)
 
     def _decide(self, draft: Draft) -> Decision:
@@ -221,8 +222,8 @@ class Learner:
         """The same lesson of the same project is the same proposal, in every session."""
         memories = () if decision.memory is None else (decision.memory.id,)
         is_update = decision.kind is Action.UPDATE
-        parts = (ORIGIN, self.origin.project or "", candidate.text.casefold(), *memories)
-        digest = _digest(parts)
+        project = self.origin.project or ""
+        digest = _digest((ORIGIN, project, candidate.text.casefold(), *memories))
         change = {"content": candidate.text}
         return Proposal(
             id=ids.derived(digest),
@@ -281,12 +282,6 @@ def _because(candidate: Candidate, decision: Decision) -> str:
     who = "the user said" if candidate.trust is Trust.USER else "the user agreed"
     more = "" if decision.kind is Action.ADD else f" ({decision.reason})"
     return f"a {candidate.lesson} in a turn, {who}: {candidate.text}{more}"
-
-
-def _why_not_stored(candidate: Candidate, decision: Decision) -> str:
-    if decision.kind is not Action.ADD:
-        return decision.reason
-    return "" if candidate.sure else "it may be about this task alone"
 
 
 def status(mode: str, reader: ConfiguredReader, limit: int) -> LearningStatus:

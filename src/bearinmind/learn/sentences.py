@@ -1,7 +1,7 @@
 """The sentences of a message, and which of them are its author's own words. Pure.
 
 What somebody pastes is not what they say: a web page that holds "remember that ..." would otherwise
-write into the memory of whoever asks to have it summarised. So whatever looks like code, a log, a
+write into the memory of the person who asks for a summary. So whatever looks like code, a log, a
 quotation or a document is set aside, and with it all that follows an announcement of such a thing.
 """
 
@@ -124,11 +124,6 @@ def sentences(text: str) -> Iterator[Sentence]:
         for piece in _pieces(_QUOTES.sub(_masked, paragraph)):
             yield Sentence(piece.replace(_MARK, '"…"'), is_own and _MARK not in piece)
     yield from _shown(shown)
-
-
-def own_words(text: str) -> str:
-    """What the author of a message says in it."""
-    return "\n".join(sentence.text for sentence in sentences(text) if sentence.own)
 
 
 def _parted(text: str) -> tuple[str, str]:
