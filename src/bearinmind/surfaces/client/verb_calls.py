@@ -174,7 +174,10 @@ class verb(Generic[Arguments, Result]):  # noqa: N801  a decorator
 
 
 def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request
-    """The request of a verb; fields that are None are left out."""
+    """The request of a verb; fields that are None are left out.
+
+    An error never quotes the value of a field: it may be secret.
+    """
     given = {name: value for name, value in fields.items() if value is not None}
     try:
         return verb.request.model_validate(given)

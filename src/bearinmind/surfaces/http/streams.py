@@ -246,7 +246,7 @@ class _Leaving:
         try:
             while (item := await self._queue.get()) is not None:
                 if isinstance(item, BaseException):
-                    raise item
+                    raise item  # the connection breaks: nobody takes what came for the whole
                 yield item
         finally:
             self._left = True
