@@ -81,10 +81,10 @@ def decide_on_proposals(house: House) -> None:
 
 def ask_as_a_replica(house: House) -> None:
     """What a machine of Bob's asks for what others share with him."""
-    seen = house.ask("bob", "GET", f"{ROOT}/sync/shared").json()["seen"]
-    asked = {"owner": "ada", "memories": [*{each["memory"] for each in seen}, *house.kept]}
-    told = house.ask("bob", "POST", f"{ROOT}/sync/shared", json=asked)
-    assert {each["memory"] for each in told.json()["memories"]} == {x["memory"] for x in seen}
+    seen = house.ask("bob", "GET", f"{ROOT}/sync/shared").json()["page"]["seen"]
+    asked = {"owner": "ada", "memories": [*{each["id"] for each in seen}, *house.kept]}
+    answer = house.ask("bob", "POST", f"{ROOT}/sync/shared", json=asked).json()["found"]
+    assert {each["id"] for each in answer["memories"]} == {each["id"] for each in seen}
 
 
 def use_every_verb(house: House) -> None:

@@ -59,11 +59,7 @@ class Server:
     def at(
         cls, url: str, key: str | None = None, *, timeout: float, retries: int, patience: float
     ) -> Self:
-        """A server at an address.
-
-        Raises:
-            InvalidSetting: the address, the key or a number cannot be used.
-        """
+        """A server at an address."""
         address = split_url(url)
         if address is None or "@" in address.netloc or address.query or address.fragment:
             raise InvalidSetting(
@@ -113,11 +109,7 @@ class Server:
         return errors.InvalidAnswer(f"the server at {self.where} {self.shown(problem)}")
 
     def http_options(self) -> dict[str, Any]:
-        """The arguments of an `httpx.Client` or an `httpx.AsyncClient` for this server.
-
-        Raises:
-            InvalidSetting: no URL can be made of the address.
-        """
+        """The arguments of an `httpx.Client` or an `httpx.AsyncClient` for this server."""
         try:
             base = httpx.URL(self.where)
         except httpx.InvalidURL as exc:
@@ -235,11 +227,7 @@ def trying(call: Call, server: Server, clock: Callable[[], float]) -> Steps[Sett
 
 
 def _pause(call: Call, trouble: Trouble, tried: int, patience: Patience, *, left: float) -> float:
-    """How long to wait before the call is tried again.
-
-    Raises:
-        GivenUp: it is not tried again; the message says why, if there is anything to say.
-    """
+    """How long to wait before the call is tried again."""
     if not trouble.passing:
         raise GivenUp
     if not (call.repeatable or trouble.undone):
@@ -300,11 +288,7 @@ class Incoming:
         self._size = 0
 
     def add(self, piece: bytes) -> bool:
-        """Take a piece; False when no more are to come.
-
-        Raises:
-            httpx.ReadTimeout: the answer has had its time.
-        """
+        """Take a piece; False when no more are to come."""
         if time.monotonic() > self._deadline:
             raise httpx.ReadTimeout("the answer does not end")
         self._pieces.append(piece)

@@ -84,12 +84,7 @@ class Requests:
         return trying(call_of(verb, request), self.server, self.clock)
 
     def read(self, settled: Settled, verb: Verb) -> Any:  # noqa: ANN401  the noun of the verb
-        """The noun in the answer of a server.
-
-        Raises:
-            InvalidAnswer: there is none.
-            MindError: the error in which the call ended.
-        """
+        """The noun in the answer of a server."""
         if settled.error is not None:
             raise settled.error
         try:
@@ -181,8 +176,7 @@ class verb(Generic[Arguments, Result]):  # noqa: N801  a decorator
 def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401  the verb's request
     """The request of a verb; fields that are None are left out.
 
-    Raises:
-        InvalidRequest: a field cannot have its value, which is never quoted: it may be secret.
+    An error never quotes the value of a field: it may be secret.
     """
     given = {name: value for name, value in fields.items() if value is not None}
     try:
@@ -194,11 +188,7 @@ def request_of(verb: Verb, fields: Mapping[str, object]) -> Any:  # noqa: ANN401
 
 
 def call_of(verb: Verb, request: Request) -> Call:
-    """The call that asks this of a server.
-
-    Raises:
-        InvalidRequest: it holds a number that cannot be sent.
-    """
+    """The call that asks this of a server."""
     fields = request.model_dump(mode="json", exclude_unset=True, exclude_none=True)
     path = _FIELD.sub(lambda named: _encoded(str(fields.pop(named[1]))), verb.path)
     headers = {

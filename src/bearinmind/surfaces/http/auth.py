@@ -74,32 +74,20 @@ class Service:
         return self.may_be_open
 
     def identify(self, request: HTTPConnection) -> Caller:
-        """Who sends a request. This asks the store: not for the event loop.
-
-        Raises:
-            AccessDenied: nobody whom the server knows.
-        """
+        """Who sends a request. This asks the store: not for the event loop."""
         if self.is_open:
             return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
         address = request.client.host if request.client else None
         return self.authenticator.identify(request.headers.get("Authorization"), address=address)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:
-        """The memory as the sender of a request sees it. This asks the store as well.
-
-        Raises:
-            AccessDenied: they may not do what needs this access.
-        """
+        """The memory as the sender of a request sees it. This asks the store as well."""
         caller = self.identify(request)
         request.state.caller = caller
         return self.as_caller(caller, access)
 
     def as_caller(self, caller: Caller, access: Access) -> Mind:
-        """The memory as a caller sees it.
-
-        Raises:
-            AccessDenied: they may not do what needs this access.
-        """
+        """The memory as a caller sees it."""
         self.authenticator.require(caller, access)
         return self.mind.for_user(caller.user, caller.key_id)
 
@@ -119,11 +107,7 @@ class Service:
 
 
 def check_start(mind: Mind, settings: Settings) -> None:
-    """Refuse to serve memories to everybody who reaches the server.
-
-    Raises:
-        InvalidSetting: it would listen beyond this machine without keys, or nobody has one.
-    """
+    """Refuse to serve memories to everybody who reaches the server."""
     local = is_loopback(settings.server_host)
     if settings.auth == "off" and not local:
         raise InvalidSetting(
@@ -184,11 +168,7 @@ class Names:
         return cls(allowed=frozenset(said))
 
     def check(self, host: str | None, origin: str | None) -> None:
-        """Refuse a request that came by another name, or from a page of somebody else.
-
-        Raises:
-            NotAllowed: it did.
-        """
+        """Refuse a request that came by another name, or from a page of somebody else."""
         asked = _host_of(f"//{host}") if host else ""
         if self.allowed and asked not in self.allowed:
             raise NotAllowed(

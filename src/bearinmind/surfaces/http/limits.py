@@ -35,12 +35,7 @@ class Pool:
         return max(0, self.running - self.threads)
 
     async def run(self, job: Callable[[], Result], *, seconds: float | None = None) -> Result:
-        """Have a thread do something, and wait for so long, or for as long as the pool waits.
-
-        Raises:
-            ServerOverloaded: too much is waiting already.
-            TimedOut: it takes too long; what was begun goes on all the same.
-        """
+        """Have a thread do something, and wait for so long, or for as long as the pool waits."""
         begun = self.begin(job)
         answer = asyncio.wrap_future(begun)
         answer.add_done_callback(_look_at)
@@ -54,11 +49,7 @@ class Pool:
             raise _timed_out(seconds, never_begun=begun.cancel()) from None
 
     def begin(self, job: Callable[[], Result]) -> Future[Result]:
-        """Have a thread do something, and wait for nothing.
-
-        Raises:
-            ServerOverloaded: too much is waiting already.
-        """
+        """Have a thread do something, and wait for nothing."""
         if self.running >= self._most:
             raise ServerOverloaded(f"{self.running:,} requests are in hand, as many as may be")
         loop = asyncio.get_running_loop()
@@ -99,12 +90,7 @@ def _timed_out(seconds: float | None, *, never_begun: bool) -> TimedOut:
 
 
 async def body_of(request: Request, *, most: int, seconds: float) -> bytes:
-    """The body of a request.
-
-    Raises:
-        RequestTooLarge: it is longer than it may be; no more than that was read.
-        TimedOut: it did not arrive in time.
-    """
+    """The body of a request."""
     said = request.headers.get("Content-Length", "")
     if said.isdigit() and int(said) > most:
         raise _too_large(most)

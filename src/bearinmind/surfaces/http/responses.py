@@ -172,11 +172,7 @@ def is_known(header: str | None, tag: str) -> bool:
 
 
 def expected_version(header: str, present: Callable[[], int]) -> int | None:
-    """The version that an If-Match header wants to find; None when any will do.
-
-    Raises:
-        VersionConflict: it names no version at all.
-    """
+    """The version that an If-Match header wants to find; None when any will do."""
     if header.strip() == ANY:
         return None
     versions = [

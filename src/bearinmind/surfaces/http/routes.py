@@ -131,11 +131,7 @@ class Parts:
         ]
 
     def check_query(self, request: Request) -> None:
-        """Refuse parameters of the query that mean nothing, or are given twice.
-
-        Raises:
-            InvalidRequest: there is one.
-        """
+        """Refuse parameters of the query that mean nothing, or are given twice."""
         for name in request.query_params:
             if self.has_body or name not in self.elsewhere:
                 raise InvalidRequest(
@@ -210,11 +206,7 @@ class VerbRoute(APIRoute):
 
 
 def check_media(headers: Mapping[str, str], wanted: str, hint: str) -> None:
-    """Make sure that a body is declared to be of the kind that is wanted.
-
-    Raises:
-        WrongMediaType: it is not.
-    """
+    """Make sure that a body is declared to be of the kind that is wanted."""
     declared = headers.get("content-type", "").partition(";")[0].strip()
     if declared.casefold() != wanted:
         raise WrongMediaType(

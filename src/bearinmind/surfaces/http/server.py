@@ -166,11 +166,7 @@ class Server(uvicorn.Server):
 
 
 def prepare(mind: Mind, settings: Settings, *, idle_exit: float | None = None) -> Server:
-    """A server of a memory, ready to run.
-
-    Raises:
-        InvalidSetting: it must not, or it cannot listen there.
-    """
+    """A server of a memory, ready to run."""
     auth.check_start(mind, settings)
     return Server(build(mind, settings), settings, idle_exit=idle_exit)
 

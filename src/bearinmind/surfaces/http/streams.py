@@ -242,16 +242,11 @@ class _Leaving:
         asyncio.run_coroutine_threadsafe(self._queue.put(item), self._loop).result()
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """The parts as they come.
-
-        Raises:
-            BaseException: the thread's own; the connection breaks, so that nobody takes what came
-                for the whole.
-        """
+        """The parts as they come."""
         try:
             while (item := await self._queue.get()) is not None:
                 if isinstance(item, BaseException):
-                    raise item
+                    raise item  # the connection breaks: nobody takes what came for the whole
                 yield item
         finally:
             self._left = True

@@ -166,11 +166,7 @@ class _Following:
 
 
 def set_up() -> Telemetry:
-    """Send traces to where the OTEL_ variables of OpenTelemetry say.
-
-    Raises:
-        MissingExtra: the libraries for it are not installed.
-    """
+    """Send traces to where the OTEL_ variables of OpenTelemetry say."""
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import (  # noqa: PLC0415
             OTLPSpanExporter,

@@ -58,11 +58,7 @@ class ForCaller:
         self._service = service
 
     async def __call__(self, context: Context, verb: Verb, request: Request) -> object:
-        """The answer of a verb.
-
-        Raises:
-            AccessDenied: they may not.
-        """
+        """The answer of a verb."""
         caller = _caller_of(context)
 
         def ask() -> object:

@@ -73,11 +73,7 @@ class Resources:
     async def read(
         self, context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        """What a resource says.
-
-        Raises:
-            MindError: there is no such resource, or it cannot be read.
-        """
+        """What a resource says."""
         uri = str(params.uri)
         named = _MEMORY.fullmatch(uri)
         if named:
@@ -138,11 +134,7 @@ class Prompts:
     async def get(
         self, context: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        """A prompt, filled in.
-
-        Raises:
-            MindError: there is no such prompt, or it cannot be filled in.
-        """
+        """A prompt, filled in."""
         given = params.arguments or {}
         if params.name == "remember":
             return _message(_REMEMBER.format(what=given.get("what") or _EVERYTHING))

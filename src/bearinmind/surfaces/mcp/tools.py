@@ -49,11 +49,7 @@ class Ask(Protocol):
     """Has a verb answered for the sender of a request of the protocol."""
 
     async def __call__(self, context: Context, verb: Verb, request: Request, /) -> object:
-        """The answer of a verb.
-
-        Raises:
-            MindError: it could not be done, or may not be.
-        """
+        """The answer of a verb."""
 
 
 class Tools:
@@ -75,11 +71,7 @@ class Tools:
     async def call(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        """What a tool answers; what cannot be done is an answer too, from which a model learns.
-
-        Raises:
-            MCPError: there is no such tool.
-        """
+        """What a tool answers; what cannot be done is an answer too, from which a model learns."""
         verb = BY_TOOL.get(params.name)
         if verb is None:
             raise MCPError(
@@ -133,11 +125,7 @@ def tokens(text: str) -> int:
 
 
 def read(verb: Verb, arguments: Mapping[str, Any]) -> Request:
-    """The request that arguments make; a number may come as text, as models write it.
-
-    Raises:
-        InvalidRequest: an argument is missing, unknown or of the wrong kind.
-    """
+    """The request that arguments make; a number may come as text, as models write it."""
     try:
         return verb.request.model_validate(arguments)
     except ValidationError as exc:
