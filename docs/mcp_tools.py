@@ -7,7 +7,7 @@ from bearinmind.config import Settings
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.mcp.server import INSTRUCTIONS
 from bearinmind.surfaces.mcp.tools import BY_TOOL, MOST_TOKENS, all_described, tokens, wire_text
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
 
 DESCRIBED = all_described(Settings().categories)

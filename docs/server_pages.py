@@ -11,7 +11,8 @@ from bearinmind import codec
 from bearinmind.surfaces.failures import MEANINGS
 from bearinmind.surfaces.http.routes import ROOT, Parts
 from bearinmind.surfaces.verbs.sync_verbs import SERVED
-from bearinmind.surfaces.verbs.table import ADMIN_VERBS, VERBS, Verb
+from bearinmind.surfaces.verbs.table import ADMIN_VERBS, VERBS
+from bearinmind.surfaces.verbs.verb import Verb
 
 
 def verbs() -> None:

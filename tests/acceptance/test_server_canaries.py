@@ -18,7 +18,8 @@ from mcp import Client, MCPError
 
 from bearinmind.app import Mind
 from bearinmind.surfaces.mcp.tools import BY_TOOL
-from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.verb import Verb
 from support.canaries import DETECTED, FLAGGED, SHAPES, leaks
 from support.canary_server import LINES, PLAIN, ROOT, TAG, TELLING, VERBS, House, path_of, secret_of
 from support.http_server import served

@@ -15,7 +15,8 @@ from urllib.parse import quote
 import httpx
 import psycopg
 
-from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.verb import Verb
 from support.canaries import DETECTED, Canary, Made, dumped
 from support.http_server import Served
 

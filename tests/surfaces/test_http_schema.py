@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from bearinmind.surfaces.http.routes import Parts
-from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.verb import Verb
 from support.http_server import serving
 from support.schemathesis_run import run_schemathesis
 

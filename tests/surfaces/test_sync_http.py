@@ -25,7 +25,7 @@ from bearinmind.errors import (
 )
 from bearinmind.protocols import Gone, History
 from bearinmind.surfaces.verbs.sync_verbs import SYNC_VERBS
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.sync import wire
 from bearinmind.sync.http_transport import HttpSyncServer
 from bearinmind.sync.model import Arrived, Operation, Pulled

@@ -15,7 +15,8 @@ from bearinmind.surfaces.cli import app as command_line
 from bearinmind.surfaces.failures import MEANINGS, meaning_of
 from bearinmind.surfaces.http.routes import Parts
 from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB, VERBS, Verb
+from bearinmind.surfaces.verbs.table import ADMIN_VERBS, EVERY_VERB, VERBS
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
 
 ROOT = Path(__file__).parents[2]

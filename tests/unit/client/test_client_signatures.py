@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bearinmind import AsyncClient, Client, Mind, connect, errors
-from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.verb import Verb
 from support.clients import ID, KEY, MEMORIES, WHOLE
 from support.faulty_server import FaultyServer, says
 

@@ -37,7 +37,8 @@ from bearinmind.models.server_calls import (
     trying,
 )
 from bearinmind.surfaces.verbs.requests import Request, StoreRequest
-from bearinmind.surfaces.verbs.table import BY_NAME, Verb
+from bearinmind.surfaces.verbs.table import BY_NAME
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access
 
 Arguments = ParamSpec("Arguments")

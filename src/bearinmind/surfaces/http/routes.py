@@ -35,7 +35,7 @@ from bearinmind.surfaces.http.responses import JSON
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.answers import GetAnswer
 from bearinmind.surfaces.verbs.sync_verbs import SERVED
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.types import Access, AlreadyKnown, Memory, Stored
 
 ROOT = "/api/v1"

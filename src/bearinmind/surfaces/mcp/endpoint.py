@@ -27,7 +27,7 @@ from bearinmind.surfaces.http.limits import body_of
 from bearinmind.surfaces.mcp.server import build
 from bearinmind.surfaces.mcp.tools import Context
 from bearinmind.surfaces.verbs.requests import Request
-from bearinmind.surfaces.verbs.table import Verb
+from bearinmind.surfaces.verbs.verb import Verb
 
 PATH = "/mcp"
 

@@ -15,7 +15,8 @@ from bearinmind.app import Mind
 from bearinmind.changes import Refused, Verdict
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.verbs.requests import WHOLE, Request
-from bearinmind.surfaces.verbs.table import EVERY_VERB, Verb
+from bearinmind.surfaces.verbs.table import EVERY_VERB
+from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.sync import wire
 from bearinmind.sync.server_side import MOST_REQUESTED, MOST_SEEN
 from bearinmind.text import ids

@@ -2,88 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
-from operator import attrgetter
-from typing import Any, cast, get_type_hints
 
 from bearinmind.accounts.keys import NewKey
-from bearinmind.app import Mind
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics, User
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
-from bearinmind.surfaces.verbs.requests import Request
+from bearinmind.surfaces.verbs.verb import Tool, Verb
 from bearinmind.types import Access, Key, Link, Memory, Outcome, Share
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """A verb as a model sees it. Every word costs tokens in every conversation."""
-
-    name: str
-    says: str  #: when to use it
-    #: The fields of the request that a model is shown, each with a word if need be. It may send
-    #: the others too.
-    fields: Mapping[str, str] = field(default_factory=dict)
-    destructive: bool = False  #: takes something away
-    idempotent: bool = True  #: twice is the same as once
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verb:
-    """Something that can be asked of a memory, on every surface."""
-
-    name: str  #: of the method of `Mind` and of the clients, with its group: "accounts.add_user"
-    says: str  #: what it does, in one line
-    access: Access
-    method: str  #: of HTTP
-    path: str  #: under /api/v1; the fields of the request that it names are taken from it
-    command: str  #: of the command line
-    takes: type[Request] | None = None  #: what the method of `Mind` is called with, field by field
-    gives: Any = None  #: what that method returns
-    function: Callable[[Mind, Any], Any] | None = None  #: in place of both
-    tool_text: Tool | None = None  #: None where an agent has no use for it
-    example: Mapping[str, Any] | None = None  #: of a body
-    status: HTTPStatus = HTTPStatus.OK
-    #: By header of HTTP: the field of the request that is taken from it.
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def operation(self) -> str:
-        """The name of its operation in OpenAPI, where a point is no good."""
-        return self.name.replace(".", "_")
-
-    @property
-    def tool(self) -> str | None:
-        """The name of its tool of MCP."""
-        return self.tool_text.name if self.tool_text else None
-
-    @cached_property
-    def request(self) -> type[Request]:
-        """The type of its request."""
-        if self.takes is not None:
-            return self.takes
-        _mind, request, _answer = self._hints.values()
-        return cast("type[Request]", request)
-
-    @cached_property
-    def answer(self) -> Any:  # noqa: ANN401  a noun, or a union of nouns
-        """The type of its answer."""
-        return self._hints.get("return", self.gives)
-
-    def run(self, mind: Mind, request: Request) -> Any:  # noqa: ANN401  see `answer`
-        """The answer to a request."""
-        if self.function is not None:
-            return self.function(mind, request)
-        return attrgetter(self.name)(mind)(**request.given())
-
-    @cached_property
-    def _hints(self) -> Mapping[str, Any]:
-        return get_type_hints(self.function) if self.function else {}
-
 
 _read = partial(Verb, access=Access.READ, method="GET")
 _question = partial(Verb, access=Access.READ, method="POST")  # longer than an address may be

@@ -1,0 +1,158 @@
+"""The groups of verbs of a server: the inbox, users and keys, secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from bearinmind import errors
+from bearinmind.accounts.keys import OVERLAP, Bearer, NewKey
+from bearinmind.app.requests import PROPOSALS
+from bearinmind.models.server_calls import Steps
+from bearinmind.proposals import Proposal, ProposalState
+from bearinmind.protocols import AuditEntry, User
+from bearinmind.remember.admit import check_user
+from bearinmind.surfaces.client.verb_calls import Group, Way, verb
+from bearinmind.text import ids
+from bearinmind.types import (
+    Access,
+    Key,
+    choose,
+)
+
+_HOUR = timedelta(hours=1)
+
+
+class CurationVerbs(Group[Way]):
+    """Proposals to change memories, and the decisions about them."""
+
+    @verb
+    def proposals(
+        self,
+        states: Iterable[ProposalState | str] = (ProposalState.OPEN,),
+        *,
+        limit: int = PROPOSALS,
+    ) -> Steps[Sequence[Proposal]]:
+        """The proposals in these states, those that were made or decided last first."""
+        chosen = [choose(ProposalState, state, errors.InvalidInput) for state in states]
+        return self._calls.part("proposals", "curation.proposals", states=chosen, limit=limit)
+
+    @verb
+    def proposal(self, id: str) -> Steps[Proposal]:
+        """One proposal."""
+        return self._calls.answer("curation.proposal", id=ids.normalise(id))
+
+    @verb
+    def apply(self, id: str) -> Steps[Proposal]:
+        """Do what a proposal says; it can be undone."""
+        return self._calls.answer("curation.apply", id=ids.normalise(id))
+
+    @verb
+    def dismiss(self, id: str) -> Steps[Proposal]:
+        """Decide against a proposal; it is not made again."""
+        return self._calls.answer("curation.dismiss", id=ids.normalise(id))
+
+    @verb
+    def undo(self, id: str) -> Steps[Proposal]:
+        """Take back what a proposal did."""
+        return self._calls.answer("curation.undo", id=ids.normalise(id))
+
+
+class AccountVerbs(Group[Way]):
+    """Users, their keys, and the audit, for a key with admin access."""
+
+    @verb
+    def users(self) -> Steps[Sequence[User]]:
+        """Every user, by name."""
+        return self._calls.part("users", "accounts.users")
+
+    @verb
+    def add_user(self, name: str) -> Steps[User]:
+        """Add a user."""
+        return self._calls.answer("accounts.add_user", name=check_user(name))
+
+    @verb
+    def disable_user(self, name: str) -> Steps[User]:
+        """Stop letting a user in; their memories and keys stay."""
+        return self._calls.answer("accounts.disable_user", name=check_user(name))
+
+    @verb
+    def enable_user(self, name: str) -> Steps[User]:
+        """Let a user in again."""
+        return self._calls.answer("accounts.enable_user", name=check_user(name))
+
+    @verb
+    def keys(self, user: str | None = None) -> Steps[Sequence[Key]]:
+        """The keys of a user, or of everybody, oldest first; their hashes stay on the server."""
+        return self._calls.part(
+            "keys", "accounts.keys", user=None if user is None else check_user(user)
+        )
+
+    @verb
+    def create_key(
+        self,
+        user: str,
+        *,
+        access: Access | str = Access.WRITE,
+        label: str = "",
+        expires_at: datetime | None = None,
+        per_minute: int | None = None,
+        per_day: int | None = None,
+    ) -> Steps[NewKey]:
+        """A new key of a user. Only now can its text be seen."""
+        made = yield from self._calls.answer(
+            "accounts.create_key",
+            user=check_user(user),
+            access=choose(Access, access, errors.InvalidKeyTerms),
+            label=label,
+            expires_at=expires_at,
+            per_minute=per_minute,
+            per_day=per_day,
+        )
+        return _with_hash(made)
+
+    @verb
+    def renew_key(self, id: str, *, overlap: timedelta = OVERLAP) -> Steps[NewKey]:
+        """A new key with the same terms; the old one stays good for as long as the overlap."""
+        hours = overlap / _HOUR
+        return _with_hash(
+            (
+                yield from self._calls.answer(
+                    "accounts.renew_key", id=_key_id(id), overlap_hours=hours
+                )
+            )
+        )
+
+    @verb
+    def revoke_key(self, id: str) -> Steps[Key]:
+        """Revoke a key."""
+        return self._calls.answer("accounts.revoke_key", id=_key_id(id))
+
+    @verb
+    def audit(self, limit: int = 100) -> Steps[Sequence[AuditEntry]]:
+        """What was done with secrets, shares, users and keys, youngest first."""
+        return self._calls.part("entries", "accounts.audit", limit=limit)
+
+
+class SecretVerbs(Group[Way]):
+    """Sensitive memories."""
+
+    @verb
+    def reveal(self, id: str, *, version: int | None = None) -> Steps[str]:
+        """The text of a sensitive memory; each call is written to the audit log."""
+        return self._calls.part("content", "secrets.reveal", id=ids.normalise(id), version=version)
+
+
+def _key_id(text: str) -> str:
+    """The id of a key; were the whole of it given, its secret would be in the path."""
+    bearer = Bearer.read(text)
+    return bearer.id if bearer else text
+
+
+def _with_hash(made: NewKey) -> NewKey:
+    """A new key with the hash of its text, which is never sent."""
+    bearer = Bearer.read(made.text)
+    if bearer is None:
+        raise errors.InvalidAnswer("the server answered a new key that is none")
+    return replace(made, key=replace(made.key, hash=bearer.hash))
