@@ -17,6 +17,7 @@ from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import check_user
 from bearinmind.remember.from_replica import Admission
 from bearinmind.remember.pipeline import Changes, Remember
+from bearinmind.remember.update import draft_values
 from bearinmind.sync import shared_copies
 from bearinmind.sync.connection import Connection, KeyFile
 from bearinmind.sync.model import (
@@ -184,21 +185,11 @@ class Sync:
 
     def _changes_to(self, other: Memory) -> Changes:
         """The changes that give a memory the fields of another version of it."""
-        content = other.content
+        values = draft_values(other)
+        del values["created_at"]  # which no update changes
         if other.sensitive:
-            content = self.remember.reveal(self.scope, other)
-        return Changes(
-            content=content,
-            category=other.category,
-            tags=other.tags,
-            keywords=other.keywords,
-            importance=other.importance,
-            sensitive=other.sensitive,
-            valid_from=other.valid_from,
-            valid_to=other.valid_to,
-            always_valid=True,  # its present span is cleared first
-            provenance=other.provenance,
-        )
+            values["content"] = self.remember.reveal(self.scope, other)
+        return Changes(**values, always_valid=True)  # its present span is cleared first
 
     def _peer(self) -> Peer:
         peer = self.peer()

@@ -121,6 +121,14 @@ def to_lexical_match(row: Sequence[Any]) -> LexicalMatch:
     return LexicalMatch._make((row[0], row[2], *row[_ENTRY], partial(to_memory, row)))
 
 
+#: The columns of the fragment `version_columns`, in their order.
+VERSION_COLUMNS = (
+    *("id", "version", "content", "content_hash", "category", "tags", "keywords", "importance"),
+    *("sensitive", "created_at", "updated_at", "replaced_at", "deleted_at", "valid_from"),
+    *("valid_to", "agent", "session", "project", "source", "trust"),
+)
+
+
 def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
     """A memory as the parameters of `insert_memory`."""
     return {

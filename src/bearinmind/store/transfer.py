@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 from bearinmind.store.database import Database, Parameters, Row
+from bearinmind.store.rows import VERSION_COLUMNS
 
 #: A key before every other one; numbers begin at 1.
 _FIRST: Parameters = {
@@ -44,14 +45,7 @@ def _table(name: str, columns: str, key: str, numbered: str = "") -> Table:
     return Table(name, tuple(columns.split()), tuple(key.split()), tuple(numbered.split()))
 
 
-MEMORIES = _table(
-    "memories",
-    "owner row id version content content_hash category tags keywords importance sensitive"
-    " created_at updated_at replaced_at deleted_at valid_from valid_to"
-    " agent session project source trust",
-    key="owner row",
-    numbered="row",
-)
+MEMORIES = Table("memories", ("owner", "row", *VERSION_COLUMNS), ("owner", "row"), ("row",))
 INDEXED = _table(
     "indexed",
     "owner row content keywords tags category function length",

@@ -11,6 +11,16 @@ m.id, m.owner, m.content, m.category, m.tags, m.keywords, m.importance, m.sensit
 m.created_at, m.updated_at, m.deleted_at, m.valid_from, m.valid_to,
 m.agent, m.session, m.project, m.source, m.trust, m.version
 
+-- fragment version_columns
+id, version, content, content_hash, category, tags, keywords, importance, sensitive,
+created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
+agent, session, project, source, trust
+
+-- fragment version_values
+:id, :version, :content, :content_hash, :category, :tags, :keywords, :importance, :sensitive,
+:created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
+:agent, :session, :project, :source, :trust
+
 -- fragment present
 m.updated_at <= :moment AND m.replaced_at > :moment
 
@@ -111,15 +121,8 @@ INSERT INTO tenants AS t (owner, numbers) VALUES (:owner, :count)
 ON CONFLICT (owner) DO UPDATE SET numbers = t.numbers + excluded.numbers RETURNING numbers;
 
 -- insert_memory: add a version, as the present one or one that was replaced
-INSERT INTO memories (
-    owner, row, id, version, content, content_hash, category, tags, keywords, importance, sensitive,
-    created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
-    agent, session, project, source, trust
-) VALUES (
-    :owner, :row, :id, :version, :content, :content_hash, :category, :tags, :keywords, :importance,
-    :sensitive, :created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
-    :agent, :session, :project, :source, :trust
-) RETURNING row;
+INSERT INTO memories (owner, row, /*version_columns*/)
+VALUES (:owner, :row, /*version_values*/) RETURNING row;
 
 -- insert_indexed: make a version findable by its terms
 INSERT INTO indexed (owner, row, mark, content, keywords, tags, category, function, length)

@@ -149,10 +149,7 @@ SELECT number, key, in_use FROM extractors WHERE number > :number ORDER BY numbe
 SELECT key_id, retired_at FROM retired_keys WHERE key_id > :key_id ORDER BY key_id;
 
 -- give_memories: every version
-SELECT owner, row, id, version, content, content_hash, category, tags, keywords, importance, sensitive,
-created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
-agent, session, project, source, trust
-FROM memories WHERE (owner, row) > (:owner, :row) ORDER BY owner, row;
+SELECT owner, row, /*version_columns*/ FROM memories WHERE (owner, row) > (:owner, :row) ORDER BY owner, row;
 
 -- give_indexed: the terms of every version
 SELECT owner, row, content, keywords, tags, category, function, length
@@ -260,15 +257,8 @@ INSERT INTO extractors (number, key, in_use) VALUES (:number, :key, :in_use);
 INSERT INTO retired_keys (key_id, retired_at) VALUES (:key_id, :retired_at);
 
 -- take_memories: keep a version
-INSERT INTO memories (
-    owner, row, id, version, content, content_hash, category, tags, keywords, importance, sensitive,
-    created_at, updated_at, replaced_at, deleted_at, valid_from, valid_to,
-    agent, session, project, source, trust
-) VALUES (
-    :owner, :row, :id, :version, :content, :content_hash, :category, :tags, :keywords, :importance,
-    :sensitive, :created_at, :updated_at, :replaced_at, :deleted_at, :valid_from, :valid_to,
-    :agent, :session, :project, :source, :trust
-);
+INSERT INTO memories (owner, row, /*version_columns*/)
+VALUES (:owner, :row, /*version_values*/);
 
 -- take_links: keep a link
 INSERT INTO links (owner, source, kind, target, removed_at, created_at)
