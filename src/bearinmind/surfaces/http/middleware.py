@@ -1,4 +1,4 @@
-"""What is done around every request, whoever answers it: its id, its name, its headers, its line.
+"""What is done around every request: its id, its name, its headers, its line in the log.
 
 A plain ASGI application around the others, so that nothing that goes wrong inside gets past it.
 """

@@ -113,7 +113,7 @@ class Server(uvicorn.Server):
                 log_config=None,  # `logs.set_up` configures it
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,  # whoever sends them could be anybody
+                proxy_headers=False,  # any client could send them
                 timeout_keep_alive=_KEPT,
                 timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
             )

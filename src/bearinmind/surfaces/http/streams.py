@@ -134,7 +134,7 @@ class _Flowing(Response):
 
 
 class _Progress:
-    """How many records are done; whoever tells it may be slow and miss some of it."""
+    """How many records are done; a slow reader may miss some of the numbers."""
 
     def __init__(self) -> None:
         self.records = 0

@@ -35,7 +35,7 @@ def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()
     """
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(message)s")
     logs.set_up(sys.stderr)
-    # Whoever starts it in the background may have it ignore this one, and then the other as well.
+    # A shell that starts it in the background may make it ignore this signal, and the other too.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     pool = Pool("bearinmind-verb", threads=_THREADS, queue=_QUEUE, seconds=None)
@@ -59,7 +59,7 @@ def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()
 class Lines(anyio.AsyncFile[str]):
     """Lines that a thread reads for which nobody waits.
 
-    A read that blocks ends only with its input. Whoever waited for it could not be stopped.
+    A read that blocks ends only with its input. A thread that waits for it cannot be stopped.
     """
 
     def __init__(self, stream: TextIO) -> None:

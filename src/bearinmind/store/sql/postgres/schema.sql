@@ -13,7 +13,7 @@ CREATE TABLE store_facts (
     analysis INTEGER NOT NULL -- which analysis made the index
 );
 
--- Whoever writes for an owner takes this row first: writers of one owner take turns.
+-- A writer locks the row of its owner first: writers of one owner take turns.
 CREATE TABLE tenants (
     owner TEXT COLLATE "C" PRIMARY KEY,
     numbers BIGINT NOT NULL DEFAULT 0, -- the last number given to a row of this owner

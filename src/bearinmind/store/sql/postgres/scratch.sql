@@ -3,5 +3,5 @@
 -- create_scratch: make it, without anything that an operator put into the usual template
 CREATE DATABASE {database} TEMPLATE template0;
 
--- drop_scratch: remove it, whoever may still be connected to it
+-- drop_scratch: remove it, even while clients are connected to it
 DROP DATABASE IF EXISTS {database} WITH (FORCE);

@@ -125,7 +125,7 @@ CREATE TABLE spaces (
 
 CREATE UNIQUE INDEX spaces_in_use ON spaces (state) WHERE state <> 'retired';
 
--- Vectors are searched by their codes, which whoever searches holds in memory.
+-- Vectors are searched by their codes, which a process that searches holds in memory.
 CREATE TABLE vectors (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, -- the order of arrival: who holds codes asks for later ones
     space INTEGER NOT NULL,

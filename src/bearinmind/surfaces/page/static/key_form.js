@@ -24,5 +24,5 @@ export const keyForm = (problem, then) => {
     } },
     make("label", { for: "key" }, "Key"), field, make("button", {}, "Use it")),
     make("p", { class: "quiet" },
-      "Whoever runs the server makes one with ", make("code", {}, "bearinmind key create"), "."));
+      "The person who runs the server makes one with ", make("code", {}, "bearinmind key create"), "."));
 };

@@ -102,7 +102,7 @@ export const proposals = (states, signal) => get("/proposals", signal, { states,
 export const decide = (id, verb) => post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, {});
 export const counts = (signal) => get("/stats", signal);
 
-/** All that is shared: what whoever asks gives to others, and what they get. */
+/** All shares: what this user shares with others, and what others share with this user. */
 export const shares = async (signal) => {
   const both = [get("/shares", signal), get("/shares/with-me", signal)];
   const [given, got] = await Promise.all(both);
