@@ -12,6 +12,7 @@ This is the only module of the core that imports Pydantic, and it does so on fir
 
 from __future__ import annotations
 
+import base64
 import collections.abc
 import dataclasses
 import re
@@ -35,7 +36,6 @@ Noun = TypeVar("Noun")
 Data = dict[str, Any]
 
 KIND = "kind"  #: by which the members of a union are told apart
-_BYTES_AS_BASE64: Any = {"ser_json_bytes": "base64", "val_json_bytes": "base64"}
 _UNIONS = frozenset({typing.Union, types.UnionType})
 #: By container: as what it is read, and by what it is made ready to be written.
 _CONTAINERS: Mapping[Any, tuple[Any, Callable[[Any], object] | None]] = {
@@ -114,9 +114,7 @@ def adapter(type_: Any) -> TypeAdapter[Any]:  # noqa: ANN401  a type, a union, a
     """What reads and writes a type; made once."""
     from pydantic import TypeAdapter  # noqa: PLC0415  on first use
 
-    # A dataclass has this configuration of its own, and Pydantic refuses a second one.
-    config = None if dataclasses.is_dataclass(type_) else _BYTES_AS_BASE64
-    return TypeAdapter(annotation(type_), config=config)
+    return TypeAdapter(annotation(type_))
 
 
 def kind_of(type_: type) -> str:
@@ -130,6 +128,8 @@ def annotation(hint: Any) -> Any:  # noqa: ANN401  annotations have no common ty
         return Annotated[hint, _NounSchema(hint, tag=None)]
     if hint is datetime:
         return Annotated[datetime, _MOMENT]
+    if hint is bytes:
+        return Annotated[bytes, _BASE64]
     if isinstance(hint, type) and issubclass(hint, MindError):
         return Annotated[hint, _ERROR]
     origin = typing.get_origin(hint)
@@ -222,7 +222,6 @@ class _NounSchema:
             frozen=True,
             post_init=hasattr(self._noun, "__post_init__"),
             ref=self._ref,
-            config=_BYTES_AS_BASE64,
             metadata=self._words,
         )
 
@@ -260,11 +259,11 @@ class _NounSchema:
 
         return core.no_info_after_validator_function(
             make,
-            core.typed_dict_schema(read, cls_name=noun.__name__, config=_BYTES_AS_BASE64),
+            core.typed_dict_schema(read, cls_name=noun.__name__),
             serialization=core.plain_serializer_function_ser_schema(
                 parts,
                 return_schema=core.typed_dict_schema(
-                    written, cls_name=noun.__name__, config=_BYTES_AS_BASE64, metadata=self._words
+                    written, cls_name=noun.__name__, metadata=self._words
                 ),
             ),
             ref=self._ref,
@@ -355,7 +354,26 @@ def _error(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     )
 
 
+def _base64(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+    """Bytes, written as base64 wherever they stand: a configuration does not reach every place."""
+    from pydantic_core import core_schema as core  # noqa: PLC0415  on first use
+
+    del handler
+    return core.no_info_before_validator_function(
+        lambda value: (
+            base64.b64decode(value, altchars=b"-_", validate=True)
+            if isinstance(value, str)
+            else value
+        ),
+        core.bytes_schema(),
+        serialization=core.plain_serializer_function_ser_schema(
+            lambda value: base64.urlsafe_b64encode(value).decode(), return_schema=core.str_schema()
+        ),
+    )
+
+
 _MOMENT = _Schema(_moment)
+_BASE64 = _Schema(_base64)
 _ERROR = _Schema(_error)
 
 

@@ -46,7 +46,8 @@ def _path_and_modules() -> Iterator[None]:
     yield
     sys.path[:] = path
     for name in {*sys.modules} - modules:
-        if getattr(sys.modules[name], "__file__", "") == str(Path.cwd() / f"{name}.py"):
+        file = Path(getattr(sys.modules[name], "__file__", None) or "")
+        if file.name == f"{name}.py" and str(file.parent) not in path:
             del sys.modules[name]
 
 

@@ -91,7 +91,7 @@ class Resources:
     async def _brief(self, context: Context) -> str:
         counts = await self._ask(context, *request("stats"))
         brief = await self._ask(context, *request("brief"))
-        return "\n\n".join([texts.of_answer(counts), texts.of_answer(brief)])
+        return "\n\n".join(filter(None, [texts.of_answer(counts), texts.of_answer(brief)]))
 
 
 class Prompts:
