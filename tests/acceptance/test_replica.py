@@ -42,9 +42,19 @@ def pair() -> Iterator[Cluster]:
 
 @pytest.fixture
 def primary(pair: Cluster) -> Iterator[Connections]:
+    # On a busy machine a leader loses its lease now and then, and nobody takes writes for a while.
+    wait_until(lambda: _takes_writes(pair.url()))
     connections = Connections(pair.url(), most=2, patience=60)
     yield connections
     connections.close()
+
+
+def _takes_writes(url: str) -> bool:
+    try:
+        psycopg.connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True
 
 
 @pytest.fixture
