@@ -52,6 +52,11 @@ def serve(ask: Callable[[Verb, Request], object], categories: Sequence[str] = ()
 
     try:
         anyio.run(answer)
+    except BaseExceptionGroup as group:
+        # A signal ended the server while a message was handed to it: the reader finds it gone.
+        if group.split(anyio.BrokenResourceError)[1] is not None:
+            raise
+        raise KeyboardInterrupt from group
     finally:
         pool.close()
 
