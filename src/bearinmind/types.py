@@ -64,6 +64,32 @@ class LinkKind(StrEnum):
     SEE_ALSO = "see-also"  #: a one-line pointer, both ways
     DERIVES_FROM = "derives-from"  #: provenance: the source was concluded from the target
     CAUSES = "causes"  #: provenance: the source brought the target about
+    OUTDATES = "outdates"  #: the source states what holds now of what the target states
+
+
+class Decider(StrEnum):
+    """Who or what decided that one memory outdates another; the later in this list prevails."""
+
+    SCORER = "scorer"  #: the learned scorer
+    MODEL = "model"  #: a chat model
+    AGENT = "agent"
+    PERSON = "person"
+
+
+class Group(StrEnum):
+    """How hits that are states of one thing are given."""
+
+    STATES = "states"  #: the current one, with the earlier ones under it
+    OFF = "off"  #: each by itself; an outdated one is marked
+
+
+class Resolution(StrEnum):
+    """What somebody says of a memory beside an earlier one."""
+
+    NEWER = "newer"  #: it outdates the other
+    OLDER = "older"  #: the other outdates it
+    BOTH = "both"  #: both hold
+    MERGE = "merge"  #: it says all that the other says, and supersedes it
 
 
 class SortBy(StrEnum):
@@ -188,6 +214,17 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """Why one memory is taken to outdate another, or is known not to."""
+
+    probability: float  #: that it does; 0 when somebody said that both hold
+    by: Decider
+    thing: str = ""  #: what both are about, where that is known
+    aspect: str = ""  #: which property of the thing has changed, where that is known
+    evidence: tuple[str, ...] = ()  #: in words, the weightiest first
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
     """A typed, directed edge between two memories."""
 
@@ -196,6 +233,7 @@ class Link:
     kind: LinkKind
     created_at: datetime
     removed_at: datetime | None = None
+    judgement: Judgement | None = None  #: of a link that was inferred or decided; `outdates` alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,10 +269,21 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MayReplace:
+    """An earlier memory that a stored one may outdate: `resolve` settles it."""
+
+    memory: Memory  #: the earlier one
+    newer: MemoryId  #: the stored one
+    probability: float
+    because: str  #: in a few words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
     """The memory was new and is now durable."""
 
     memory: Memory
+    may_replace: tuple[MayReplace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,6 +291,7 @@ class AlreadyKnown:
     """The same content was stored before, and was not stored again."""
 
     memory: Memory
+    may_replace: tuple[MayReplace, ...] = ()
 
 
 Outcome = Stored | AlreadyKnown
@@ -284,6 +334,7 @@ class Query:
     pool: int = 50  #: how deep each leg looks
     sort_by: SortBy = SortBy.RELEVANCE
     budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
+    group: Group = Group.STATES
 
 
 # The values below are made fifty at a time on every recall: named tuples are as frozen and as
@@ -366,6 +417,24 @@ class Pointer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outdated:
+    """That a memory is outdated, by which one, and since when."""
+
+    by: MemoryId
+    until: datetime  #: when the memory that outdates it was stored
+    probability: float
+    decided_by: Decider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierState:
+    """An earlier state of what a hit states."""
+
+    memory: Memory
+    outdated: Outdated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A recalled memory with everything that brought it here."""
 
@@ -380,6 +449,8 @@ class Hit:
     pointers: tuple[Pointer, ...] = ()
     path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
     support: float = 0.0  #: 0..1: all evidence for it; from 0.5 on it is given unasked
+    earlier: tuple[EarlierState, ...] = ()  #: earlier states of the same thing, the latest first
+    outdated: Outdated | None = None  #: set when it is not in a group, and another outdates it
 
     @property
     @in_json

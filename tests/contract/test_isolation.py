@@ -40,7 +40,7 @@ def test_another_user_reads_nothing(
         assert store.get(eve, ids[0], as_of) is None
         assert store.get_many(eve, ids, as_of) == {}
         assert store.links(eve, ids, as_of) == []
-        assert store.superseding(eve, ids, as_of) == []
+        assert store.newer(eve, ids, as_of) == []
         filter_ = Filter(scope=eve, now=noon, as_of=as_of, states=frozenset(State))
         assert store.browse(filter_, Page(limit=99)) == []
         for every in (True, False):
@@ -107,7 +107,7 @@ def test_another_users_memory_supersedes_nothing(
     store.put(scope, mine)
     store.put(eve, theirs)
     store.add_link(eve, link(theirs, LinkKind.SUPERSEDES, mine))
-    assert store.superseding(scope, [mine.id]) == []
+    assert store.newer(scope, [mine.id]) == []
     assert store.browse(Filter(scope=scope, now=noon), Page(limit=9)) == [mine]
 
 

@@ -208,10 +208,10 @@ def test_superseding_follows_the_chain_upwards_only(
     ab, bc, cd = link(a, SUPERSEDES, b), link(b, SUPERSEDES, c), link(c, SUPERSEDES, d)
     for each in (cd, ab, bc, link(d, LinkKind.SEE_ALSO, a)):
         store.add_link(scope, each)
-    assert store.superseding(scope, [d.id]) == [ab, bc, cd]
-    assert store.superseding(scope, [c.id]) == [ab, bc]
-    assert store.superseding(scope, [a.id]) == store.superseding(scope, []) == []
-    assert store.superseding(scope, [d.id, b.id, d.id]) == [ab, bc, cd]
+    assert store.newer(scope, [d.id]) == [ab, bc, cd]
+    assert store.newer(scope, [c.id]) == [ab, bc]
+    assert store.newer(scope, [a.id]) == store.newer(scope, []) == []
+    assert store.newer(scope, [d.id, b.id, d.id]) == [ab, bc, cd]
 
 
 def test_superseding_follows_every_branch(
@@ -226,7 +226,7 @@ def test_superseding_follows_every_branch(
     ]
     for each in made:
         store.add_link(scope, each)
-    assert store.superseding(scope, [d.id]) == made
+    assert store.newer(scope, [d.id]) == made
 
 
 def test_a_deleted_memory_supersedes_nothing_and_ends_the_chain(
@@ -237,9 +237,9 @@ def test_a_deleted_memory_supersedes_nothing_and_ends_the_chain(
     store.add_link(scope, ab)
     store.add_link(scope, bc)
     delete(store, scope, b, noon + HOUR)
-    assert store.superseding(scope, [c.id]) == []
-    assert store.superseding(scope, [b.id]) == [ab]  # what is deleted may still be superseded
-    assert store.superseding(scope, [c.id], noon) == [ab, bc]
+    assert store.newer(scope, [c.id]) == []
+    assert store.newer(scope, [b.id]) == [ab]  # what is deleted may still be superseded
+    assert store.newer(scope, [c.id], noon) == [ab, bc]
 
 
 def test_superseding_as_of_a_moment_sees_links_and_memories_of_then(
@@ -252,10 +252,10 @@ def test_superseding_as_of_a_moment_sees_links_and_memories_of_then(
     from_late = link(late, SUPERSEDES, d, created_at=noon)  # a link older than its memory
     store.add_link(scope, cd)
     store.add_link(scope, from_late)
-    assert store.superseding(scope, [d.id], noon) == []
-    assert store.superseding(scope, [d.id], noon + HOUR) == [cd]
-    assert store.superseding(scope, [d.id], noon + 2 * HOUR) == [from_late, cd]
-    assert store.superseding(scope, [d.id]) == [from_late, cd]
+    assert store.newer(scope, [d.id], noon) == []
+    assert store.newer(scope, [d.id], noon + HOUR) == [cd]
+    assert store.newer(scope, [d.id], noon + 2 * HOUR) == [from_late, cd]
+    assert store.newer(scope, [d.id]) == [from_late, cd]
 
 
 def test_a_removed_link_supersedes_no_more(
@@ -264,8 +264,8 @@ def test_a_removed_link_supersedes_no_more(
     a, b, *_ = chain
     store.add_link(scope, link(a, SUPERSEDES, b))
     store.remove_link(scope, link(a, SUPERSEDES, b, removed_at=noon + HOUR))
-    assert store.superseding(scope, [b.id]) == []
-    assert pairs(store.superseding(scope, [b.id], noon)) == {(a.id, b.id)}
+    assert store.newer(scope, [b.id]) == []
+    assert pairs(store.newer(scope, [b.id], noon)) == {(a.id, b.id)}
 
 
 def test_a_scope_knows_whether_it_ever_had_a_link(

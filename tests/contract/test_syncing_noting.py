@@ -51,7 +51,7 @@ WRITES_ELSE = """
     open_feed close_feed keep_peer settle refuse propose decide close
 """
 READS = """
-    get get_many resolve versions browse count statistics has_links links superseding all_links
+    get get_many resolve versions browse count statistics has_links links newer all_links
     lexical_statistics lexical_matches meaning_off spaces nearest cosines
     sealed sensitive sealed_under retired_keys sealed_otherwise audit whole_audit
     work_counts next_due extractor known_names

@@ -246,7 +246,7 @@ def test_a_link_to_a_memory_that_is_not_there_breaks_no_search(
     store.put(scope, here)
     store.receive(scope, [Received(*linked(each), 0) for each in links])
     assert store.links(scope, [here.id]) == sorted(links, key=lambda x: x.source)
-    assert store.superseding(scope, [here.id]) == []
+    assert store.newer(scope, [here.id]) == []
     assert store.get_many(scope, [here.id, absent.id]) == {here.id: here}
     found = store.put(scope, make("heron"))
     assert found.memory == here

@@ -421,7 +421,7 @@ def _of(store: Store, scope: Scope) -> Iterator[tuple[str, Any]]:
     yield "oldest", store.browse(admitted, Page(limit=999, newest_first=False))
     yield "versions", {id_: store.versions(scope, id_) for id_ in ids}
     yield "links", [*store.all_links(scope)]
-    yield "superseding", store.superseding(scope, ids)
+    yield "newer", store.newer(scope, ids)
     yield "secrets", {id_: store.sealed(scope, id_) for id_ in ids}
     yield "sensitive", store.sensitive(scope)
     yield "audit", store.audit(scope, 99)

@@ -115,7 +115,7 @@ class Looking:
         assert _edges(store.all_links(scope)) == own
         assert _edges(store.links(scope, IDS)) == self.model.holding[scope]
         assert _edges(store.links(scope, IDS, as_of)) <= own
-        assert _edges(store.superseding(scope, IDS, as_of)) <= own
+        assert _edges(store.newer(scope, IDS, as_of)) <= own
         assert store.has_links(scope) == bool(own)
 
     def by_words(self) -> None:

@@ -43,7 +43,7 @@ class Past:
     links: Iterable[tuple[str, str]] = ()
     times: Mapping[str, datetime] = field(default_factory=dict)
 
-    def superseding(self, ids: Collection[MemoryId]) -> list[Link]:
+    def newer(self, ids: Collection[MemoryId]) -> list[Link]:
         return [
             Link(
                 source=MemoryId(newer),

@@ -128,7 +128,7 @@ def test_what_serves_a_reader_shows_only_what_is_shared_but_for_the_shares_thems
 @pytest.mark.parametrize("dialect", SQL_FILES)
 def test_what_looks_at_memories_without_their_shares_cannot_serve_a_reader(dialect: str) -> None:
     known = statements(dialect)
-    for name in ("get_many", "versions", "resolve", "links_of", "superseding", "list_sensitive"):
+    for name in ("get_many", "versions", "resolve", "links_of", "newer", "list_sensitive"):
         assert name in known
         assert name + SHARED not in known
 

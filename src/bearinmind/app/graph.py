@@ -47,8 +47,8 @@ class _MemoryHistory(NamedTuple):
     store: Store
     filter: Filter
 
-    def superseding(self, ids: Collection[MemoryId]) -> Iterable[Link]:
-        return self.store.superseding(self.filter.scope, [*ids], self.filter.as_of)
+    def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
+        return self.store.newer(self.filter.scope, [*ids], self.filter.as_of)
 
     def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
         memories = self.store.get_many(self.filter.scope, [*ids], self.filter.as_of)

@@ -69,7 +69,7 @@ def live(
 ) -> dict[MemoryId, Candidate]:
     """Those of these memories that are live now."""
     shares = store.shares(scope)
-    superseded = {link.target for link in store.superseding(scope, ids)}
+    superseded = {link.target for link in store.newer(scope, ids)}
     return {
         id_: Candidate(memory, readers(memory, shares))
         for id_, memory in store.get_many(scope, ids).items()

@@ -15,7 +15,7 @@ from bearinmind.types import Link, MemoryId
 class MemoryHistory(Protocol):
     """Tells when the memories behind relations were written and superseded."""
 
-    def superseding(self, ids: Collection[MemoryId]) -> Iterable[Link]:
+    def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
         """The `supersedes` links above these memories, as far as their chains go."""
 
     def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
@@ -86,7 +86,7 @@ class _Chronology:
     def of(cls, relations: Iterable[Relation], history: MemoryHistory) -> _Chronology:
         evidence = {id_ for relation in relations for id_ in relation.evidence}
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
-        for link in history.superseding(evidence) if evidence else ():
+        for link in history.newer(evidence) if evidence else ():
             above[link.target].add(link.source)
         return cls(above, history.written(evidence) if evidence else {})
 

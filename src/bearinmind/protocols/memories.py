@@ -18,7 +18,7 @@ from bearinmind.changes import (
     SyncConflict,
     Verdict,
 )
-from bearinmind.types import Filter, Link, Memory, MemoryId, Outcome, Scope, Space, UserId
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Outcome, Scope, Space, UserId
 
 if TYPE_CHECKING:  # numpy
     from bearinmind.protocols.search import Vector
@@ -163,10 +163,14 @@ class LinkReads(Protocol):
     ) -> list[Link]:
         """The links that begin or end at these memories, oldest first."""
 
-    def superseding(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    def newer(
+        self,
+        scope: Scope,
+        ids: Sequence[MemoryId],
+        as_of: datetime | None = None,
+        kinds: Sequence[LinkKind] = (LinkKind.SUPERSEDES,),
     ) -> list[Link]:
-        """The supersedes links above these memories, up the chains; a deleted one has none."""
+        """The links of these kinds above these memories, up the chains; a deleted one has none."""
 
 
 class Links(LinkReads, Protocol):

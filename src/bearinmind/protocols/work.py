@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bearinmind.proposals import Proposal, ProposalState
-from bearinmind.types import Memory, Scope, Space, UserId
+from bearinmind.types import Link, Memory, Scope, Space, UserId
 
 if TYPE_CHECKING:
     from bearinmind.protocols.search import Vectors
@@ -58,6 +58,14 @@ class Work(Protocol):
 
     def finish_embedding(self, space: Space, jobs: Sequence[Job], vectors: Vectors) -> int:
         """Keep the vectors and remove the jobs, in one transaction; how many were new."""
+
+    def finish_comparison(
+        self, scope: Scope, jobs: Sequence[Job], new: Sequence[Link], ended: Sequence[Link]
+    ) -> None:
+        """Keep the inferred links, end others and remove the jobs, in one transaction.
+
+        A new link is kept only where none between its two memories holds, in either direction.
+        """
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False

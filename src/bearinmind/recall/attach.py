@@ -51,7 +51,7 @@ def attachments(
 def _others(store: Readable, filter: Filter, links: Sequence[Link]) -> Mapping[MemoryId, Memory]:
     """By the id that a link names: the newest memory of its chain."""
     ids = [*dict.fromkeys(id_ for link in links for id_ in (link.source, link.target))]
-    served = heads(store.superseding(filter.scope, ids, filter.as_of))
+    served = heads(store.newer(filter.scope, ids, filter.as_of))
     wanted = [*dict.fromkeys(served.get(id_, id_) for id_ in ids)]
     memories = store.get_many(filter.scope, wanted, filter.as_of)
     return {

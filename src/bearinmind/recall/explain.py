@@ -94,7 +94,7 @@ def _hit(answer: Answer, memory: Memory) -> Hit | None:
 
 def _state(recall: Recall, query: Query, memory: Memory) -> State:
     """The state of a memory at the moment asked about."""
-    links = recall.store.superseding(query.filter.scope, [memory.id], query.filter.as_of)
+    links = recall.store.newer(query.filter.scope, [memory.id], query.filter.as_of)
     if any(link.target == memory.id for link in links):
         return State.SUPERSEDED
     return State.EXPIRED if is_expired(memory, query.filter.now) else State.LIVE

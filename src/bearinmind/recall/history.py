@@ -107,7 +107,7 @@ def states(
 ) -> dict[MemoryId, State]:
     """The state of each of these memories; a superseded one of another owner is not seen at all."""
     own = [memory.id for memory in memories if memory.owner == scope.user]
-    superseded = {link.target for link in store.superseding(scope, own)}
+    superseded = {link.target for link in store.newer(scope, own)}
 
     def state(memory: Memory) -> State:
         if memory.deleted_at is not None:
@@ -159,7 +159,7 @@ def why(store: Store, scope: Scope, memory: Memory, depth: int = DEEPEST) -> Why
                 steps.append(Step(depth=level, link=link, memory=memories[origin]))
         if not frontier:
             break
-    newer = [link.source for link in store.superseding(scope, [memory.id])]
+    newer = [link.source for link in store.newer(scope, [memory.id])]
     heads = store.get_many(scope, newer)
     return Why(
         memory=memory,

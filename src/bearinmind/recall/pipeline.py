@@ -153,7 +153,7 @@ class Recall:
         superseded: Mapping[MemoryId, MemoryId] = {}
         if linked and fused:
             ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
-            links = self.store.superseding(query.filter.scope, ids, query.filter.as_of)
+            links = self.store.newer(query.filter.scope, ids, query.filter.as_of)
             superseded = heads(links)
         reader = MemoryReader(self.store, query.filter, rankings)
         if superseded or self.rerank:  # a chain, or a reranker, may lift any candidate

@@ -35,6 +35,7 @@ from bearinmind.trace import Answer, LegReport
 from bearinmind.types import (
     Filter,
     Link,
+    LinkKind,
     Memory,
     MemoryId,
     Query,
@@ -166,11 +167,11 @@ class Visible:
                 memories |= self._store.visible(view, rest)
         return memories
 
-    # ---- links: the user's own -----------------------------------------------------------------
+    # ---- links: the user's own, and which shared memories outdate each other -------------------
 
     def has_links(self, scope: Scope) -> bool:
-        """Whether the user has any link."""
-        return self._own.has_links(scope)
+        """Whether there may be any link."""
+        return self._own.has_links(scope) or bool(self._sharers)
 
     def links(
         self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
@@ -178,11 +179,28 @@ class Visible:
         """The user's links at these memories."""
         return self._own.links(scope, ids, as_of)
 
-    def superseding(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    def newer(
+        self,
+        scope: Scope,
+        ids: Sequence[MemoryId],
+        as_of: datetime | None = None,
+        kinds: Sequence[LinkKind] = (LinkKind.SUPERSEDES,),
     ) -> list[Link]:
-        """The user's supersedes links above these memories."""
-        return self._own.superseding(scope, ids, as_of)
+        """The user's links above these memories, and the others' `outdates` that can be seen.
+
+        A link is seen only with both of its memories: an unshared one leaves no hint.
+        """
+        links = self._own.newer(scope, ids, as_of, kinds)
+        if LinkKind.OUTDATES in kinds and as_of is None:
+            for view in self._views(scope):
+                links += self._visible_outdates(view, ids)
+        return links
+
+    def _visible_outdates(self, view: Filter, ids: Sequence[MemoryId]) -> list[Link]:
+        links = self._store.newer(view.scope, ids, None, [LinkKind.OUTDATES])
+        ends = [*dict.fromkeys(end for link in links for end in (link.source, link.target))]
+        visible = self._store.visible(view, ends) if ends else {}
+        return [link for link in links if link.source in visible and link.target in visible]
 
     # ---- by words ------------------------------------------------------------------------------
 

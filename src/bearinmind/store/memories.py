@@ -197,15 +197,25 @@ class MemoriesInDatabase(OnDatabase):
     ) -> list[Link]:
         return self._links("links_of", scope, ids, as_of)
 
-    def superseding(
-        self, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None = None
+    def newer(
+        self,
+        scope: Scope,
+        ids: Sequence[MemoryId],
+        as_of: datetime | None = None,
+        kinds: Sequence[LinkKind] = (LinkKind.SUPERSEDES,),
     ) -> list[Link]:
-        return self._links("superseding", scope, ids, as_of)
+        return self._links("newer", scope, ids, as_of, kinds=[*kinds])
 
     def _links(
-        self, statement: str, scope: Scope, ids: Sequence[MemoryId], as_of: datetime | None
+        self,
+        statement: str,
+        scope: Scope,
+        ids: Sequence[MemoryId],
+        as_of: datetime | None,
+        **parameters: list[str],
     ) -> list[Link]:
-        records = self._read(scope, statement, ids=[*ids], moment=rows.moment(as_of))
+        moment = rows.moment(as_of)
+        records = self._read(scope, statement, ids=[*ids], moment=moment, **parameters)
         return [*map(rows.to_link, records)]
 
     def all_links(self, scope: Scope) -> Iterator[Link]:
@@ -247,7 +257,7 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
 def insert_link(transaction: Owned, link: Link) -> None:
     """Keep a link, inside a transaction of the caller."""
     refuse_cycle(transaction, link)
-    if not transaction.change("insert_link", rows.from_noun(link)):
+    if not transaction.change("insert_link", rows.from_link(link)):
         raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
 
 

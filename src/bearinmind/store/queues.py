@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from bearinmind.proposals import REDACTED, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Job, WorkCount, WorkState
-from bearinmind.store import rows
-from bearinmind.store.database import Database, OnDatabase, Owned, Parameters, Row, Transaction
-from bearinmind.types import MemoryId, Scope, Space
+from bearinmind.store import rows, sync_feed
+from bearinmind.store.database import (
+    Database,
+    OnDatabase,
+    Owned,
+    Parameters,
+    Row,
+    Transaction,
+    Version,
+)
+from bearinmind.types import Link, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
     from bearinmind.protocols import Vectors
@@ -43,6 +51,15 @@ class QueuesInDatabase(OnDatabase):
         with self._database.writing(*(job.owner for job in jobs)) as transaction:
             places = [{"owner": job.owner, "number": job.number} for job in jobs]
             return keep_vectors(self._database, transaction, space, places, encoded)
+
+    def finish_comparison(
+        self, scope: Scope, jobs: Sequence[Job], new: Sequence[Link], ended: Sequence[Link]
+    ) -> None:
+        with self._writing(scope) as transaction:
+            changed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
+            changed += [x for x in new if transaction.change("infer_link", rows.from_link(x))]
+            sync_feed.note_written(transaction, links=changed)
+            transaction.change_each("finish_comparison", [{"number": job.number} for job in jobs])
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False
@@ -103,6 +120,13 @@ class QueuesInDatabase(OnDatabase):
     def proposal_counts(self, scope: Scope) -> dict[ProposalState, int]:
         records = self._read(scope, "count_proposals")
         return {ProposalState(state): count for state, count in records}
+
+
+def queue_comparisons(transaction: Owned, versions: Sequence[Version]) -> None:
+    """Queue the jobs that compare inserted present versions with what was stored before."""
+    compared = [each for each in versions if not each.past and not each.memory.sensitive]
+    job = {"kind": "compare", "target": "", "turn": 0}
+    transaction.insert("insert_job", [{**job, "row": each.row} for each in compared])
 
 
 def keep_vectors(

@@ -12,7 +12,9 @@ from typing import Any, TypeVar
 from bearinmind.changes import ConflictKind, Subject, SubjectKind, SyncConflict, owner_of
 from bearinmind.protocols import LexicalMatch
 from bearinmind.types import (
+    Decider,
     Filter,
+    Judgement,
     Link,
     LinkKind,
     Memory,
@@ -156,14 +158,28 @@ def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
 
 def to_link(row: Sequence[Any]) -> Link:
     """A row of links as a link."""
-    source, target, kind, created_at, removed_at = row
+    source, target, kind, created_at, removed_at, judgement = row
     return Link(
         source=MemoryId(source),
         target=MemoryId(target),
         kind=LinkKind(kind),
         created_at=to_time(created_at),
         removed_at=to_end(removed_at),
+        judgement=_to_judgement(judgement) if judgement else None,
     )
+
+
+def from_link(link: Link) -> dict[str, Any]:
+    """A link as parameters."""
+    judgement = json.dumps(asdict(link.judgement)) if link.judgement else None
+    return from_noun(link) | {"judgement": judgement}
+
+
+@lru_cache(maxsize=4_096)
+def _to_judgement(text: str) -> Judgement:
+    fields = json.loads(text)
+    by, evidence = Decider(fields.pop("by")), tuple(fields.pop("evidence"))
+    return Judgement(by=by, evidence=evidence, **fields)
 
 
 def to_share(row: Sequence[Any]) -> Share:

@@ -176,7 +176,7 @@ class _Reception:
         source, kind, target = subject.parts
         named = {"source": source, "kind": kind, "target": target}
         self._transaction.change("remove_link_named", named)
-        self._transaction.change_each("insert_link", [*map(rows.from_noun, state.links)])
+        self._transaction.change_each("insert_link", [*map(rows.from_link, state.links)])
 
     def _take_share(self, subject: Subject, state: ShareState) -> None:
         self._transaction.change("remove_share_named", {"names": [subject.name]})

@@ -27,6 +27,7 @@ def insert_version(database: Database, transaction: Owned, memory: Memory, known
         index_versions(database, transaction, {row: memory})
         spaces.add_version(database, transaction, row, memory)
         graph.add_version(transaction, row, memory)
+        queues.queue_comparisons(transaction, [Version(row, memory)])
 
 
 def close_version(database: Database, transaction: Owned, present: Memory, at: datetime) -> None:
@@ -217,6 +218,7 @@ class BulkInsert:
         index_versions(self._database, transaction, {each.row: each.memory for each in live})
         spaces.queue_versions(transaction, live)
         graph.queue_versions(transaction, live)
+        queues.queue_comparisons(transaction, live)
         for arrival in self._kept.values():
             keep_sealed(transaction, arrival.history.sealed)
 

@@ -163,7 +163,7 @@ class Pull:
             for change in changes
             if change.subject.kind is SubjectKind.MEMORY
         ]
-        superseded = {link.target for link in self.store.superseding(self.scope, ids)}
+        superseded = {link.target for link in self.store.newer(self.scope, ids)}
         for memory in self.store.get_many(self.scope, ids).values():
             if memory.deleted_at is None and memory.id not in superseded:
                 twin = self.store.same_content(self.scope, memory)

@@ -88,7 +88,7 @@ LEFT JOIN LATERAL (
 ORDER BY m.version;
 
 -- links_named: every link there ever was of each of these
-SELECT wanted.name, l.source, l.target, l.kind, l.created_at, l.removed_at
+SELECT wanted.name, l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
 FROM unnest(:names::text []) AS wanted (name) CROSS JOIN LATERAL (
     SELECT * FROM links AS l WHERE l.owner = :owner AND l.source = wanted.name::json ->> 0
     AND l.kind = wanted.name::json ->> 1 AND l.target = wanted.name::json ->> 2 OFFSET 0

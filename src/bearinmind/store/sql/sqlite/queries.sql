@@ -194,8 +194,16 @@ SELECT count(*) FROM memories WHERE owner = :owner AND replaced_at < 92233720368
 SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 9223372036854775807;
 
 -- insert_link: keep a link
-INSERT INTO links (owner, source, target, kind, created_at, removed_at)
-VALUES (:owner, :source, :target, :kind, :created_at, :removed_at) ON CONFLICT DO NOTHING;
+INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
+VALUES (:owner, :source, :target, :kind, :created_at, :removed_at, :judgement) ON CONFLICT DO NOTHING;
+
+-- infer_link: keep an inferred link, unless one between the two holds in either direction
+INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
+SELECT :owner, :source, :target, :kind, :created_at, :removed_at, :judgement
+WHERE NOT EXISTS (
+    SELECT 1 FROM links WHERE owner = :owner AND kind = :kind AND removed_at = 9223372036854775807
+    AND source IN (:source, :target) AND target IN (:source, :target)
+);
 
 -- remove_link: close a link that holds
 UPDATE links SET removed_at = :removed_at + (
@@ -211,39 +219,40 @@ AND removed_at = 9223372036854775807;
 SELECT 1 FROM links WHERE owner = :owner LIMIT 1;
 
 -- links_of: the links that began or ended at these memories at a moment
-SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
 FROM json_each(:ids) AS wanted CROSS JOIN links AS l ON l.owner = :owner AND l.source = wanted.value
 WHERE l.created_at <= :moment AND l.removed_at > :moment
 UNION
-SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
 FROM json_each(:ids) AS wanted CROSS JOIN links AS l INDEXED BY links_by_target
     ON l.owner = :owner AND l.target = wanted.value
 WHERE l.created_at <= :moment AND l.removed_at > :moment
 ORDER BY 4, 1, 3, 2;
 
 -- all_links: every link ever made
-SELECT source, target, kind, created_at, removed_at FROM links
+SELECT source, target, kind, created_at, removed_at, judgement FROM links
 WHERE owner = :owner ORDER BY created_at, source, kind, target, removed_at;
 
--- superseding: the supersedes links above these memories, as far as their chains go
-WITH RECURSIVE above (source, target, kind, created_at, removed_at) AS (
-    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+-- newer: the links of these kinds above these memories, as far as their chains go
+WITH RECURSIVE above (source, target, kind, created_at, removed_at, judgement) AS (
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
     FROM json_each(:ids) AS wanted
     CROSS JOIN links AS l INDEXED BY links_by_target
-        ON l.owner = :owner AND l.target = wanted.value AND l.kind = 'supersedes'
+        ON l.owner = :owner AND l.target = wanted.value AND l.kind IN (SELECT value FROM json_each(:kinds))
     CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
     WHERE l.created_at <= :moment AND l.removed_at > :moment
     AND /*present*/ AND m.deleted_at IS NULL
     UNION
-    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at
+    SELECT l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
     FROM above
     CROSS JOIN links AS l INDEXED BY links_by_target
-        ON l.owner = :owner AND l.target = above.source AND l.kind = 'supersedes'
+        ON l.owner = :owner AND l.target = above.source AND l.kind IN (SELECT value FROM json_each(:kinds))
     CROSS JOIN memories AS m ON m.owner = :owner AND m.id = l.source
     WHERE l.created_at <= :moment AND l.removed_at > :moment
     AND /*present*/ AND m.deleted_at IS NULL
 )
-SELECT source, target, kind, created_at, removed_at FROM above ORDER BY created_at, source, target;
+SELECT source, target, kind, created_at, removed_at, judgement FROM above
+ORDER BY created_at, source, target;
 
 -- supersedes_already: whether one memory supersedes another, directly or by way of others
 WITH RECURSIVE below (id) AS (
@@ -437,6 +446,9 @@ CROSS JOIN memories AS m ON m.id = wanted.value
 CROSS JOIN vectors AS v ON v.row = m.row AND v.space = :space
 CROSS JOIN exact_vectors AS e ON e.seq = v.seq
 WHERE /*admitted*/ AND m.deleted_at IS NULL;
+
+-- finish_comparison: remove a job that is done
+DELETE FROM work WHERE number = :number AND kind = 'compare';
 
 -- anything_due: a row if any job of these kinds can be claimed
 SELECT 1 FROM json_each(:kinds) AS asked WHERE EXISTS (

@@ -48,6 +48,7 @@ CREATE TABLE links (
     target TEXT NOT NULL CHECK (target <> source),
     removed_at INTEGER NOT NULL DEFAULT 9223372036854775807,
     created_at INTEGER NOT NULL,
+    judgement TEXT, -- JSON, of a link that was inferred or decided
     -- in the order of the columns: SQLite 3.40 misreads another one when it checks the file
     PRIMARY KEY (owner, source, kind, target, removed_at)
 ) STRICT, WITHOUT ROWID;
@@ -157,7 +158,7 @@ CREATE INDEX departures_by_owner ON departures (space, owner);
 CREATE TABLE work (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL,
-    target TEXT NOT NULL, -- of "embed" the key of the space, of "extract" that of the extractor
+    target TEXT NOT NULL, -- of "embed" the key of the space, of "extract" that of the extractor, else empty
     row INTEGER NOT NULL REFERENCES memories (row) ON DELETE CASCADE,
     state TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'claimed', 'dead')),
     due INTEGER NOT NULL DEFAULT 0, -- from when it may be claimed, again if it is claimed

@@ -78,7 +78,7 @@ LEFT JOIN changes AS c ON c.owner = :owner AND c.kind = 'memory' AND c.name = wa
 ORDER BY m.version;
 
 -- links_named: every link there ever was of each of these
-SELECT wanted.value, l.source, l.target, l.kind, l.created_at, l.removed_at
+SELECT wanted.value, l.source, l.target, l.kind, l.created_at, l.removed_at, l.judgement
 FROM json_each(:names) AS wanted CROSS JOIN links AS l ON l.owner = :owner
 AND l.source = json_extract(wanted.value, '$[0]') AND l.kind = json_extract(wanted.value, '$[1]')
 AND l.target = json_extract(wanted.value, '$[2]')

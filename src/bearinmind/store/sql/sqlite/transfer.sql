@@ -120,7 +120,7 @@ WHERE i.row > :row ORDER BY i.row;
 SELECT versions, terms FROM index_facts;
 
 -- give_links: every link ever made
-SELECT owner, source, kind, target, removed_at, created_at FROM links
+SELECT owner, source, kind, target, removed_at, created_at, judgement FROM links
 WHERE (owner, source, kind, target, removed_at) > (:owner, :source, :kind, :target, :removed_at)
 ORDER BY owner, source, kind, target, removed_at;
 
@@ -227,8 +227,8 @@ INSERT INTO memories (owner, row, /*version_columns*/)
 VALUES (:owner, :row, /*version_values*/);
 
 -- take_links: keep a link
-INSERT INTO links (owner, source, kind, target, removed_at, created_at)
-VALUES (:owner, :source, :kind, :target, :removed_at, :created_at);
+INSERT INTO links (owner, source, kind, target, removed_at, created_at, judgement)
+VALUES (:owner, :source, :kind, :target, :removed_at, :created_at, :judgement);
 
 -- take_secrets: keep a sealed record
 INSERT INTO secrets (owner, id, version, key_id, nonce, ciphertext, fingerprint)

@@ -1,0 +1,7 @@
+-- Links that were inferred or decided say by whom and how surely; every live memory is compared once.
+ALTER TABLE links ADD COLUMN judgement TEXT;
+
+INSERT INTO work (owner, kind, target, row, turn)
+SELECT owner, 'compare', '', row, 0 FROM memories
+WHERE replaced_at = 9223372036854775807 AND deleted_at IS NULL AND NOT sensitive
+ORDER BY updated_at, row ON CONFLICT DO NOTHING;
