@@ -35,10 +35,12 @@ from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.sensitive import Boundary, Reveal
 from bearinmind.store.factory import Access, open_store
 from bearinmind.text import ids
-from bearinmind.types import MemoryId, Scope, UserId
+from bearinmind.types import Link, Memory, MemoryId, Scope, UserId
 from bearinmind.vault.keys import choose as choose_keys
 from bearinmind.vault.seal import SealingVault
 from bearinmind.work import embed, extract
+from bearinmind.work.compare import Comparing
+from bearinmind.work.status import COMPARE
 from bearinmind.work.worker import Background, Handler
 
 if TYPE_CHECKING:
@@ -258,11 +260,17 @@ def handlers_of(
 
         return Canonicaliser().certain(new, partial(store.concepts, scope), clock())
 
+    def compare(scope: Scope, memory: Memory) -> tuple[Sequence[Link], Sequence[Link]]:
+        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  (only workers)
+
+        return Finder(store).links(scope, memory, clock())
+
     return {
         embed.KIND: embed.Embedding(store=store, embedders=embedders, clock=clock),
         extract.KIND: extract.Extracting(
             store=store, extractor=extractor, clock=clock, certain=certain
         ),
+        COMPARE: Comparing(store=store, compare=compare, clock=clock),
     }
 
 

@@ -12,7 +12,8 @@ from bearinmind.protocols import KnownSpace, SpaceState, Unavailable, WorkCount,
 
 EMBED = "embed"  #: a memory's text becomes a vector
 EXTRACT = "extract"  #: a memory is read for the concept graph
-KINDS = (EMBED, EXTRACT)
+COMPARE = "compare"  #: it is found which earlier memories a memory outdates
+KINDS = (EMBED, EXTRACT, COMPARE)
 _NONE: Mapping[str, int] = MappingProxyType({})
 
 

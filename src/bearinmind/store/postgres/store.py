@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _REINDEX_BATCH = 500  # versions that are analysed in one transaction
 _EMBED = "embed"
-_KINDS = (_EMBED, "extract")  # of work
+_KINDS = (_EMBED, "extract", "compare")  # of work
 
 
 class PostgresStore(

@@ -1,0 +1,74 @@
+"""The jobs of kind `compare`: they find which earlier memories a memory outdates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from bearinmind.errors import WorkFailure
+from bearinmind.protocols import Job, Spaces, SpaceState, Syncing, Work
+from bearinmind.types import Link, Memory, MemoryId, Scope
+from bearinmind.work.status import COMPARE, WorkDone
+from bearinmind.work.worker import Attempts, Handled
+
+KIND = COMPARE
+BATCH = 50  # jobs of one claim
+_NOT_EMBEDDED = 2.0  # seconds after which it is looked again whether a memory is embedded
+
+#: The links that follow from a memory, and those that no longer do.
+Compare = Callable[[Scope, Memory], tuple[Sequence[Link], Sequence[Link]]]
+
+
+class ComparingStore(Work, Spaces, Syncing, Protocol):
+    """The parts of a store that comparing needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparing:
+    """The handler of these jobs; a memory that is to be embedded is compared after that."""
+
+    store: ComparingStore
+    compare: Compare
+    clock: Callable[[], datetime]
+    batch: int = BATCH
+
+    def begin(self) -> bool:
+        """There is always something to compare with."""
+        return True
+
+    def __call__(self, jobs: Sequence[Job], stopping: Callable[[], bool]) -> Handled:
+        """Compare the memories of these jobs."""
+        attempts = Attempts(work=self.store, clock=self.clock, outcome="compared")
+        allowed, handled = attempts.allowed(jobs)
+        ready = self._embedded(allowed)
+        early = [job for job in allowed if job.number not in ready]
+        if early:
+            self.store.give_back(early, "", self.clock() + timedelta(seconds=_NOT_EMBEDDED))
+            handled = handled.plus(Handled(WorkDone(postponed=len(early))))
+        parts = [[job] for job in allowed if job.number in ready]
+        return handled.plus(attempts.each(parts, self._compare, lambda: True, stopping))
+
+    def settle(self) -> None:
+        """There is nothing to clean up."""
+
+    def _embedded(self, jobs: Sequence[Job]) -> set[int]:
+        """The jobs whose memories have their vector, or will never have one."""
+        active = [x for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
+        if not active or not active[0].waiting:
+            return {job.number for job in jobs}
+        owners = {job.owner for job in jobs}
+        vectors: set[tuple[str, MemoryId]] = set()
+        for owner in owners:
+            ids = [job.memory.id for job in jobs if job.owner == owner]
+            known = self.store.vectors_of(Scope(user=owner), active[0].space, ids)
+            vectors |= {(owner, id_) for id_ in known}
+        return {job.number for job in jobs if (job.owner, job.memory.id) in vectors}
+
+    def _compare(self, jobs: Sequence[Job]) -> WorkFailure | None:
+        [job] = jobs
+        scope = Scope(user=job.owner)
+        new, ended = self.compare(scope, job.memory)
+        self.store.finish_comparison(scope, jobs, new, ended)
+        return None
