@@ -36,6 +36,7 @@ WRITES = {
     "purge": "test_a_purge_is_noted_with_the_digests_of_what_is_gone",
     "add_link": "test_a_link_is_noted_when_it_is_made_and_when_it_is_removed",
     "remove_link": "test_a_link_is_noted_when_it_is_made_and_when_it_is_removed",
+    "finish_comparison": "test_what_a_comparison_changes_is_noted",
     "add_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "end_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "receive": "test_what_is_received_gets_the_next_number",
@@ -212,6 +213,28 @@ def test_a_link_is_noted_when_it_is_made_and_when_it_is_removed(
         assert noted.subjects() == [subject(both)]
     assert not store.remove_link(scope, replace(both, removed_at=noon))
     assert noted() == []
+
+
+def test_what_a_comparison_changes_is_noted(
+    store: Store,
+    scope: Scope,
+    make: Make,
+    link: Callable[..., Link],
+    noted: Noted,
+    noon: datetime,
+) -> None:
+    one, other, third = make(), make(), make()
+    for memory in (one, other, third):
+        store.put(scope, memory)
+    before = link(one, LinkKind.OUTDATES, other)
+    store.add_link(scope, before)
+    noted()
+    new = link(one, LinkKind.OUTDATES, third)
+    first, *jobs = store.claim(["compare"], 9, noon, noon)
+    store.finish_comparison(scope, [first], [new], [replace(before, removed_at=noon)])
+    assert noted.subjects() == [subject(before), subject(new)]
+    store.finish_comparison(scope, jobs, [new], [replace(before, removed_at=noon)])
+    assert noted() == [], "nothing has changed"
 
 
 def test_a_share_is_noted_when_it_is_made_changed_and_ended(

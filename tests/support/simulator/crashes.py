@@ -19,6 +19,7 @@ WRITES = frozenset(
         "purge",
         "add_link",
         "remove_link",
+        "finish_comparison",
         "add_share",
         "end_share",
         "resolve_conflict",
