@@ -242,6 +242,7 @@ class Trace:
     rerank: RerankReport | None = None  #: None when no reranker is set
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+    time: QuestionTime = QuestionTime()  #: what the question says about time
 
     @property
     def answered(self) -> bool:

@@ -25,7 +25,6 @@ from bearinmind.models import factory
 from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.eligibility import Eligibility
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
@@ -196,9 +195,9 @@ def test_a_shuffle_inside_the_product_is_named(
 # ---- 3. a prior applied twice ------------------------------------------------------------------
 
 
-def judged_twice(self: Recall, query: Query, eligibility: Eligibility) -> list[Judged]:
+def judged_twice(self: Recall, *args: Any) -> list[Judged]:
     """As `Recall._judge`, with the importance once more than the factors say."""
-    judged = once(self, query, eligibility)
+    judged = once(self, *args)
     twice = [
         candidate._replace(score=candidate.score * candidate.factors["importance"])
         for candidate in judged
@@ -210,8 +209,8 @@ once = Recall._judge
 factors_of = Adjustments.__call__
 
 
-def squared(self: Adjustments, query: Query, memory: Memory, now: Any) -> dict[str, float]:
-    factors = factors_of(self, query, memory, now)
+def squared(self: Adjustments, *args: Any) -> dict[str, float]:
+    factors = factors_of(self, *args)
     return factors | {"importance": factors["importance"] ** 2}
 
 
