@@ -33,7 +33,7 @@ from bearinmind.recall.select import Selection
 from bearinmind.surfaces.cli import app
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
-from bearinmind.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
+from bearinmind.types import Candidate, Fused, MemoryId, Query, Ranking
 from bearinmind_bench import metrics
 from bearinmind_bench.compare import compare
 from bearinmind_bench.inference import Verdict
@@ -214,10 +214,8 @@ def squared(self: Adjustments, *args: Any) -> dict[str, float]:
     return factors | {"importance": factors["importance"] ** 2}
 
 
-def under_another_name(
-    self: Adjustments, query: Query, memory: Memory, now: Any
-) -> dict[str, float]:
-    factors = factors_of(self, query, memory, now)
+def under_another_name(self: Adjustments, *args: Any) -> dict[str, float]:
+    factors = factors_of(self, *args)
     return factors | {"standing": factors["importance"]}
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -294,6 +296,20 @@ def test_a_date_that_does_not_exist_is_not_read() -> None:
 
 def test_the_dates_of_a_long_text_are_not_read() -> None:
     assert read("What was it in 2024? " + "a log line " * 100, NOW) == NOTHING
+
+
+def test_the_library_of_dates_is_loaded_only_for_a_question_that_may_hold_one() -> None:
+    code = """
+import sys
+from datetime import UTC, datetime
+from bearinmind.recall.question_time import read
+now = datetime.now(UTC)
+read("Which CI did we use before?", now)
+assert "dateutil" not in sys.modules
+read("Which CI did we use in 2024?", now)
+assert "dateutil" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @given(st.text(max_size=200))
