@@ -28,7 +28,7 @@ _COUNTED = (  # "in 2000 ms" is no year
     r"points|messages|memories|euros?|dollars|kr|km|met(?:er|re)s|mm|px|pixels)\b"
 )
 _PHRASE = re.compile(
-    rf"""(?<![\w./:\#-])(?:
+    rf"""(?:(?<![\w./:\#-])|(?<=mid-)|(?<=late-)|(?<=early-))(?:
       (?P<day>(?:19|20)\d\d-[01]\d-[0-3]\d(?![-:\w])
         | {_DAY}\s+(?:of\s+)?{_ABBREVIATED}(?:,?\s*{_YEAR})?
         | {_ABBREVIATED}\s+{_DAY}(?:,?\s*{_YEAR})?)

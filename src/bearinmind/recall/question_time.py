@@ -30,23 +30,27 @@ _CUE = re.compile(
     rf"\b(?:{_DATE_WORDS}|now|nowadays|current|currently|moment|present|presently|these days|"
     r"still|any ?more|before|prior|previously|former|formerly|used? to|original|originally|"
     r"initially|first|earlier|old|time|beginning|back|replace|stop|drop|abandon|retire|ditch|from|"
-    r"when|how long|year|date|day|month|week|until|till)\b"
+    r"when|how long|point|begin|start|year|date|day|month|week|until|till)\b"
 )
 
 _SOMEBODY = r"(?:we|i|you|they|he|she|it|there)"
 _OWNER = r"\b(?:our|my|your|his|her|their|its|\w+['\u2019]s|\w+s['\u2019])"
 _CHANGED = (
-    r"(?:switch|mov|migrat|chang|replac|start|stopp|dropp|join|left|adopt|introduc|upgrad|renam|"
-    r"merg|took\sover|went|got|began|became|ended)\w*"
+    r"(?:switched|moved|migrated|changed|replaced|started|stopped|dropped|joined|left|adopted|"
+    r"introduced|upgraded|renamed|merged|took\s+over|went|got|began|became|ended)"
+)
+_CHANGE = (
+    rf"(?:{_CHANGED}|switch|move|migrat(?:e|ion)|change|replace(?:ment)?|start|stop|drop|join|leave|"
+    r"adopt|introduc(?:e|tion)|upgrade|rename|merge|take\s+over|begin|become|end)"
 )
 _WHEN = re.compile(
-    rf"""\bwhen\s+(?:did|was|were|has|have|had)\b
-    | \bsince\s+when\b
+    rf"""\bwhen(?:'d|\s+(?:did|was|were|has|have|had)|\s+exactly\s+did)\b
+    | \b(?:since\s+when|at\s+what\s+point\s+(?:did|was|were))\b
     | \b(?:from|until|till)\s+when\s+(?:did|was|were|has|have|had)\b
     | \bhow\s+long\s+(?:ago|since|have|has|had)\b
     | \b(?:what|which)\s+(?:year|date|day|month|week)\s+(?:did|was|were|has|have|had)\b
     | (?:^|\b(?:know|remember|recall|tell\s+me)\s+)when\s+(?:\w+\s+){{1,3}}?{_CHANGED}\b(?=[^,]*$)
-    | \b(?:date|day)\s+(?:of|that|when|on\s+which)\s+(?:\w+\s+){{1,2}}?{_CHANGED}\b""",
+    | \b(?:date|day)\s+(?:of|that|when|on\s+which)\s+(?:\w+\s+){{1,2}}?{_CHANGE}\b""",
     re.IGNORECASE | re.VERBOSE,
 )
 _THEN = re.compile(
@@ -58,7 +62,7 @@ _THEN = re.compile(
     | \b(?!(?:is|are|was|were|be|been|being|get|gets|got)\b)\w+\s+used\s+to\s+
         (?:be|have|live|work|own|belong|cost|do)\b
     | \bdid\s+(?:(?:\w+\s+){{1,4}}used|{_SOMEBODY}\s+use)\s+to\b
-    | \bwhen\s+(?:\w+\s+){{1,2}}(?:was|were|still)\b
+    | \bwhen\s+(?:\w+\s+){{1,2}}(?:was|were|had|still)\b
     | \bdid\s+[^?,]{{1,40}}?\b(?:switch|move|migrate|change|upgrade|come)
         (?:\s+(?:away|over))?\s+from\b(?!\s+\S+\s+to\b)
     | \bdid\s+[^?,]{{1,40}}\breplace\s*[?.!]*\s*$
@@ -66,14 +70,19 @@ _THEN = re.compile(
     | \b(?:was|were|did|had)\b[^?,]*\bearlier\s*[?.!]*\s*$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_OF_A_CHANGE = re.compile(rf"\b(?:{_CHANGE}|how\s+long|since)\b", re.IGNORECASE)
 # In the present tense they ask for what comes first: "how is it initially set up?"
 _AT_FIRST = re.compile(
     r"\b(?:originally|initially|at\s+first|in\s+the\s+beginning(?!\s+of))\b", re.IGNORECASE
 )
 # What these name may also be asked about as it is now: "where is our old server now?"
 _FORMER = re.compile(
-    rf"""(?:{_OWNER}|\b(?:was|were)\s+the)\s+(?:previous|former|old|earlier|original)\s+(?=\w)
-    | \b(?:was|were)\s+{_OWNER}\s+(?:very\s+)?first\s+(?=\w)
+    rf"""{_OWNER}\s+(?:previous|former|old|earlier|original)\s+(?=\w)
+    | \b(?:was|were|did|had)\b[^?]{{0,40}}\bthe\s+(?:previous|former|old|earlier)\s+(?=\w)
+    | (?:^|^the\s+|\bof\s+the\s+)(?:previous|former|prior|old)\s+(?=\w)
+    | \b(?:what|who|which|where)(?:['\u2019]s|\s+is|\s+are)\s+the\s+(?:previous|former)\s+(?=\w)
+    | \bdid\s+{_SOMEBODY}\s+(?:begin|start)(?:\s+out)?\s+with\b
+    | \b(?:was|were)\s+(?:the\s+original|{_OWNER}\s+(?:very\s+)?first)\s+(?=\w)
     | \bdid\s+(?:\w+\s+){{1,3}}?first\s+(?:use|have|choose|pick|try|run|live|work)\b
     | \bdid\s+{_SOMEBODY}\s+(?:use|have|choose|pick|try|run|start|begin)\b[^?]*
         \bfirst\s*[?.!]*\s*$""",
@@ -88,7 +97,7 @@ _BEFORE = re.compile(
     r"(?<!\bwell )\b(?:before|prior\s+to|until|till)\b(?!\s+(?:or\s+after|when)\b)", re.IGNORECASE
 )
 _BEFORE_A_CHANGE = re.compile(
-    rf"\b(?:before|prior\s+to|until|till)\s+(?:\w+\s+){{1,2}}?{_CHANGED}\b"
+    rf"\b(?:before|prior\s+to|until|till)\s+(?:\w+\s+){{1,2}}?{_CHANGE}\b"
     r"|\bbefore(?:\s+(?:that|then))?\s*[?.!]*\s*$",
     re.IGNORECASE,
 )
@@ -96,7 +105,7 @@ _NOW = re.compile(
     rf"""\b(?:currently|nowadays|presently|at\s+(?:the\s+moment|present)(?!\s+of)|these\s+days
         |any\s?more|today|still)\b
     | (?<=\w\s)now\b(?!\s+(?:that|the)\b)
-    | (?:{_OWNER}|\bthe)\s+(?:current|present)\s+(?=\w)""",
+    | (?:{_OWNER}|\bthe|^)\s*(?:current|present)\s+(?=\w)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PAST_TENSE = re.compile(
@@ -111,8 +120,10 @@ _PRESENT_TENSE = re.compile(
     r"ha(?:s|ve|d)\s+to|wants?|(?-i:may)|^may)\b",
     re.IGNORECASE,
 )
-_PERFECT = re.compile(r"\b(?:has|have|i've|we've)\b(?!\s+to\b)", re.IGNORECASE)
-_UP_TO_NOW = frozenset({"since", "after"})  # "since May 2025" asks for the present too
+_PERFECT = re.compile(
+    r"\b(?:has|have|i've|we've)\b(?!\s+(?:to|an?|the|our|my|his|her|their|its)\b)", re.IGNORECASE
+)
+_NOT_THEN = frozenset({"since", "after", "for"})  # "since May", "the budget for 2025" may be so now
 _WITHIN = frozenset({"in", "on", "during", "as of", "between", "around", "throughout", "through"})
 
 
@@ -140,11 +151,12 @@ def _readings(
 ) -> Iterator[tuple[Asks, str]]:
     """What the question may ask for, with the words that say so, the surest first."""
     present = bool(_PRESENT_TENSE.search(text))
-    if when := _search(_WHEN, text):
+    dated = [date.words for date in dates if _is_past(date, now, past=past or not present)]
+    when = _search(_WHEN, text)
+    if when and not (dated and not _OF_A_CHANGE.search(text)):  # "when were sessions in 2024?"
         yield Asks.WHEN, when[0]
-    for date in dates:
-        if _asks_for_the_past(date, now, past=past or not present):
-            yield Asks.THEN, date.words
+    if dated:
+        yield Asks.THEN, dated[0]
     if then := _search(_THEN, text):
         yield Asks.THEN, then[0]
     if (past or not present) and (then := _search(_AT_FIRST, text)):
@@ -167,9 +179,9 @@ def _search(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     return None
 
 
-def _asks_for_the_past(date: DatePhrase, now: datetime, *, past: bool) -> bool:
+def _is_past(date: DatePhrase, now: datetime, *, past: bool) -> bool:
     """Whether a question with this date asks for what was so then."""
-    if date.lead in _UP_TO_NOW or date.span.end > now:
+    if date.lead in _NOT_THEN or date.span.end > now:
         return False
     return past or (date.lead in _WITHIN and date.absolute)
 
