@@ -155,6 +155,7 @@ class StoredCorpus:
     bounds: Mapping[str, Any]  #: settings without which the corpus could not be stored
     adaptations: tuple[str, ...]  #: what had to be done to store it, in words
     names: Mapping[MemoryId, str]  #: from our ids to those of the set
+    newest: Mapping[str, datetime]  #: by user: the last memory's time, if all have one
     ingest: Ingest
 
 
@@ -178,6 +179,11 @@ def fill(store: Store, data: EvaluationSet, progress: Callable[[int], None]) -> 
         bounds=lifted.settings,
         adaptations=(*lifted.notes, *(f"{n} {text}" for text, n in notes.items() if n)),
         names={own: name for name, own in ids.items()},
+        newest={
+            user: max(map(_created, records))
+            for user, records in data.users.items()
+            if all(record.get("created_at") for record in records)
+        },
         ingest=Ingest(
             seconds=seconds,
             memories_per_second=outcomes["stored"] / seconds,
