@@ -32,7 +32,7 @@ from bearinmind.errors import FileMissing, IncomparableResults, InvalidData, Too
 from bearinmind_bench.compare import Compared, Comparison, compare, corrected
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.inference import difference, verdict
-from bearinmind_bench.metrics import HEADLINE
+from bearinmind_bench.metrics import CURRENT_FIRST, HEADLINE, STALE_ABOVE, STALE_WITHOUT
 from bearinmind_bench.results import Result
 from bearinmind_bench.runner import PRODUCT, Plan, run
 from bearinmind_bench.summary import OVERALL
@@ -226,8 +226,9 @@ def _differences(
         return
     if condition.fingerprint and result.manifest.fingerprint != condition.fingerprint:
         yield f"the data is another: its fingerprint is {result.manifest.fingerprint}"
+    figures = _figures(result)
     for name, expected in condition.expected.items():
-        measured = result.overall.get(name)
+        measured = figures.get(name)
         if measured is None:
             yield f"{name} was not measured"
         elif abs(measured - expected) > condition.tolerance:
@@ -238,8 +239,16 @@ def _differences(
         yield f"the verdict is {outcome!r}, published {condition.verdict!r}"
 
 
+def _figures(result: Result) -> dict[str, float]:
+    """What a run gave over all queries, and over all labelled pairs."""
+    return {**result.overall, **(result.pairs.figures if result.pairs else {})}
+
+
 #: The figures of a row; whatever else was measured is in the results.
-PUBLISHED = ("queries", "recall@5", "recall@10", HEADLINE, "mrr")
+PUBLISHED = (
+    *("queries", "recall@5", "recall@10", HEADLINE, "mrr"),
+    *(CURRENT_FIRST, STALE_ABOVE, STALE_WITHOUT, "wrongly_outdated", "changes_found"),
+)
 _DIGITS = 4
 
 
@@ -269,8 +278,8 @@ def _update(document: Mapping[str, Any], measured: Mapping[str, Checked]) -> Non
         if row.compared:
             table["verdict"] = str(row.compared.verdict)
         expected = tomlkit.inline_table()
-        overall = row.result.overall
+        figures = _figures(row.result)
         for name in PUBLISHED:
-            if name in overall:
-                expected[name] = round(overall[name], _DIGITS)
+            if name in figures:
+                expected[name] = round(figures[name], _DIGITS)
         table["expected"] = expected

@@ -20,7 +20,7 @@ from typing import Any
 import bearinmind
 from bearinmind.errors import InvalidSetting
 from bearinmind.protocols import StoreFacts
-from bearinmind_bench import corpus, metrics, retrievers, summary, validation
+from bearinmind_bench import corpus, metrics, pairs, retrievers, summary, validation
 from bearinmind_bench.corpus import SQLITE, EmbeddersOfRun, empty_store, kind_of
 from bearinmind_bench.evaluation import ALL, Answer, EvaluationQuery, EvaluationSet, Measured
 from bearinmind_bench.inference import RESAMPLES, SEED
@@ -176,6 +176,7 @@ def run_arms(
                     adaptations=stored.adaptations,
                     models=product.models,
                     facts=store.facts(),
+                    marks=product.marks(plan.data.pairs_of(plan.split)),
                     progress=progress,
                 )
         finally:
@@ -231,20 +232,24 @@ def _measure(
     facts: StoreFacts,
     progress: Callable[[int], None],
     models: tuple[str, ...] = (),
+    marks: frozenset[pairs.Mark] | None = None,
 ) -> Result:
     queries, top_grade = plan.data.of_split(plan.split), plan.data.top_grade
     for query in queries[:_WARM_UP]:
         measured.ask(query)
     rows: list[QueryRow] = []
     leg_times: dict[str, list[float]] = {}
+    grouped: set[frozenset[str]] = set()
     for query in queries:
         answer = measured.ask(query)
         rows.append(row_of(query, answer, top_grade))
+        grouped.update(answer.groups)
         for leg, milliseconds in answer.leg_milliseconds.items():
             leg_times.setdefault(leg, []).append(milliseconds)
         progress(1)
     groups = summary.strata(rows)
     legs = summary.contributions(rows, leg_times)
+    labelled = plan.data.pairs_of(plan.split)
     return Result(
         manifest=describe(
             plan.data,
@@ -265,6 +270,7 @@ def _measure(
         sizes=_sizes(plan.data, facts.bytes),
         ingest=ingest,
         legs=legs,
+        pairs=pairs.measure(labelled, marks, grouped) if labelled and marks is not None else None,
         warnings=(*measured.warnings, *summary.silent_legs(legs), *_degraded(rows)),
         faults=measured.faults,
         rows=tuple(rows),
@@ -280,13 +286,14 @@ def row_of(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
         split=query.split,
         user=query.user,
         grades=query.grades,
+        stale=query.stale,
         ranked=answer.ranked,
         legs=answer.legs,
         confidence=answer.confidence,
         confidences=answer.confidences or (),
         milliseconds=answer.milliseconds,
         degraded=answer.degraded,
-        metrics=metrics.score(answer.ranked, relevant, top_grade) if relevant else {},
+        metrics=metrics.score(answer.ranked, relevant, top_grade, query.stale) if relevant else {},
     )
 
 
