@@ -8,6 +8,7 @@
     retriever = "fts5-porter"        # left out: the product
     against = "product"              # the condition of this name is compared with this row
     settings = { pool = 100 }
+    withhold = ["supersedes"]        # links of the set that are not stored
     tolerance = 0.0005
     expected = { "ndcg@10" = 0.5933, queries = 592 }
     verdict = "better"               # of that condition over this row, in nDCG@10
@@ -29,6 +30,7 @@ import tomlkit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bearinmind.errors import FileMissing, IncomparableResults, InvalidData, TooFewQueries
+from bearinmind.types import LinkKind
 from bearinmind_bench.compare import Compared, Comparison, compare, corrected
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.inference import difference, verdict
@@ -50,6 +52,7 @@ class Condition(BaseModel):
     retriever: str = PRODUCT
     against: str | None = None  #: the name of the condition that is compared with this row
     settings: dict[str, Any] = Field(default_factory=dict)
+    withhold: frozenset[LinkKind] = frozenset()  #: links of the set that are not stored
     expected: dict[str, float] = Field(default_factory=dict)
     tolerance: float = 0.0005
     verdict: str | None = None  #: of that condition over this row, in nDCG@10
@@ -172,6 +175,7 @@ def _run(
         data=data,
         split=condition.split,
         settings=condition.settings,
+        withhold=condition.withhold,
         retriever=None if condition.retriever == PRODUCT else condition.retriever,
     )
     return run(plan, started(condition, plan.steps))

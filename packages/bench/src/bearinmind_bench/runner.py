@@ -20,6 +20,7 @@ from typing import Any
 import bearinmind
 from bearinmind.errors import InvalidSetting
 from bearinmind.protocols import StoreFacts
+from bearinmind.types import LinkKind
 from bearinmind_bench import corpus, metrics, pairs, retrievers, summary, validation
 from bearinmind_bench.corpus import SQLITE, EmbeddersOfRun, empty_store, kind_of
 from bearinmind_bench.evaluation import ALL, Answer, EvaluationQuery, EvaluationSet, Measured
@@ -129,6 +130,7 @@ class Plan:
     settings: Mapping[str, Any] = field(default_factory=dict)  #: changed from the shipped defaults
     retriever: str | None = None  #: module:Class or a baseline's name; None is the product
     store: str = SQLITE  #: or `postgres`, or the URL of a server
+    withhold: frozenset[LinkKind] = frozenset()  #: kinds of links of the set to leave out
 
     @property
     def steps(self) -> int:
@@ -163,7 +165,7 @@ def run_arms(
     with empty_store(plan.store) as store:
         embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
         try:
-            stored = corpus.fill(store, plan.data, progress)
+            stored = corpus.fill(store, plan.data, progress, withhold=plan.withhold)
             for settings in arms:
                 product = Product(stored, settings, embedders)
                 product.embed()
@@ -192,6 +194,11 @@ def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Resu
     if plan.store != SQLITE:
         raise InvalidSetting(
             f"stores are the product's, and {name} is measured", hint="Leave out --store."
+        )
+    if plan.withhold:
+        raise InvalidSetting(
+            f"links are given to the product alone, and {name} is measured",
+            hint="Leave out --withhold.",
         )
     with _closing(Foreign.build(name, retrievers.load(name), plan.data, progress)) as foreign:
         return _measure(
