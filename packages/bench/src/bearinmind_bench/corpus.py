@@ -188,13 +188,13 @@ def fill(
     Links of the kinds to withhold are left out, as if nobody had ever said them.
     """
     began = perf_counter()
-    lifted = _lifted(data)
+    lifted = lift_bounds(data)
     notes: Counter[str] = Counter()
     ids = {record["id"]: _own_id(number) for number, record in enumerate(data.corpus)}
     outcomes: Counter[str] = Counter()
     for user, records in data.users.items():
         memory = Mind(store, config.checked({"user": user, **lifted.settings}))
-        memories = [_memory(record, ids[record["id"]], notes) for record in records]
+        memories = [memory_of(record, ids[record["id"]], notes) for record in records]
         outcomes += _import(memory, memories, notes, progress)
         if LinkKind.SUPERSEDES in withhold:
             notes["supersedes links were withheld"] += sum(map(len, map(superseded_by, records)))
@@ -218,12 +218,14 @@ def fill(
 
 
 @dataclass(frozen=True, slots=True)
-class _Lifted:
+class Lifted:
+    """Settings without which a corpus could not be stored, and what they are in words."""
+
     settings: dict[str, Any]
     notes: tuple[str, ...]
 
 
-def _lifted(data: EvaluationSet) -> _Lifted:
+def lift_bounds(data: EvaluationSet) -> Lifted:
     """The bounds that this corpus exceeds, lifted."""
     plain = Settings()
     settings: dict[str, Any] = {}
@@ -243,7 +245,7 @@ def _lifted(data: EvaluationSet) -> _Lifted:
     if unknown:
         settings["categories"] = (*plain.categories, *unknown)
         notes.append(f"categories added: {', '.join(unknown)}")
-    return _Lifted(settings, tuple(notes))
+    return Lifted(settings, tuple(notes))
 
 
 def _unknown_categories(data: EvaluationSet, plain: Settings) -> Iterator[str]:
@@ -302,7 +304,8 @@ def _supersede(
                 notes[f"supersedes links were left out: {exc.code}"] += 1
 
 
-def _memory(record: Record, id_: MemoryId, notes: Counter[str]) -> Memory:
+def memory_of(record: Record, id_: MemoryId, notes: Counter[str]) -> Memory:
+    """The memory that a record describes; what is left out of it is counted in the notes."""
     created = _created(record)
     return Memory(
         id=id_,

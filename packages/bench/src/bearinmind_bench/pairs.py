@@ -4,32 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bearinmind.types import Decider, Judgement, Link, LinkKind
+from bearinmind.outdates import verdicts
 from bearinmind_bench.evaluation import Pair
 from bearinmind_bench.results import Pairs, PairShare
 
 #: The probability from which on a memory is marked as outdated.
-MARK = 0.5
-_BY_HAND = Judgement(probability=1.0, by=Decider.PERSON)
-_ORDER = [*Decider]
+MARK = verdicts.LEAST
 
 #: The newer and the older memory of a link that marks.
 Mark = tuple[str, str]
-
-
-def prevailing(links: Iterable[Link]) -> Link | None:
-    """The one of the live `outdates` links between two memories that counts."""
-    live = [x for x in links if x.kind is LinkKind.OUTDATES and x.removed_at is None]
-    return max(live, key=_weight, default=None)
-
-
-def _weight(link: Link) -> tuple[int, float]:
-    return _ORDER.index(judgement_of(link).by), link.created_at.timestamp()
-
-
-def judgement_of(link: Link) -> Judgement:
-    """The judgement of a link; one that was made by hand is certain."""
-    return link.judgement or _BY_HAND
 
 
 def measure(
