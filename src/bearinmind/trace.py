@@ -9,7 +9,18 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar, overload
 
-from bearinmind.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step, in_json
+from bearinmind.types import (
+    Fused,
+    Hit,
+    Memory,
+    MemoryId,
+    Placing,
+    Query,
+    Reranked,
+    State,
+    Step,
+    in_json,
+)
 
 Item = TypeVar("Item")
 
@@ -276,6 +287,15 @@ class Answer:
     query: Query
     hits: tuple[Hit, ...]
     trace: Trace
+
+    @property
+    def displayed(self) -> tuple[Memory, ...]:
+        """The memories in the order in which they are displayed: earlier states under their hit."""
+        return tuple(
+            memory
+            for hit in self.hits
+            for memory in (hit.memory, *(state.memory for state in hit.earlier))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
 from typing import Any, Unpack
@@ -12,12 +12,14 @@ from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
+from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind_bench import audit
+from bearinmind.types import LinkKind, Scope, UserId
+from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
-from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery
+from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
 from bearinmind_bench.metrics import DEPTH
 
 #: Which legs go on from what those of a recall found.
@@ -112,6 +114,20 @@ class Product:
         self.recipe = _recipe(answer)
         return self._answer(answer, query, milliseconds)
 
+    def marks(self, among: Iterable[Pair]) -> frozenset[pairs.Mark]:
+        """Which memories of these pairs are known to outdate the other, the newer first."""
+        ids = {name: id_ for id_, name in self._corpus.names.items()}
+        marks = set()
+        for pair in among:
+            scope, both = Scope(user=UserId(pair.user)), {ids[pair.newer], ids[pair.older]}
+            links = self._corpus.store.links(scope, [ids[pair.newer]])
+            for link in prevailing_of_pairs(
+                x for x in links if x.kind is LinkKind.OUTDATES and {x.source, x.target} == both
+            ):
+                if judgement_of(link).probability >= pairs.MARK:
+                    marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
+        return frozenset(marks)
+
     @property
     def faults(self) -> tuple[str, ...]:
         """The promises that were broken, each with how many answers broke it."""
@@ -139,7 +155,7 @@ class Product:
 
     def _answer(self, answer: RecallAnswer, query: EvaluationQuery, milliseconds: float) -> Answer:
         names = self._corpus.names
-        ranked = tuple(names[hit.memory.id] for hit in answer.hits)
+        ranked = tuple(names[memory.id] for memory in answer.displayed)[:DEPTH]
         wanted = {*ranked, *query.relevant}
         legs: dict[str, dict[str, int]] = {leg.leg: {} for leg in answer.trace.legs}
         for candidate in answer.trace.fused:
@@ -149,8 +165,19 @@ class Product:
                     legs[leg][name] = placing.rank
         return Answer(
             ranked=ranked,
-            confidences=tuple(hit.confidence for hit in answer.hits),
+            # A floor for confidence leaves out a hit together with its earlier states.
+            confidences=tuple(
+                hit.confidence for hit in answer.hits for _ in range(1 + len(hit.earlier))
+            )[:DEPTH],
             milliseconds=milliseconds,
+            groups=tuple(
+                frozenset(
+                    names[memory.id]
+                    for memory in (hit.memory, *(state.memory for state in hit.earlier))
+                )
+                for hit in answer.hits
+                if hit.earlier
+            ),
             legs=legs,
             leg_milliseconds={leg.leg: leg.milliseconds for leg in answer.trace.legs},
             degraded=answer.trace.degraded,
