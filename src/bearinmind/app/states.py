@@ -12,7 +12,7 @@ from bearinmind.protocols import Readable, Store
 from bearinmind.recall import history, shared
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.remember.pipeline import Remember
-from bearinmind.remember.resolve import Resolved
+from bearinmind.remember.resolve import Resolved, says
 from bearinmind.text import ids
 from bearinmind.types import (
     Decider,
@@ -49,6 +49,7 @@ class States:
         is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
         named = [other] if isinstance(other, str) else [*other]
         memory, others = self._named(id, [self._own(each) for each in named])
+        others = others or self._may_replace(memory) or self._resolved_so(memory, chosen)
         if not others:
             raise NothingToResolve(
                 f"nothing is known that memory {memory.id} may replace and nobody has decided on"
@@ -79,7 +80,7 @@ class States:
                 raise
             memory, other = map(self._own, proposal.memories)
             return memory, [other]
-        return memory, others or self._may_replace(memory)
+        return memory, others
 
     def _may_replace(self, memory: Memory) -> Sequence[Memory]:
         """The earlier memories that a memory may replace and that nobody has decided on."""
@@ -87,6 +88,18 @@ class States:
         asked = [x.target for x in links if x.kind is LinkKind.OUTDATES and not is_decided(x)]
         held = self.store.get_many(self.scope, asked).values()
         return [x for x in held if x.deleted_at is None and not x.sensitive]
+
+    def _resolved_so(self, memory: Memory, resolution: Resolution) -> Sequence[Memory]:
+        """The memories about which the same was decided before: to say it twice is no error."""
+        links = self.store.links(self.scope, [memory.id])
+        ends = [
+            end
+            for link in links
+            if is_decided(link) and says(link, memory.id) is resolution
+            for end in (link.source, link.target)
+            if end != memory.id
+        ]
+        return [*self.store.get_many(self.scope, ends).values()]
 
     def _own(self, id: str) -> Memory:
         return history.find(self.store, self.scope, id)

@@ -62,6 +62,17 @@ def resolve(
     return Resolved(id=memory.id, resolution=resolution, links=tuple(decided))
 
 
+def says(link: Link, id: MemoryId) -> Resolution | None:
+    """What a link says of the memory at one of its ends, if it says which of the two holds."""
+    if link.kind is LinkKind.SUPERSEDES:
+        return Resolution.MERGE
+    if link.kind is not LinkKind.OUTDATES:
+        return None
+    if judgement_of(link).probability == 0.0:
+        return Resolution.BOTH
+    return Resolution.NEWER if link.source == id else Resolution.OLDER
+
+
 def _decision(
     memory: Memory, other: Memory, resolution: Resolution, by: Decider, now: datetime
 ) -> Link:
@@ -85,12 +96,9 @@ def _decision(
 
 def _is_same(held: Link, decided: Link) -> bool:
     """Whether a link already says what was decided, and somebody no less said so."""
-    if held.kind is not decided.kind:
-        return False
     before, now = judgement_of(held), judgement_of(decided)
-    says_both = before.probability == now.probability == 0.0
-    same_way = held.source == decided.source and before.probability == now.probability
-    return (says_both or same_way) and before.by in (now.by, Decider.PERSON)
+    says_it = says(held, decided.source) is says(decided, decided.source)
+    return says_it and before.by in (now.by, Decider.PERSON)
 
 
 def _refuse(between: Sequence[Link], decided: Link, newer: Memory, older: Memory) -> None:
