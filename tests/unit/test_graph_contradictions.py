@@ -132,6 +132,13 @@ def test_times_that_do_not_overlap_are_history_and_no_contradiction() -> None:
     )
 
 
+def test_what_was_ended_when_the_newer_was_written_contradicts_it_no_more() -> None:
+    newer = relation("db-2", recorded_at=day(9))
+
+    assert found(relation("db-1", recorded_at=day(2)), newer)
+    assert not found(relation("db-1", recorded_at=day(2), valid_to=day(9)), newer)
+
+
 def test_the_same_target_another_type_or_another_source_do_not_contradict() -> None:
     assert not found(relation("db-1"), relation("db-1", recorded_at=day(4)))
     assert not found(relation("db-1", type="uses"), relation("db-2", type="uses"))

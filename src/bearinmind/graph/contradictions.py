@@ -136,6 +136,18 @@ class _Chronology:
         pairs = (frozenset({a, b}) for a in one.evidence for b in other.evidence)
         return any(pair in self.compatible for pair in pairs)
 
+    def clash(self, older: Relation, newer: Relation) -> bool:
+        """Whether both are said to hold at some moment; the older held always before."""
+        if older.target == newer.target or self.hold_both(older, newer):
+            return False
+        is_over = older.valid_to is not None and older.valid_to <= self.begins(newer)
+        ended_before = (
+            newer.valid_to is not None
+            and older.valid_from is not None
+            and newer.valid_to <= older.valid_from
+        )
+        return not is_over and not ended_before
+
     def sorted(self, group: Collection[Relation]) -> list[Relation]:
         """The oldest first: what others replaced, then what began earlier."""
         replaced = {
@@ -153,8 +165,7 @@ def _within(
     by_age = chronology.sorted(group)
     for place, older in enumerate(by_age):
         later = (r for r in by_age[place + 1 :] if functional or chronology.outdates(r, older))
-        clashing = (r for r in later if _clash(older, r) and not chronology.hold_both(older, r))
-        newer = next(clashing, None)
+        newer = next((r for r in later if chronology.clash(older, r)), None)
         if newer is None:
             continue
         moment = chronology.begins(newer)
@@ -164,11 +175,3 @@ def _within(
         yield Contradiction(
             source=older.source, type=older.type, older=older, newer=newer, proposal=proposal
         )
-
-
-def _clash(one: Relation, other: Relation) -> bool:
-    """Whether both are said to hold at some moment; without a beginning a relation held always."""
-    return one.target != other.target and all(
-        first.valid_to is None or second.valid_from is None or first.valid_to > second.valid_from
-        for first, second in ((one, other), (other, one))
-    )
