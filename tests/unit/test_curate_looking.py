@@ -65,7 +65,7 @@ def test_a_contradiction_is_reviewed_with_the_newer_memory_first(
     ).memory.id
     by_words.store("The port is 5431 for staging", created_at=noon, project="shop")
     [found] = by_words.curation.review().proposals
-    assert (found.kind, found.memories) == (ProposalKind.REVIEW, (new, old))
+    assert (found.kind, found.memories) == (ProposalKind.OUTDATE, (new, old))
     assert found.evidence == {"differs_in": "number"}
 
 

@@ -1,21 +1,23 @@
 """Memories that cannot both hold: the same sentence, with another value in one place.
 
-Only proposed for review: which of them holds, a text does not say.
+What was inferred from links is of the same kind. Somebody decides which of them holds: a text does
+not say it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import combinations, groupby
 from typing import NamedTuple
 
 from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
+from bearinmind.outdates.judgements import OFFER, PEOPLE, is_less_trusted, judgement_of
 from bearinmind.proposals import ProposalKind
-from bearinmind.types import MemoryId
+from bearinmind.types import Link, MemoryId
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -64,16 +66,43 @@ def contradictions(
             yield Contradiction(older, newer, difference, None if cosine < 0 else cosine)
 
 
-def review(contradiction: Contradiction) -> Finding:
-    """The proposal that somebody look at two memories of which only one can hold."""
+def outdate(contradiction: Contradiction) -> Finding:
+    """The proposal that the newer of two memories holds, of which only one can hold.
+
+    A memory that is trusted less outdates none: somebody should look at it.
+    """
+    newer, older = contradiction.newer.memory, contradiction.older.memory
     return Finding(
-        kind=ProposalKind.REVIEW,
+        kind=ProposalKind.REVIEW if is_less_trusted(newer, older) else ProposalKind.OUTDATE,
         origin=CONTRADICTION,
-        memories=(contradiction.newer.memory, contradiction.older.memory),
+        memories=(newer, older),
         reason=f"only one of them can hold: one {contradiction.difference.kind} differs",
         evidence={"differs_in": contradiction.difference.kind.value}
         | ({} if contradiction.cosine is None else {"cosine": round(contradiction.cosine, 4)}),
     )
+
+
+def undecided(
+    judged: Iterable[Link], candidates: Mapping[MemoryId, Candidate]
+) -> Iterator[Finding]:
+    """The proposals that follow from links which were inferred, and which nobody decided."""
+    for link in judged:
+        judgement = judgement_of(link)
+        newer, older = candidates.get(link.source), candidates.get(link.target)
+        if judgement.by in PEOPLE or judgement.probability < OFFER or not (newer and older):
+            continue
+        if is_less_trusted(newer.memory, older.memory):
+            continue
+        yield Finding(  # without the words of the judgement: a memory may become sensitive
+            kind=ProposalKind.OUTDATE,
+            origin=CONTRADICTION,
+            memories=(newer.memory, older.memory),
+            reason=f"{link.source} may state what holds now of what {link.target} states",
+            evidence={
+                "probability": round(judgement.probability, 3),
+                "judged_by": judgement.by.value,
+            },
+        )
 
 
 def contradicts(one: Tokens, other: Tokens, text: str) -> Difference | None:

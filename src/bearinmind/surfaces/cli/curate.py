@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,7 +36,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.failures import meaning_of
-from bearinmind.types import LinkKind, Memory, MemoryId
+from bearinmind.types import LinkKind, Memory, MemoryId, Resolution
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,6 +59,10 @@ _ProposalIds = Annotated[
 _AllOf = Annotated[
     ProposalKind | None,
     typer.Option("--all-of", help="Every open proposal of this kind, instead of ids."),
+]
+_Resolution = Annotated[
+    Resolution | None,
+    typer.Option("--as", help="Which of two memories holds: newer, older, both, or merge."),
 ]
 _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE)
 
@@ -140,24 +145,33 @@ def show(run: Session, id: _ProposalId) -> None:
 
 
 @app.command("apply")
-def apply(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
+def apply(
+    run: Session,
+    ids: _ProposalIds = None,
+    all_of: _AllOf = None,
+    resolution: _Resolution = None,
+) -> None:
     """Do what proposals say; it can be undone.
 
-    What would hide the last retrievable copy of a fact is refused.
+    What would hide the last retrievable copy of a fact is refused. Of two memories that may be
+    states of one thing, --as says which holds: the newer, as without it, the older, or both; with
+    merge the newer is served in place of the older.
 
-    Example: bearinmind curate apply k7f2
+    Example: bearinmind curate apply k7f2 --as older
     """
     if all_of is ProposalKind.REVIEW:
         raise InvalidInput(
             "reviews cannot be applied all at once: a person must look at each",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(run, ids, all_of, Curation.apply)
+    _decide(run, ids, all_of, partial(Curation.apply, resolution=resolution))
 
 
 @app.command("dismiss")
 def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Decide against proposals; they are not made again.
+
+    Of two memories that may be states of one thing, both hold then.
 
     Example: bearinmind curate dismiss k7f2
     """
@@ -166,7 +180,7 @@ def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> No
 
 @app.command("undo")
 def undo(run: Session, ids: _ProposalIds = None) -> None:
-    """Take back what applied proposals did.
+    """Take back what decided proposals did.
 
     Example: bearinmind curate undo k7f2
     """
@@ -229,8 +243,7 @@ def _decide(
 
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
-    named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(mind.graph.memories(named)) if named else {}
+    return dict(mind.curation.memories(proposals))
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named
@@ -244,6 +257,12 @@ _DONE = {
     ProposalState.APPLIED: "Applied ",
     ProposalState.DISMISSED: "Dismissed ",
     ProposalState.UNDONE: "Undone ",
+}
+_MEANING = {
+    Resolution.NEWER: "the first one holds now, the second is outdated",
+    Resolution.OLDER: "the second one holds, the first is outdated",
+    Resolution.BOTH: "both hold",
+    Resolution.MERGE: "the first one is served in place of the second",
 }
 Texts = Mapping[MemoryId, Memory]
 
@@ -292,7 +311,9 @@ def _decided_lines(
     """What became of some proposals."""
     for value in done:
         line = styled(_DONE[value.state]).append(value.id, ID)
-        yield line.append(f"  {value.kind}: ").append_text(styled(value.reason))
+        word = value.undo.get("resolution")
+        how = f"{value.kind}, {word}" if word else value.kind
+        yield line.append(f"  {how}: ").append_text(styled(value.reason))
     for id_, error in failed:
         yield (
             styled("Not done ", BAD)
@@ -330,8 +351,13 @@ def _memory(id_: MemoryId, texts: Texts, *, whole: bool = False) -> RenderableTy
 
 
 def _settling(value: Proposal) -> list[Text]:
-    """The commands that settle a review."""
-    if value.kind is not ProposalKind.REVIEW or value.state is not ProposalState.OPEN:
+    """The commands that settle what a person has to look at."""
+    if value.state is not ProposalState.OPEN:
+        return []
+    if value.kind is ProposalKind.OUTDATE:
+        command = f"bearinmind curate apply {value.id} --as"
+        return [styled(f"{command} {word}: {means}", QUIET) for word, means in _MEANING.items()]
+    if value.kind is not ProposalKind.REVIEW:
         return []
     lines = [styled(f"bearinmind curate dismiss {value.id}: both hold", QUIET)]
     if len(value.memories) > 1:

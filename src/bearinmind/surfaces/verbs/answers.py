@@ -204,6 +204,7 @@ class ProposalsAnswer:
     """Proposals, those that were made or decided last first."""
 
     proposals: tuple[Proposal, ...]
+    contents: Mapping[MemoryId, str]  #: of the memories that they are about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,7 +88,10 @@ def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     """The proposals in some states."""
-    return a.ProposalsAnswer(proposals=tuple(mind.curation.proposals(**request.given())))
+    listed = tuple(mind.curation.proposals(**request.given()))
+    memories = mind.curation.memories(listed)
+    contents = {id_: memory.content for id_, memory in memories.items()}
+    return a.ProposalsAnswer(proposals=listed, contents=contents)
 
 
 # ---- users and keys ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from bearinmind.remember.admit import (
     check_moment,
 )
 from bearinmind.surfaces import times
-from bearinmind.types import Access, LinkKind, Right, SortBy, State, Trust
+from bearinmind.types import Access, LinkKind, Resolution, Right, SortBy, State, Trust
 
 
 def _moment(value: object) -> object:
@@ -321,6 +321,12 @@ class ProposalRequest(Request):
     """One proposal."""
 
     id: Id
+
+
+class ApplyRequest(ProposalRequest):
+    """A proposal, and for one of the kind `outdate` which of two memories holds."""
+
+    resolution: Resolution | None = Field(None, description="Without it the newer one holds.")
 
 
 # ---- users and keys ------------------------------------------------------------------------------
