@@ -276,7 +276,8 @@ class ProposalDecider:
         then = datetime.fromisoformat(moment) - timedelta(microseconds=1)
         before = judgements(self.store, self.scope, source, target, then)
         now = self.clock()
-        restored = [replace(link, created_at=now) for link in prevailing(before).values()]
+        latest = prevailing(before).values()
+        restored = [replace(link, created_at=now, removed_at=None) for link in latest]
         judge(self.store, self.scope, (source, target), restored, now)
 
     def _change_back(self, undo: Mapping[str, Any]) -> None:
