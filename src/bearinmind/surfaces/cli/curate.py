@@ -164,6 +164,11 @@ def apply(
             "reviews cannot be applied all at once: a person must look at each",
             hint="Name them one by one, or dismiss them.",
         )
+    if all_of is ProposalKind.OUTDATE and resolution is None:
+        raise InvalidInput(
+            "which of two memories holds must be said for all of them at once",
+            hint="Add --as newer, or decide on them one by one.",
+        )
     _decide(run, ids, all_of, partial(Curation.apply, resolution=resolution))
 
 

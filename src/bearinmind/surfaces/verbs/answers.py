@@ -204,7 +204,8 @@ class ProposalsAnswer:
     """Proposals, those that were made or decided last first."""
 
     proposals: tuple[Proposal, ...]
-    contents: Mapping[MemoryId, str]  #: of the memories that they are about
+    memories: tuple[Memory, ...]  #: that they are about
+    as_data: tuple[MemoryId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

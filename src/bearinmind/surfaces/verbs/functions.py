@@ -89,9 +89,9 @@ def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     """The proposals in some states."""
     listed = tuple(mind.curation.proposals(**request.given()))
-    memories = mind.curation.memories(listed)
-    contents = {id_: memory.content for id_, memory in memories.items()}
-    return a.ProposalsAnswer(proposals=listed, contents=contents)
+    memories = tuple(mind.curation.memories(listed).values())
+    as_data = a.as_data(mind.scope.user, memories)
+    return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
 
 
 # ---- users and keys ------------------------------------------------------------------------------
