@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, groupby
 from typing import NamedTuple
 
@@ -150,10 +150,18 @@ def _frames(tokens: Tokens) -> Iterator[int]:
     The whole text counts because another text may add no more than a "not" to it.
     """
     plain = [token.plain for token in tokens]
-    place = 0
     if len(plain) >= _LEAST_FRAME:
         yield hash(("", *plain))
-    for kind, group in groupby(tokens, key=lambda token: token.kind):
+    kinds = [token.kind for token in tokens]
+    yield from _without_each(kinds, plain)
+    # The same values as one: "Jenkins" is a name, "GitHub Actions" a value and a name.
+    yield from _without_each([Kind.VALUE if x in _VALUES else x for x in kinds], plain)
+
+
+def _without_each(kinds: Sequence[Kind], plain: Sequence[str]) -> Iterator[int]:
+    """A hash of the text without each run of tokens of one kind, where that is a value."""
+    place = 0
+    for kind, group in groupby(kinds):
         count = len([*group])
         rest = [*plain[:place], *plain[place + count :]]
         if len(rest) >= _LEAST_FRAME:
