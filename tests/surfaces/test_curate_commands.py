@@ -108,6 +108,19 @@ def test_which_of_two_memories_holds_is_decided_in_a_word_and_undone(
     assert run("get", newer, "--json").json["links"] == []
 
 
+def test_the_end_of_an_outdated_memory_is_proposed_from_what_outdates_it(
+    run: Run, remember: Remember
+) -> None:
+    older = remember("The staging database listens on port 5432.", "--created-at", "2025-01-01")
+    remember("The staging database listens on port 5433.", "--created-at", "2025-02-01")
+    [found] = run("curate", "--propose", "--json").json["proposals"]
+    assert run("curate", "apply", found["id"]).code == 0
+    command = f"update {older} --valid-to 2025-02-01"
+    assert f"bearinmind {command}: " in run("curate", "show", found["id"]).out
+    assert run(*command.split()).code == 0
+    assert older not in _live(run)
+
+
 def test_what_cannot_be_done_is_explained_and_the_rest_is_done(
     run: Run, pair: tuple[str, str], proposed: str
 ) -> None:

@@ -82,7 +82,9 @@ def test_what_the_finder_doubts_is_proposed_once_with_its_judgement(ada: Mind, p
     assert found.evidence == {"probability": 0.6, "judged_by": "scorer"}
     assert ada.curation.review(propose=True).proposals == ()
     said = json.dumps(dataclasses.asdict(found), default=str)
-    assert "Atlas" not in said  # a memory may become sensitive
+    assert "60% by the scorer" in found.reason
+    assert "moved" not in said  # a memory may become sensitive
+    assert ada.curation.because(found) == ["moved"]
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,14 @@ from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
-from bearinmind.curate.apply import ProposalDecider, judge, settled
+from bearinmind.curate.apply import ProposalDecider, judge, judgements, settled
 from bearinmind.curate.review import decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
-from bearinmind.proposals import Decision, Proposal, ProposalState
+from bearinmind.outdates.judgements import judgement_of, prevailing
+from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
@@ -137,6 +138,17 @@ class Curation:
         """The memories that proposals are about."""
         ids = [*{id_ for each in proposals for id_ in each.memories}]
         return self.store.get_many(self.scope, ids) if ids else {}
+
+    def because(self, proposal: Proposal) -> Sequence[str]:
+        """What was judged about the two memories of a proposal, in words, the weightiest first.
+
+        It is read from the link between them: a proposal holds nothing that its memories say.
+        """
+        if proposal.kind is not ProposalKind.OUTDATE:
+            return ()
+        newer, older = proposal.memories
+        links = prevailing(judgements(self.store, self.scope, newer, older))
+        return [word for link in links.values() for word in judgement_of(link).evidence]
 
     def apply(self, id: str, resolution: Resolution | str | None = None) -> Proposal:
         """Do what a proposal says, unless the last retrievable copy of a fact would be lost.

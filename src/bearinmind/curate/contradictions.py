@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, groupby
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
 from bearinmind.outdates.judgements import OFFER, PEOPLE, is_less_trusted, judgement_of
 from bearinmind.proposals import ProposalKind
-from bearinmind.types import Link, MemoryId
+from bearinmind.types import Decider, Link, MemoryId
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -93,16 +94,28 @@ def undecided(
             continue
         if is_less_trusted(newer.memory, older.memory):
             continue
-        yield Finding(  # without the words of the judgement: a memory may become sensitive
+        finding = Finding(
             kind=ProposalKind.OUTDATE,
             origin=CONTRADICTION,
             memories=(newer.memory, older.memory),
-            reason=f"{link.source} may state what holds now of what {link.target} states",
-            evidence={
-                "probability": round(judgement.probability, 3),
-                "judged_by": judgement.by.value,
-            },
+            reason="",
         )
+        yield with_judgement(finding, judgement.probability, judgement.by)
+
+
+def with_judgement(finding: Finding, probability: float, by: Decider) -> Finding:
+    """A finding with the judgement behind it, without its words: a memory may become sensitive."""
+    newer, older = finding.memories
+    return replace(
+        finding,
+        reason=f"{newer.id} may state what holds now of what {older.id} states: "
+        f"{probability:.0%} by the {by}",
+        evidence={
+            **finding.evidence,
+            "probability": round(probability, 3),
+            "judged_by": by.value,
+        },
+    )
 
 
 def contradicts(one: Tokens, other: Tokens, text: str) -> Difference | None:

@@ -199,14 +199,13 @@ def _ask(
 
 def _asked(judge: ChatJudge, finding: Finding, judged: list[Link], now: datetime) -> Finding | None:
     """A finding with what a judge says of it, if it is doubtful; None if it is refuted."""
-    evidence: dict[str, object] = {}
     if (finding.kind, finding.origin) == (ProposalKind.REVIEW, CONSOLIDATION):
         newer, older = finding.memories
         decision = judge(newer.content, newer.category, [older])
         if decision.kind is Action.ADD:
             return None
-        evidence = {"model": decision.kind.value}
-    elif _may_be_outdated(finding):
+        return replace(finding, evidence={**finding.evidence, "model": decision.kind.value})
+    if _may_be_outdated(finding):
         newer, older = finding.memories
         probability = judge.compare(newer, older)
         if probability is None:
@@ -214,8 +213,8 @@ def _asked(judge: ChatJudge, finding: Finding, judged: list[Link], now: datetime
         judged.append(_by_model(newer, older, probability, now))
         if probability < OFFER:
             return None
-        evidence = {"probability": round(probability, 3), "judged_by": Decider.MODEL.value}
-    return replace(finding, evidence={**finding.evidence, **evidence})
+        return contradictions.with_judgement(finding, probability, Decider.MODEL)
+    return finding
 
 
 def _by_model(newer: Memory, older: Memory, probability: float, now: datetime) -> Link:

@@ -141,7 +141,11 @@ def show(run: Session, id: _ProposalId) -> None:
     with run.existing(ProposalNotFound) as mind:
         proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
-    run.reply(_proposal_data(proposal, texts), lambda: [_proposal_card(proposal, texts)])
+        because = [*mind.curation.because(proposal)]
+    run.reply(
+        _proposal_data(proposal, texts) | {"because": because},
+        lambda: [_proposal_card(proposal, texts, because)],
+    )
 
 
 @app.command("apply")
@@ -302,12 +306,15 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
     return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
-def _proposal_card(value: Proposal, texts: Texts) -> RenderableType:
+def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
     """Everything about one proposal."""
     facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    facts |= {"because": "; ".join(because)} if because else {}
     times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
-    return group(_head(value), *memories, fields([*facts.items(), *times]), *_settling(value))
+    return group(
+        _head(value), *memories, fields([*facts.items(), *times]), *_settling(value, texts)
+    )
 
 
 def _decided_lines(
@@ -355,8 +362,13 @@ def _memory(id_: MemoryId, texts: Texts, *, whole: bool = False) -> RenderableTy
     return line.append("  ").append_text(about) if whole else line
 
 
-def _settling(value: Proposal) -> list[Text]:
-    """The commands that settle what a person has to look at."""
+def _settling(value: Proposal, texts: Texts) -> list[Text]:
+    """The commands that settle what a person has to look at, or follow from a decision."""
+    if value.undo.get("resolution") == Resolution.NEWER:
+        newer, older = value.memories
+        if value.state is ProposalState.APPLIED and newer in texts:
+            end = f"bearinmind update {older} --valid-to {day(texts[newer].created_at)}"
+            return [styled(f"{end}: it expires, and is recalled no more", QUIET)]
     if value.state is not ProposalState.OPEN:
         return []
     if value.kind is ProposalKind.OUTDATE:
