@@ -303,9 +303,8 @@ class Machine:
         known = [x for x in self.store.all_links(self.scope) if {x.source, x.target} == {*ends}]
         self.told.append(f"  {by} decides {link.source} outdates {link.target} {mark}")
         self.ledger.overruled |= {x.judgement.probability for x in known if x.judgement}
-        for each in before:
-            self.store.remove_link(self.scope, replace(each, removed_at=link.created_at))
-        self.store.add_link(self.scope, link)
+        ended = [replace(each, removed_at=link.created_at) for each in before]
+        self.store.change_links(self.scope, ended, [link])
         decided = self.ledger.decided.setdefault((link.source, link.target), {})
         decided[probability] = by
 

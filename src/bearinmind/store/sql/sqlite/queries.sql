@@ -458,7 +458,8 @@ CROSS JOIN exact_vectors AS e ON e.seq = v.seq
 WHERE /*admitted*/ AND m.deleted_at IS NULL;
 
 -- finish_comparison: remove a job that is done
-DELETE FROM work WHERE number = :number AND kind = 'compare';
+DELETE FROM work WHERE number = :number AND kind = 'compare'
+AND EXISTS (SELECT 1 FROM memories AS m WHERE m.row = work.row AND m.owner = :owner);
 
 -- forget_comparison: a version that is a past one is not compared
 DELETE FROM work WHERE row = :row AND kind = 'compare';
