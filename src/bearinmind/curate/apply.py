@@ -317,7 +317,7 @@ def judge(
 ) -> None:
     """Keep what is judged about two memories in place of what was judged before."""
     ended = [replace(link, removed_at=now) for link in judgements(store, scope, *pair)]
-    store.finish_comparison(scope, (), links, ended)  # all in one transaction
+    store.change_links(scope, ended, links)
 
 
 def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[Proposal]:
