@@ -348,6 +348,7 @@ VERBS: tuple[Verb, ...] = (
         gives=Proposal,
         path="/proposals/{id}/apply",
         command="curate apply",
+        example={"resolution": "newer"},
     ),
     _write(
         name="curation.dismiss",
