@@ -53,6 +53,11 @@ def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     return a.TimelineAnswer.of(mind, timeline)
 
 
+def history(mind: Mind, request: r.HistoryRequest) -> a.HistoryAnswer:
+    """The states of a thing."""
+    return a.HistoryAnswer.of(mind, mind.history(request.thing, limit=request.limit))
+
+
 def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
     content = mind.secrets.reveal(request.id, version=request.version)

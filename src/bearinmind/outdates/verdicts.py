@@ -1,0 +1,103 @@
+"""Which memories are outdated, by the links between them: pure functions over links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from bearinmind.types import Decider, Judgement, Link, Memory, MemoryId, Outdated, Trust
+
+LEAST = 0.5  # the probability from which on a memory counts as outdated
+
+_DECIDERS = [*Decider]
+_TRUST = [Trust.EXTERNAL, Trust.AGENT, Trust.USER]
+_BY_A_PERSON = Judgement(probability=1.0, by=Decider.PERSON)
+
+
+def judgement_of(link: Link) -> Judgement:
+    """Why a link holds; one that was made by hand is a person's."""
+    return link.judgement or _BY_A_PERSON
+
+
+def is_decided(link: Link) -> bool:
+    """Whether an agent or a person decided, and nobody needs to be asked again."""
+    return judgement_of(link).by in (Decider.AGENT, Decider.PERSON)
+
+
+def is_less_trusted(newer: Memory, older: Memory) -> bool:
+    """Whether a memory is of a lower trust class than another, so that it cannot outdate it."""
+    return _TRUST.index(newer.provenance.trust) < _TRUST.index(older.provenance.trust)
+
+
+def prevailing_of_pairs(links: Iterable[Link]) -> list[Link]:
+    """Of all links between the same two memories, in either direction, the one that prevails."""
+    of_pair: dict[frozenset[MemoryId], Link] = {}
+    for link in sorted(links, key=_weight):
+        of_pair[frozenset((link.source, link.target))] = link
+    return [*of_pair.values()]
+
+
+def prevailing(
+    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = LEAST
+) -> dict[MemoryId, Link]:
+    """For each outdated memory the link from its next state; chains are not followed.
+
+    `memories` are those that the reader may see: a link to another one counts for nothing, nor
+    does one from a deleted or a sensitive memory. No memory comes to outdate itself: of the links
+    that would close a circle the weakest is left out.
+    """
+    valid = [x for x in links if x.source in memories and x.target in memories]
+    counting = [x for x in valid if _is_trusted(x, memories) or not _says_outdated(x, least)]
+    above: dict[MemoryId, list[Link]] = {}
+    for link in sorted(prevailing_of_pairs(counting), key=_weight, reverse=True):
+        source = memories[link.source]
+        is_served = source.deleted_at is None and not source.sensitive
+        if is_served and _says_outdated(link, least) and not _reaches(above, link):
+            above.setdefault(link.target, []).append(link)
+    return {id_: min(each, key=lambda x: _time(x, memories)) for id_, each in above.items()}
+
+
+def outdated(
+    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = LEAST
+) -> dict[MemoryId, Outdated]:
+    """For each outdated memory, by which one it is outdated and since when; see `prevailing`."""
+    result = {}
+    for id_, link in prevailing(links, memories, least).items():
+        judgement = judgement_of(link)
+        result[id_] = Outdated(
+            by=link.source,
+            until=memories[link.source].created_at,
+            probability=judgement.probability,
+            decided_by=judgement.by,
+        )
+    return result
+
+
+def _weight(link: Link) -> tuple[object, ...]:
+    """What prevails: the later decider, then the later link; equal ones break on the ids."""
+    by = _DECIDERS.index(judgement_of(link).by)
+    return by, link.created_at, link.kind, link.source, link.target
+
+
+def _says_outdated(link: Link, least: float) -> bool:
+    return judgement_of(link).probability >= least
+
+
+def _is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
+    """Whether the newer memory may outdate the older, by its trust or by a person's word."""
+    by_person = judgement_of(link).by is Decider.PERSON
+    return by_person or not is_less_trusted(memories[link.source], memories[link.target])
+
+
+def _reaches(above: Mapping[MemoryId, list[Link]], link: Link) -> bool:
+    """Whether the target of a link already outdates its source, directly or by way of others."""
+    frontier, seen = [link.source], {link.source}
+    while frontier:
+        for newer in above.get(frontier.pop(), ()):
+            if newer.source not in seen:
+                seen.add(newer.source)
+                frontier.append(newer.source)
+    return link.target in seen
+
+
+def _time(link: Link, memories: Mapping[MemoryId, Memory]) -> tuple[object, ...]:
+    return memories[link.source].created_at, link.source

@@ -1,0 +1,166 @@
+"""Which memories are outdated, by the links between them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bearinmind.outdates.verdicts import outdated, prevailing
+from bearinmind.types import (
+    Decider,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outdated,
+    Provenance,
+    Trust,
+    UserId,
+)
+
+DAY = timedelta(days=1)
+START = datetime(2025, 1, 1, tzinfo=UTC)
+NAMES = "abcd"
+
+
+def memory(name: str, trust: Trust = Trust.AGENT, **fields: Any) -> Memory:
+    """A memory that was stored on the day of its letter."""
+    stored = START + NAMES.index(name) * DAY
+    values: dict[str, Any] = {
+        "id": MemoryId(name),
+        "owner": UserId("ada"),
+        "content": name,
+        "category": "facts",
+        "tags": (),
+        "keywords": (),
+        "importance": 0.5,
+        "sensitive": False,
+        "created_at": stored,
+        "updated_at": stored,
+        "deleted_at": None,
+        "valid_from": None,
+        "valid_to": None,
+        "provenance": Provenance(trust=trust),
+        "version": 1,
+    }
+    return Memory(**(values | fields))
+
+
+def link(
+    pair: str, by: Decider | None = Decider.SCORER, probability: float = 0.9, day: int = 9
+) -> Link:
+    """The link "ba": b outdates a."""
+    judgement = Judgement(probability=probability, by=by) if by else None
+    newer, older = map(MemoryId, pair)
+    made = START + day * DAY
+    return Link(
+        source=newer, target=older, kind=LinkKind.OUTDATES, created_at=made, judgement=judgement
+    )
+
+
+ALL = {MemoryId(name): memory(name) for name in NAMES}
+
+
+def verdict(*links: Link, memories: dict[MemoryId, Memory] = ALL) -> dict[str, str]:
+    """For each outdated memory, the one that outdates it, whatever the order of the links."""
+    results = [prevailing(each, memories, 0.5) for each in permutations(links)]
+    assert all(result == results[0] for result in results)
+    return {older: each.source for older, each in results[0].items()}
+
+
+def test_a_link_of_enough_probability_outdates() -> None:
+    assert verdict(link("ba", probability=0.5)) == {"a": "b"}
+    assert verdict(link("ba", probability=0.49)) == {}
+
+
+def test_a_link_that_was_made_by_hand_is_a_persons_and_certain() -> None:
+    by_hand = link("ba", by=None)
+    assert outdated([by_hand], ALL, 0.5) == {
+        "a": Outdated(
+            by=MemoryId("b"),
+            until=ALL[MemoryId("b")].created_at,
+            probability=1.0,
+            decided_by=Decider.PERSON,
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger"),
+    [
+        (Decider.SCORER, Decider.MODEL),
+        (Decider.MODEL, Decider.AGENT),
+        (Decider.AGENT, Decider.PERSON),
+        (Decider.AGENT, None),
+    ],
+)
+def test_the_later_decider_prevails_in_either_direction(
+    weaker: Decider, stronger: Decider | None
+) -> None:
+    assert verdict(link("ba", weaker, day=20), link("ab", stronger, probability=1)) == {"b": "a"}
+
+
+def test_of_one_decider_the_later_link_prevails() -> None:
+    person = Decider.PERSON
+    assert verdict(link("ba", person, day=10), link("ab", person, day=11)) == {"b": "a"}
+
+
+def test_somebody_who_says_that_both_hold_is_believed() -> None:
+    assert verdict(link("ba"), link("ab", Decider.AGENT, probability=0)) == {}
+
+
+@pytest.mark.parametrize("by", [Decider.SCORER, Decider.MODEL, Decider.AGENT])
+def test_a_less_trusted_memory_outdates_none_unless_a_person_says_so(by: Decider) -> None:
+    memories = ALL | {MemoryId("a"): memory("a", Trust.USER)}
+    assert verdict(link("ba", by), memories=memories) == {}
+    assert verdict(link("ba", Decider.PERSON), memories=memories) == {"a": "b"}
+    # It does not stand against a link in the other direction either.
+    assert verdict(link("ba", by), link("ab"), memories=memories) == {"b": "a"}
+
+
+def test_of_several_that_outdate_a_memory_the_first_in_time_is_its_next_state() -> None:
+    assert verdict(link("ca"), link("ba"), link("cb")) == {"a": "b", "b": "c"}
+
+
+def test_a_memory_that_the_reader_does_not_see_outdates_nothing() -> None:
+    seen = {id_: each for id_, each in ALL.items() if id_ != "b"}
+    assert verdict(link("ba"), memories=seen) == {}
+    assert verdict(link("ba"), link("ca"), memories=seen) == {"a": "c"}
+
+
+@pytest.mark.parametrize("state", [{"sensitive": True}, {"deleted_at": START}])
+def test_a_sealed_or_deleted_memory_outdates_nothing(state: dict[str, Any]) -> None:
+    memories = ALL | {MemoryId("b"): memory("b", **state)}
+    assert verdict(link("ba", Decider.PERSON), memories=memories) == {}
+
+
+def test_a_circle_is_opened_at_its_weakest_link() -> None:
+    sure = [link("ba", Decider.PERSON), link("cb", Decider.PERSON)]
+    assert verdict(*sure, link("ac", Decider.AGENT)) == {"a": "b", "b": "c"}
+
+
+@given(
+    st.lists(
+        st.builds(
+            link,
+            st.sampled_from(["".join(pair) for pair in permutations(NAMES, 2)]),
+            by=st.sampled_from(Decider),
+            probability=st.sampled_from([0.0, 0.6, 1.0]),
+            day=st.integers(0, 3),
+        ),
+        unique_by=lambda each: (each.source, each.target),
+    )
+)
+def test_no_memory_ever_comes_to_outdate_itself(links: list[Link]) -> None:
+    newer = {older: each.source for older, each in prevailing(links, ALL, 0.5).items()}
+    for older in newer:
+        steps, here = 0, older
+        while here in newer:
+            here, steps = newer[here], steps + 1
+            assert steps <= len(NAMES)
