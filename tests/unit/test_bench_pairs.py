@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import changes_offered
+from bearinmind.types import Resolution
 from bearinmind_bench import pairs
 from bearinmind_bench.evaluation import Pair
 
@@ -40,3 +42,18 @@ def test_the_shares_are_counted_by_label_shape_and_announcement() -> None:
         "opinion": 0.0,
     }
     assert measured.figures == {"wrongly_outdated": 0.5, "changes_found": 1 / 3}
+
+
+def test_a_scripted_agent_answers_by_the_pairs_and_follows_their_chains() -> None:
+    truth = changes_offered.Truth(
+        [
+            Pair(newer="b", older="a", outdates=True),
+            Pair(newer="c", older="b", outdates=True),
+            near_miss("x"),
+        ]
+    )
+
+    assert truth.of("c", "a") is Resolution.NEWER
+    assert truth.of("a", "b") is Resolution.OLDER
+    assert truth.of("xb", "xa") is Resolution.BOTH
+    assert truth.of("c", "xa") is Resolution.BOTH
