@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar, overload
 
@@ -211,6 +213,31 @@ class Dropped(NamedTuple):
     reason: Reason
 
 
+class Asks(StrEnum):
+    """Which state of a thing a question asks for, by its words."""
+
+    NOW = "now"  #: the present one: "currently", "these days", "still"
+    THEN = "then"  #: an earlier one: "previously", "used to", "in May 2024"
+    WHEN = "when"  #: the moment of a change: "when did", "since when"
+    NONE = "none"  #: the words say nothing of it
+
+
+class Span(NamedTuple):
+    """A stretch of time."""
+
+    start: datetime | None  #: None where it is open: "before 2024"
+    end: datetime  #: not part of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTime:
+    """What the words of a question say about time."""
+
+    asks: Asks = Asks.NONE
+    span: Span | None = None  #: the time that is named, if one is
+    words: tuple[str, ...] = ()  #: the phrases that it was read from
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """The full record of how a recall found its answer."""
@@ -226,6 +253,7 @@ class Trace:
     rerank: RerankReport | None = None  #: None when no reranker is set
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+    time: QuestionTime = QuestionTime()  #: what the question says about time
 
     @property
     def answered(self) -> bool:

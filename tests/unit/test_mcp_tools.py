@@ -30,6 +30,8 @@ EXPECTED = [
     "memory_update",
     "memory_delete",
     "memory_link",
+    "memory_resolve",
+    "memory_history",
     "memory_why",
     "memory_timeline",
     "memory_count",

@@ -34,7 +34,7 @@ NO_TOOL = {
     ),
     **dict.fromkeys((verb.name for verb in ADMIN_VERBS), "an agent must not make keys"),
 }
-#: The tools of the specification, section 7.
+#: The tools of the specification, section 7, and those about what is true now.
 SPECIFIED = {
     "memory_store",
     "memory_recall",
@@ -43,6 +43,8 @@ SPECIFIED = {
     "memory_update",
     "memory_delete",
     "memory_link",
+    "memory_resolve",
+    "memory_history",
     "memory_why",
     "memory_timeline",
     "memory_count",

@@ -12,31 +12,35 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 from bearinmind.app import requests, wiring
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place, QueryFields
 from bearinmind.app.shares import Shares
+from bearinmind.app.states import HITS, States
 from bearinmind.config import Configuration, Settings
 from bearinmind.errors import InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
-from bearinmind.recall.history import BriefRequest, Listing, brief, listing
+from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_moment, check_origin, check_user
 from bearinmind.remember.pipeline import Changes, PurgePlan
+from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.text.store_name import StoreName
 from bearinmind.trace import Answer, WhyNot
 from bearinmind.types import (
     Filter,
+    Group,
     Link,
     LinkKind,
     Memory,
     MemoryId,
     Outcome,
+    Outdated,
     Query,
     Right,
     Scope,
     Share,
     State,
-    Whose,
+    Trust,
     choose,
 )
 
@@ -267,6 +271,16 @@ class Mind:
             self.scope, start, choose(LinkKind, kind, InvalidLink), end
         )
 
+    def resolve(
+        self, id: str, resolution: str, other: str | Iterable[str] = (), *, trust: str = Trust.AGENT
+    ) -> Resolved:
+        """Say that a memory is `newer` or `older` than others, holds as they do, or merges them.
+
+        Without others, those that it may replace are meant. `id` may be a proposal's, which names
+        both. What a person decided, with the trust `user`, no agent overturns.
+        """
+        return self._parts.group(States).resolve(id, resolution, other, trust)
+
     # ---- recall --------------------------------------------------------------------------------
 
     def recall(self, text: str, **fields: Unpack[QueryFields]) -> Answer:
@@ -319,7 +333,7 @@ class Mind:
         before: int = 5,
         after: int = 5,
         **fields: Unpack[ListFields],
-    ) -> history.Timeline:
+    ) -> Timeline:
         """What was remembered before and after a memory or a moment, own and shared."""
         anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
         return history.timeline(
@@ -337,7 +351,7 @@ class Mind:
         """The links that begin or end at a memory."""
         return self._parts.store.links(self.scope, [self._own(id).id])
 
-    def why(self, id: str) -> history.Why:
+    def why(self, id: str) -> Why:
         """What led to a memory."""
         return history.why(self._parts.store, self.scope, self._own(id))
 
@@ -345,14 +359,18 @@ class Mind:
         """The present state of each of these memories."""
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
+    def outdated(self, memories: Sequence[Memory]) -> dict[MemoryId, Outdated]:
+        """Which of these memories are outdated, by which one, and since when."""
+        return self._parts.group(States).outdated(memories)
+
+    def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
+        """The states of a thing in order, with their spans; of at most so many chains."""
+        query = self._query(thing, {"group": Group.OFF, "limit": HITS})
+        return self._parts.group(States).history(query, limit)
+
     def stats(self) -> Statistics:
         """Counts of what is stored, and of what others share."""
-        now = self._parts.clock()
-        others = listing(
-            self._parts.store, Filter(scope=self.scope, now=now), Whose.OTHERS
-        ).counts()
-        own = self._parts.store.statistics(self.scope, now)
-        return replace(own, shared=sum(others), sharers=sum(map(bool, others)))
+        return history.statistics(self._parts.store, self.scope, self._parts.clock())
 
     # ---- share ---------------------------------------------------------------------------------
 
@@ -399,14 +417,14 @@ class Mind:
         Memories of `session` come first, then those that answer `query`. No memory of another
         project is in it, no sensitive one, and no more bytes than `budget_bytes`.
         """
-        request = BriefRequest(
+        request = history.BriefRequest(
             project=check_origin(project, "project"),
             session=check_origin(session, "session"),
             query=query,
             limit=limit,
             budget_bytes=budget_bytes,
         )
-        return brief(self._parts.store, self._filter({}), request, self._nearest)
+        return history.brief(self._parts.store, self._filter({}), request, self._nearest)
 
     def learn(
         self,
@@ -464,7 +482,7 @@ class Mind:
         return requests.query(self.masked(text), self._filter(fields), fields, self.settings)
 
     def _listing(self, fields: ListFields) -> Listing:
-        return listing(self._parts.store, self._filter(fields), requests.owner(fields))
+        return history.listing(self._parts.store, self._filter(fields), requests.owner(fields))
 
     def _nearest(self, text: str, limit: int) -> Sequence[Memory]:
         """The own memories nearest to a text; the query is not captured."""

@@ -18,6 +18,7 @@ from bearinmind.remember.admit import (
 from bearinmind.types import (
     Draft,
     Filter,
+    Group,
     MemoryId,
     Provenance,
     Query,
@@ -82,6 +83,7 @@ class QueryFields(FilterFields, total=False):
     pool: int
     sort_by: str
     budget_bytes: int | None
+    group: str
 
 
 def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
@@ -159,4 +161,5 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         pool=fields.get("pool", settings.pool),
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
+        group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
     )

@@ -39,6 +39,7 @@
     │   ├── PathNotFound            of a server
     │   ├── MemoryNotFound
     │   ├── LinkNotFound
+    │   ├── NothingToResolve        no earlier memory that another may replace
     │   ├── ConceptNotFound
     │   ├── RelationNotFound
     │   ├── ShareNotFound
@@ -65,6 +66,7 @@
     │   ├── StoreChanged            an unfinished move cannot go on from it
     │   ├── UserExists
     │   ├── ProposalDecided         applied, dismissed or undone already
+    │   ├── PersonDecides           an agent may not: a person did, or stated the memory
     │   ├── CannotUndo              the result was changed since
     │   ├── WouldLoseFact           the last retrievable copy of what a memory says
     │   ├── FeedRestarted           the server has numbered its changes anew
@@ -133,10 +135,12 @@ from bearinmind.errors.conflicts import (
     MemoryNotFound,
     NotDeleted,
     NotFound,
+    NothingToResolve,
     NotSensitive,
     OtherPeer,
     PathNotFound,
     PeerNotFound,
+    PersonDecides,
     ProposalDecided,
     ProposalNotFound,
     RelationNotFound,

@@ -108,6 +108,12 @@ class ProposalDecided(Conflict):
     hint = "`bearinmind curate inbox --all` shows what became of it."
 
 
+class PersonDecides(Conflict):
+    """Only a person can decide this about these two memories."""
+
+    hint = "Ask the user; `bearinmind resolve ID newer --other ID` on the command line decides it."
+
+
 class CannotUndo(Conflict):
     """The change cannot be undone: the memory was changed again since."""
 
@@ -164,6 +170,12 @@ class LinkNotFound(NotFound):
     """There is no such link."""
 
     hint = "`bearinmind why ID` and `bearinmind get ID` show the links of a memory."
+
+
+class NothingToResolve(NotFound):
+    """No earlier memory is known that this one may replace."""
+
+    hint = "Say which: `bearinmind resolve ID newer --other ID`; in MCP and HTTP `other`."
 
 
 class ConceptNotFound(NotFound):

@@ -23,6 +23,11 @@ def is_decided(link: Link) -> bool:
     return judgement_of(link).by in (Decider.AGENT, Decider.PERSON)
 
 
+def is_less_trusted(newer: Memory, older: Memory) -> bool:
+    """Whether a memory is of a lower trust class than another, so that it cannot outdate it."""
+    return _TRUST.index(newer.provenance.trust) < _TRUST.index(older.provenance.trust)
+
+
 def prevailing_of_pairs(links: Iterable[Link]) -> list[Link]:
     """Of all links between the same two memories, in either direction, the one that prevails."""
     of_pair: dict[frozenset[MemoryId], Link] = {}
@@ -78,10 +83,9 @@ def _says_outdated(link: Link, least: float) -> bool:
 
 
 def _is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
-    """Whether the newer memory may outdate the older: a less trusted one may not by itself."""
-    newer, older = (memories[id_].provenance.trust for id_ in (link.source, link.target))
+    """Whether the newer memory may outdate the older, by its trust or by a person's word."""
     by_person = judgement_of(link).by is Decider.PERSON
-    return by_person or _TRUST.index(newer) >= _TRUST.index(older)
+    return by_person or not is_less_trusted(memories[link.source], memories[link.target])
 
 
 def _reaches(above: Mapping[MemoryId, list[Link]], link: Link) -> bool:

@@ -182,6 +182,9 @@ class Links(LinkReads, Protocol):
     def remove_link(self, scope: Scope, link: Link) -> bool:
         """End a link at `link.removed_at`; False when there is no such link."""
 
+    def change_links(self, scope: Scope, ended: Sequence[Link], new: Sequence[Link]) -> None:
+        """End links as `remove_link`, then keep others as `add_link`, in one transaction."""
+
     def all_links(self, scope: Scope) -> Iterator[Link]:
         """Every link ever made in a scope, removed ones too."""
 

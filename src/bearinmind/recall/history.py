@@ -1,15 +1,17 @@
-"""Where a memory came from, what was remembered around it, and lists of memories."""
+"""Where a memory came from, what was remembered around it, what has changed; lists of memories."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bearinmind import errors
 from bearinmind.changes import owner_of
-from bearinmind.protocols import Page, Store
+from bearinmind.outdates.verdicts import outdated
+from bearinmind.protocols import Page, Readable, Statistics, Store
+from bearinmind.recall.eligibility import heads
 from bearinmind.recall.pipeline import LARGEST_LIMIT, check_number
 from bearinmind.text import ids
 from bearinmind.types import (
@@ -18,6 +20,7 @@ from bearinmind.types import (
     LinkKind,
     Memory,
     MemoryId,
+    Outdated,
     Scope,
     State,
     UserId,
@@ -35,6 +38,8 @@ _FADES = timedelta(days=30)  # after so long that is down to 1/e
 _POOL = 300  # the newest memories, among which a brief is chosen
 _NEAREST = 3  # memories of a brief that answer its query
 MOST_BYTES = 1_000_000
+_CHANGING = (LinkKind.OUTDATES, LinkKind.SUPERSEDES)
+_MOST_IN_CHAINS = 1_000  # memories that are looked at for the history of a thing
 #: In which states others' memories are seen; what is deleted or superseded is its owner's alone.
 _SEEN = frozenset({State.LIVE, State.EXPIRED})
 
@@ -68,6 +73,24 @@ class Timeline:
     anchor: Memory | None
     before: tuple[Memory, ...]
     after: tuple[Memory, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThingState:
+    """One state of a thing: what held, from when until when."""
+
+    memory: Memory
+    since: datetime | None  #: None when it was stored only after it had ended
+    until: datetime | None = None  #: None for what holds now
+    outdated: Outdated | None = None  #: by which memory, and who decided; None for what holds now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThingHistory:
+    """What has changed about a thing: chains of states, each from the oldest to the present one."""
+
+    thing: str
+    chains: tuple[tuple[ThingState, ...], ...]
 
 
 def find(store: Store, scope: Scope, text: str) -> Memory:
@@ -117,6 +140,95 @@ def states(
         return State.EXPIRED if is_expired(memory, now) else State.LIVE
 
     return {memory.id: state(memory) for memory in memories}
+
+
+def outdated_among(
+    view: Readable, filter: Filter, ids: Sequence[MemoryId]
+) -> dict[MemoryId, Outdated]:
+    """Which of these memories are outdated by one that can be seen, and by which."""
+    verdicts = _verdicts_above(view, filter, ids)
+    return {id_: verdicts[id_] for id_ in ids if id_ in verdicts}
+
+
+def _verdicts_above(
+    view: Readable, filter: Filter, ids: Sequence[MemoryId]
+) -> dict[MemoryId, Outdated]:
+    """Which of these memories, and of those above them in their chains, are outdated.
+
+    A successor that was superseded gives its place to the memory that superseded it.
+    """
+    if not ids or not view.has_links(filter.scope):
+        return {}
+    links = view.newer(filter.scope, ids, filter.as_of, _CHANGING)
+    memories = view.get_many(filter.scope, _ends(links), filter.as_of) if links else {}
+    holding = {x.id for x in memories.values() if not is_expired(x, filter.now)}
+    outdating = [x for x in links if x.kind is LinkKind.OUTDATES and x.source in holding]
+    served = heads(link for link in links if link.kind is LinkKind.SUPERSEDES)
+    verdicts = {}
+    for id_, verdict in outdated(outdating, memories).items():
+        by = served.get(verdict.by, verdict.by)
+        if by in holding and not memories[by].sensitive:
+            verdicts[id_] = replace(verdict, by=by)
+    return verdicts
+
+
+def thing_history(
+    view: Readable, filter: Filter, thing: str, hits: Sequence[Memory], limit: int
+) -> ThingHistory:
+    """The states of what the best hits are about, by what supersedes or outdates what.
+
+    Where nothing has changed, the best hit is the only state.
+    """
+    links = _chains_of(view, filter, [memory.id for memory in hits])
+    memories = {x.id: x for x in hits} | view.get_many(filter.scope, _ends(links))
+    seen = {id_: x for id_, x in memories.items() if not x.sensitive and x.deleted_at is None}
+    verdicts = outdated(links, seen)
+    paths = {id_: _path(verdicts, id_) for id_ in seen}
+    in_order = sorted(seen.values(), key=lambda x: (-len(paths[x.id]), x.created_at, x.id))
+    chains: dict[MemoryId, list[ThingState]] = {
+        paths[memory.id][-1]: [] for memory in hits if memory.id in seen
+    }
+    for memory in in_order:
+        if paths[memory.id][-1] in chains:
+            chains[paths[memory.id][-1]].append(_state(memory, verdicts.get(memory.id)))
+    changed = [chain for chain in chains.values() if len(chain) > 1]
+    best = (changed or [*chains.values()][:1])[:limit]
+    return ThingHistory(thing=thing, chains=tuple(map(tuple, best)))
+
+
+def _chains_of(view: Readable, filter: Filter, ids: Sequence[MemoryId]) -> list[Link]:
+    """The links by which these memories are part of chains, up and down."""
+    links: dict[Link, None] = {}
+    frontier, seen = [*ids], {*ids}
+    while frontier and len(seen) <= _MOST_IN_CHAINS:
+        around = [x for x in view.links(filter.scope, frontier) if x.kind in _CHANGING]
+        above = view.newer(filter.scope, frontier, None, _CHANGING)
+        links |= dict.fromkeys([*around, *above])
+        frontier = [end for end in _ends(links) if end not in seen]
+        seen |= {*frontier}
+    return [*links]
+
+
+def _ends(links: Iterable[Link]) -> list[MemoryId]:
+    return [*dict.fromkeys(end for link in links for end in (link.source, link.target))]
+
+
+def _path(verdicts: Mapping[MemoryId, Outdated], id_: MemoryId) -> list[MemoryId]:
+    """A memory, then what outdates it, and so on up to what holds now."""
+    path = [id_]
+    while path[-1] in verdicts and verdicts[path[-1]].by not in path:
+        path.append(verdicts[path[-1]].by)
+    return path
+
+
+def _state(memory: Memory, verdict: Outdated | None) -> ThingState:
+    """A memory with the span in which it held, as far as that is known."""
+    ends = [each for each in (memory.valid_to, verdict and verdict.until) if each]
+    since, until = memory.valid_from or memory.created_at, min(ends, default=None)
+    was_over = until is not None and until <= since
+    return ThingState(
+        memory=memory, since=None if was_over else since, until=until, outdated=verdict
+    )
 
 
 def timeline(
@@ -209,6 +321,13 @@ def listing(store: Store, filter: Filter, owner: Owner = None) -> Listing:
     return Listing(store, (*own, *_of_others(store, filter, owner)))
 
 
+def statistics(store: Store, scope: Scope, now: datetime) -> Statistics:
+    """Counts of what a scope holds, and of what others share with its user."""
+    others = listing(store, Filter(scope=scope, now=now), Whose.OTHERS).counts()
+    own = store.statistics(scope, now)
+    return replace(own, shared=sum(others), sharers=sum(map(bool, others)))
+
+
 def _of_others(store: Store, filter: Filter, owner: Owner) -> Sequence[Filter]:
     """One filter for each user who shares anything, as far as the owner asked for includes them."""
     seen = filter.states & _SEEN
@@ -262,7 +381,7 @@ def brief(
     ranked = sorted(eligible.values(), key=lambda each: (-_weight(each, project, own.now), each.id))
     chosen: dict[MemoryId, Memory] = {}
     left = request.budget_bytes
-    for memory in (*first, *ranked):
+    for memory in _current(store, own, [*first, *ranked], project):
         size = len(memory.content.encode())
         if memory.id not in chosen and not memory.sensitive and size <= left:
             chosen[memory.id] = memory
@@ -270,6 +389,23 @@ def brief(
         if len(chosen) == request.limit:
             break
     return [*chosen.values()]
+
+
+def _current(
+    store: Store, own: Filter, memories: Sequence[Memory], project: str | None
+) -> list[Memory]:
+    """The memories with what holds now in place of outdated ones; none of another project."""
+    verdicts = _verdicts_above(store, own, [memory.id for memory in memories])
+    if not verdicts:
+        return [*memories]
+    newest = {memory.id: _path(verdicts, memory.id)[-1] for memory in memories}
+    held = {x.id: x for x in memories} | store.get_many(own.scope, [*newest.values()])
+    return [
+        held[newest[memory.id]]
+        for memory in memories
+        if memory.id not in verdicts
+        or held[newest[memory.id]].provenance.project in (project, None)
+    ]
 
 
 def _weight(memory: Memory, project: str | None, now: datetime) -> float:

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
+from bearinmind.outdates.verdicts import LEAST, judgement_of
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
+from bearinmind.remember.resolve import Resolved, resolve
 from bearinmind.remember.sensitive import (
     Boundary,
     Reveal,
@@ -33,12 +35,15 @@ from bearinmind.remember.update import (
 from bearinmind.text import ids
 from bearinmind.types import (
     AlreadyKnown,
+    Decider,
     Draft,
+    Judgement,
     Link,
     LinkKind,
     Memory,
     MemoryId,
     Outcome,
+    Resolution,
     Scope,
     Stored,
     UserId,
@@ -273,13 +278,27 @@ class Remember:
         return self.store.purge(scope, ids)
 
     def link(self, scope: Scope, source: Memory, kind: LinkKind, target: Memory) -> Link:
-        """Link two memories."""
+        """Link two memories; that one outdates another is decided as `resolve` decides it."""
+        if kind is LinkKind.OUTDATES:
+            verdict = Resolution.NEWER, Decider.PERSON
+            return self.resolve(scope, source, [target], *verdict).links[0]
         if source.id == target.id:
             raise errors.SelfLink(f"memory {source.id} cannot be linked to itself")
         _refuse_deleted((source, target))
         link = Link(source=source.id, target=target.id, kind=kind, created_at=self.clock())
         self.store.add_link(scope, link)
         return link
+
+    def resolve(
+        self,
+        scope: Scope,
+        memory: Memory,
+        others: Sequence[Memory],
+        resolution: Resolution,
+        by: Decider,
+    ) -> Resolved:
+        """Decide which of some memories hold now; an agent does not overturn a person."""
+        return resolve(self.store, scope, memory, others, (resolution, by), self.clock())
 
     def add_link(self, scope: Scope, link: Link) -> None:
         """Store a link from elsewhere, with its times; both memories must be there."""
@@ -292,31 +311,51 @@ class Remember:
         self.store.add_link(scope, link)
 
     def unlink(self, scope: Scope, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
-        """End a link; that it was there stays known."""
+        """End a link; that it was there stays known.
+
+        Of two memories of which one no longer outdates the other, both hold: nobody asks again.
+        """
         now = self.clock()
         link = Link(source=source, target=target, kind=kind, created_at=now, removed_at=now)
-        if not self.store.remove_link(scope, link):
-            raise errors.LinkNotFound(f"there is no link {source} {kind} {target}")
+        missing = errors.LinkNotFound(f"there is no link {source} {kind} {target}")
+        if kind is LinkKind.OUTDATES:
+            held = [x for x in self.store.links(scope, [source]) if x.target == target]
+            if not any(x.kind is kind and judgement_of(x).probability for x in held):
+                raise missing
+            both = Judgement(probability=0.0, by=Decider.PERSON)
+            self.store.change_links(scope, [link], [replace(link, removed_at=None, judgement=both)])
+        elif not self.store.remove_link(scope, link):
+            raise missing
         return link
 
     def _bridge(self, scope: Scope, middle: MemoryId, now: datetime) -> list[Link]:
-        """Links from what supersedes a memory to what it supersedes."""
-        chain = [
-            link for link in self.store.links(scope, [middle]) if link.kind is LinkKind.SUPERSEDES
-        ]
-        above = [link.source for link in chain if link.target == middle]
-        below = [link.target for link in chain if link.source == middle]
+        """Links from what supersedes or outdates a memory to what it supersedes or outdates."""
+        links = [link for link in self.store.links(scope, [middle]) if _replaces(link)]
+        above = [link for link in links if link.target == middle]
+        below = [link for link in links if link.source == middle]
         there = {
-            (link.source, link.target)
-            for link in self.store.links(scope, below)
-            if link.kind is LinkKind.SUPERSEDES
+            (link.source, link.kind, link.target)
+            for link in self.store.links(scope, [link.target for link in below])
         }
         return [
-            Link(source=source, target=target, kind=LinkKind.SUPERSEDES, created_at=now)
-            for source in above
-            for target in below
-            if (source, target) not in there
+            # As sure as the less sure of the two.
+            replace(
+                min(newer, older, key=lambda each: judgement_of(each).probability),
+                source=newer.source,
+                target=older.target,
+                created_at=now,
+            )
+            for newer in above
+            for older in below
+            if newer.kind is older.kind and (newer.source, newer.kind, older.target) not in there
         ]
+
+
+def _replaces(link: Link) -> bool:
+    """Whether the target of a link gives its place to the source."""
+    if link.kind is LinkKind.OUTDATES:
+        return judgement_of(link).probability >= LEAST
+    return link.kind is LinkKind.SUPERSEDES
 
 
 def _new(scope: Scope, draft: Draft, id_: MemoryId, now: datetime) -> Memory:

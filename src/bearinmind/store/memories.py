@@ -189,6 +189,13 @@ class MemoriesInDatabase(OnDatabase):
                 sync_feed.note_written(transaction, links=[link])
         return removed
 
+    def change_links(self, scope: Scope, ended: Sequence[Link], new: Sequence[Link]) -> None:
+        with self._writing(scope) as transaction:
+            removed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
+            for link in new:
+                insert_link(transaction, link)
+            sync_feed.note_written(transaction, links=[*removed, *new])
+
     def has_links(self, scope: Scope) -> bool:
         return bool(self._read(scope, "has_links"))
 

@@ -21,19 +21,25 @@ from bearinmind.surfaces.hooks.standalone.memory_text import (
     quoted,
     visible,
 )
-from bearinmind.types import Hit, Memory, Trust
+from bearinmind.surfaces.times import day_in_words
+from bearinmind.types import EarlierState, Hit, MayReplace, Memory, Outdated, Trust
 
 __all__ = [
     "BAR",
     "BEGIN",
     "END",
     "PREAMBLE",
+    "after",
     "fenced",
     "is_data",
+    "may_replace",
+    "memories_of",
     "neutral",
     "one_line",
+    "outdated_words",
     "rendered",
     "shown",
+    "until",
     "visible",
 ]
 
@@ -48,18 +54,45 @@ def is_data(memory: Memory, user: str) -> bool:
     return memory.owner != user or memory.provenance.trust is Trust.EXTERNAL
 
 
+def memories_of(hit: Hit) -> tuple[Memory, ...]:
+    """All memories whose text comes with a hit."""
+    return (hit.memory, *(state.memory for state in hit.earlier), *hit.attached)
+
+
 def rendered(hits: Iterable[Hit], user: str) -> str:
     """Recalled memories as text for the agent of a user, best first; empty when there are none."""
     hits = [*hits]
-    memories = [memory for hit in hits for memory in (hit.memory, *hit.attached)]
+    memories = [memory for hit in hits for memory in memories_of(hit)]
     preamble = [PREAMBLE] if any(is_data(memory, user) for memory in memories) else []
     return "\n\n".join([*preamble, *(block for hit in hits for block in _blocks(hit, user))])
 
 
-def shown(memory: Memory, user: str) -> str:
+def shown(memory: Memory, user: str, outdated: Outdated | None = None) -> str:
     """One memory as text for the agent of a user."""
     facts = f"[{memory.id}] {memory.created_at:%Y-%m-%d} {memory.category}"
-    return f"{facts}\n{fenced(memory, user)}"
+    mark = f", {outdated_words(outdated)}" if outdated else ""
+    return f"{facts}{mark}\n{fenced(memory, user)}"
+
+
+def outdated_words(outdated: Outdated) -> str:
+    """That a memory is outdated, since when and by which."""
+    return f"outdated since {day_in_words(outdated.until)} by {outdated.by}"
+
+
+def until(state: EarlierState, user: str) -> str:
+    """An earlier state of a thing."""
+    return after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
+
+
+def may_replace(offer: MayReplace, user: str) -> str:
+    """An earlier memory that a stored one may replace."""
+    return after(f"May replace, stored {day_in_words(offer.memory.created_at)}", offer.memory, user)
+
+
+def after(words: str, memory: Memory, user: str) -> str:
+    """A memory behind some words; what is data begins on a line of its own."""
+    gap = "\n" if is_data(memory, user) else " "
+    return f"{words} [{memory.id}]:{gap}{fenced(memory, user)}"
 
 
 def fenced(memory: Memory, user: str) -> str:
@@ -71,7 +104,8 @@ def fenced(memory: Memory, user: str) -> str:
 
 def _blocks(hit: Hit, user: str) -> Iterator[str]:
     """A hit, and what resolved it; pointers are one line each."""
-    yield shown(hit.memory, user)
+    earlier = (until(state, user) for state in hit.earlier)
+    yield "\n".join([shown(hit.memory, user, hit.outdated), *earlier])
     for memory in hit.attached:
         yield f"resolved by {shown(memory, user)}"
     for pointer in hit.pointers:

@@ -67,3 +67,8 @@ def anchor(text: str) -> datetime | str:
 
 def _length(span: re.Match[str]) -> timedelta:
     return timedelta(**{_UNITS[span[2]]: int(span[1])})
+
+
+def day_in_words(moment: datetime) -> str:
+    """The day of a moment: 12 June 2025."""
+    return f"{moment.day} {moment:%B %Y}"

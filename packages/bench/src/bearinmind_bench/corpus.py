@@ -173,6 +173,7 @@ class StoredCorpus:
     bounds: Mapping[str, Any]  #: settings without which the corpus could not be stored
     adaptations: tuple[str, ...]  #: what had to be done to store it, in words
     names: Mapping[MemoryId, str]  #: from our ids to those of the set
+    newest: Mapping[str, datetime]  #: by user: the last memory's time, if all have one
     ingest: Ingest
 
 
@@ -208,6 +209,11 @@ def fill(
         bounds=lifted.settings,
         adaptations=(*lifted.notes, *(f"{n} {text}" for text, n in notes.items() if n)),
         names={own: name for name, own in ids.items()},
+        newest={
+            user: max(map(_created, records))
+            for user, records in data.users.items()
+            if all(record.get("created_at") for record in records)
+        },
         ingest=Ingest(
             seconds=seconds,
             memories_per_second=outcomes["stored"] / seconds,

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 from bearinmind import config
-from bearinmind.app import Mind
+from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
-from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
@@ -48,9 +47,13 @@ class _Otherwise(Mind):
     """Bear in Mind, but with other legs that go on from what those of its recall found."""
 
     def __init__(
-        self, store: Store, settings: Settings, embedders: Embedders, following: FollowingOf
+        self,
+        store: Store,
+        settings: Settings,
+        following: FollowingOf,
+        **options: Unpack[wiring.Options],
     ) -> None:
-        super().__init__(store, settings, embedders=embedders)
+        super().__init__(store, settings, **options)
         recall = self._parts.recall
         self._parts = replace(self._parts, recall=replace(recall, following=following(recall)))
 
@@ -85,7 +88,7 @@ class Product:
         Raises:
             ModelFailure: some of them were not.
         """
-        memory = self._open(ONLY_USER)
+        memory = self._mind(ONLY_USER)
         embedder = memory.work.embedder()
         if embedder is not None:
             self.models = (f"{embedder.space.model} {embedder.space.revision}",)
@@ -137,14 +140,18 @@ class Product:
         return tuple(memory.locked_out().values()) if memory else ()
 
     def _open(self, user: str) -> Mind:
-        settings = settings_for(user, self._corpus.bounds, self._overrides)
-        store, embedders = self._corpus.store, self._embedders.of(settings)
-        self._users[user] = (
-            _Otherwise(store, settings, embedders, self._following)
-            if self._following
-            else Mind(store, settings, embedders=embedders)
-        )
+        """The memory of a user, asked at the moment of its last memory where the set has times."""
+        newest = self._corpus.newest.get(user)
+        options: wiring.Options = {"clock": lambda: newest} if newest else {}
+        self._users[user] = self._mind(user, **options)
         return self._users[user]
+
+    def _mind(self, user: str, **options: Unpack[wiring.Options]) -> Mind:
+        settings = settings_for(user, self._corpus.bounds, self._overrides)
+        options["embedders"] = self._embedders.of(settings)
+        if self._following:
+            return _Otherwise(self._corpus.store, settings, self._following, **options)
+        return Mind(self._corpus.store, settings, **options)
 
     def _answer(self, answer: RecallAnswer, query: EvaluationQuery, milliseconds: float) -> Answer:
         names = self._corpus.names

@@ -36,6 +36,10 @@ MOST_TOKENS = 2_500
 # Characters to a token: a little fewer than o200k makes of such JSON, so that the count is rather
 # too high. A test holds it against o200k itself.
 _CHARACTERS = 4.0
+# What an agent knows already of an answer, or need not know of before it reads it.
+_NO_NEWS = frozenset({"owner", "judgement", "valid_from", "valid_to", "oldest", "newest"}) | {
+    f"{word}_at" for word in ("created", "deleted", "removed", "ended")
+}
 _HINT = "The schema of the tool says what it takes; docs/reference/mcp.md has every field."
 
 # Claude Code shows its model only the names of tools until it looks for one. It would not look for
@@ -164,7 +168,7 @@ def _request_schema(verb: Verb, fields: Mapping[str, str]) -> Schema:
 
 
 def _answer_schema(verb: Verb) -> Schema:
-    """The fields of an answer: nobody fills them in, so their names and kinds will do.
+    """The fields that are sent of an answer: nobody fills them in, names and kinds will do.
 
     Nothing in it is required: an error has none of it, and clients hold errors to it too.
     """
@@ -172,7 +176,9 @@ def _answer_schema(verb: Verb) -> Schema:
     shapes = whole.get("oneOf") or [whole]
     fields = {name: each for shape in shapes for name, each in _resolved(shape, whole).items()}
     kinds = {name: _simple(each, whole).get("type") for name, each in fields.items()}
+    unnamed = texts.left_out(verb.answer) | _NO_NEWS
     properties = {name: {"type": kind} for name, kind in kinds.items() if kind}
+    properties = {name: kind for name, kind in properties.items() if name not in unnamed}
     return {"type": "object", "properties": properties}
 
 

@@ -10,19 +10,19 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import InvalidRequest, MindError
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import AuditEntry, User
-from bearinmind.recall.history import Step, Timeline, Why
+from bearinmind.recall.history import Step, ThingHistory, ThingState, Timeline, Why
 from bearinmind.remember.admit import check_moment
 from bearinmind.surfaces import for_agents
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Trace
-from bearinmind.types import Hit, Key, Link, Memory, MemoryId, Query, Share, State
+from bearinmind.types import Hit, Key, Link, Memory, MemoryId, Outdated, Query, Share, State
 
 if TYPE_CHECKING:
     from bearinmind.app import Mind
@@ -72,7 +72,7 @@ class RecallAnswer:
             query=answer.query.text,
             hits=answer.hits,
             degraded=answer.trace.degraded,
-            as_data=as_data(user, (x for hit in answer.hits for x in (hit.memory, *hit.attached))),
+            as_data=as_data(user, (x for hit in answer.hits for x in for_agents.memories_of(hit))),
             understood=answer.query if with_trace else None,
             trace=answer.trace if with_trace else None,
         )
@@ -84,6 +84,7 @@ class ListAnswer:
 
     memories: tuple[Memory, ...]
     states: Mapping[MemoryId, State]
+    outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
     next: str | None  #: where the next page begins; null on the last one
 
@@ -94,6 +95,7 @@ class ListAnswer:
         return cls(
             memories=shown,
             states=mind.states(shown),
+            outdated=mind.outdated(shown),
             as_data=as_data(mind.scope.user, shown),
             next=write_cursor(shown[-1].created_at, shown[-1].id) if len(page) > limit else None,
         )
@@ -105,6 +107,7 @@ class GetAnswer:
 
     memory: Memory
     state: State
+    outdated: Outdated | None = None
     earlier: tuple[Memory, ...]
     links: tuple[Link, ...]
     as_data: tuple[MemoryId, ...]
@@ -116,6 +119,7 @@ class GetAnswer:
         return cls(
             memory=memory,
             state=mind.states([memory])[memory.id],
+            outdated=mind.outdated([memory]).get(memory.id),
             earlier=tuple(mind.versions(memory.id)[:-1]) if own else (),
             links=tuple(mind.links(memory.id)) if own else (),
             as_data=as_data(mind.scope.user, [memory]),
@@ -130,6 +134,7 @@ class WhyAnswer:
     versions: tuple[Memory, ...]
     steps: tuple[Step, ...]
     superseded_by: tuple[Memory, ...]
+    outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
 
     @classmethod
@@ -141,6 +146,7 @@ class WhyAnswer:
             versions=why.versions,
             steps=why.steps,
             superseded_by=why.superseded_by,
+            outdated=mind.outdated(memories),
             as_data=as_data(mind.scope.user, memories),
         )
 
@@ -154,6 +160,7 @@ class TimelineAnswer:
     before: tuple[Memory, ...]
     after: tuple[Memory, ...]
     states: Mapping[MemoryId, State]
+    outdated: Mapping[MemoryId, Outdated] = field(default_factory=dict)  #: by another memory
     as_data: tuple[MemoryId, ...]
 
     @classmethod
@@ -167,6 +174,26 @@ class TimelineAnswer:
             before=timeline.before,
             after=timeline.after,
             states=mind.states(memories),
+            outdated=mind.outdated(memories),
+            as_data=as_data(mind.scope.user, memories),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAnswer:
+    """The states of a thing: chains, each from the oldest to the present one."""
+
+    thing: str
+    chains: tuple[tuple[ThingState, ...], ...]
+    as_data: tuple[MemoryId, ...]
+
+    @classmethod
+    def of(cls, mind: Mind, history: ThingHistory) -> Self:
+        """The history of a thing, and which of it is data."""
+        memories = (state.memory for chain in history.chains for state in chain)
+        return cls(
+            thing=history.thing,
+            chains=history.chains,
             as_data=as_data(mind.scope.user, memories),
         )
 
@@ -204,6 +231,8 @@ class ProposalsAnswer:
     """Proposals, those that were made or decided last first."""
 
     proposals: tuple[Proposal, ...]
+    memories: tuple[Memory, ...]  #: that they are about
+    as_data: tuple[MemoryId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,6 +53,11 @@ def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     return a.TimelineAnswer.of(mind, timeline)
 
 
+def history(mind: Mind, request: r.HistoryRequest) -> a.HistoryAnswer:
+    """The states of a thing."""
+    return a.HistoryAnswer.of(mind, mind.history(request.thing, limit=request.limit))
+
+
 def secret_get(mind: Mind, request: r.SecretRequest) -> a.SecretAnswer:
     """What a sensitive memory says."""
     content = mind.secrets.reveal(request.id, version=request.version)
@@ -88,7 +93,10 @@ def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     """The proposals in some states."""
-    return a.ProposalsAnswer(proposals=tuple(mind.curation.proposals(**request.given())))
+    listed = tuple(mind.curation.proposals(**request.given()))
+    memories = tuple(mind.curation.memories(listed).values())
+    as_data = a.as_data(mind.scope.user, memories)
+    return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
 
 
 # ---- users and keys ------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from bearinmind.remember.admit import (
     check_moment,
 )
 from bearinmind.surfaces import times
-from bearinmind.types import Access, LinkKind, Right, SortBy, State, Trust
+from bearinmind.types import Access, Group, LinkKind, Resolution, Right, SortBy, State, Trust
 
 
 def _moment(value: object) -> object:
@@ -183,6 +183,9 @@ class QueryRequest(FilterRequest):
     pool: Count | None = None
     sort_by: SortBy | None = None
     budget_bytes: Bytes | None = None
+    group: Group | None = Field(
+        None, description="`off` gives every state of a thing as a hit of its own."
+    )
 
 
 class RecallRequest(QueryRequest):
@@ -237,6 +240,23 @@ class LinkRequest(Request):
     source: Id
     kind: LinkKind
     target: Id
+
+
+class ResolveRequest(OneRequest):
+    """What a memory is to others: to those named, else to all that it may replace."""
+
+    resolution: Resolution
+    other: Annotated[list[Id], Field(max_length=100)] = []
+    trust: Trust | None = Field(
+        None, description="Who decides: `user` for a person, else an agent."
+    )
+
+
+class HistoryRequest(Request):
+    """Something whose states are wanted."""
+
+    thing: Text
+    limit: Count = Field(3, description="The most chains of states.")
 
 
 class TimelineRequest(ListedRequest):
@@ -321,6 +341,12 @@ class ProposalRequest(Request):
     """One proposal."""
 
     id: Id
+
+
+class ApplyRequest(ProposalRequest):
+    """A proposal, and for one of the kind `outdate` which of two memories holds."""
+
+    resolution: Resolution | None = Field(None, description="Without it the newer one holds.")
 
 
 # ---- users and keys ------------------------------------------------------------------------------

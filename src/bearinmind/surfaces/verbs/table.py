@@ -9,6 +9,7 @@ from http import HTTPStatus
 from bearinmind.accounts.keys import NewKey
 from bearinmind.proposals import Proposal
 from bearinmind.protocols import Statistics, User
+from bearinmind.remember.resolve import Resolved
 from bearinmind.surfaces.verbs import functions as f
 from bearinmind.surfaces.verbs import requests as r
 from bearinmind.surfaces.verbs.verb import Tool, Verb
@@ -38,7 +39,8 @@ VERBS: tuple[Verb, ...] = (
         tool_text=Tool(
             name="memory_store",
             says="Remember something for later sessions: one short, self-contained statement; "
-            "split longer text by meaning. Secrets are found and encrypted.",
+            "split longer text by meaning. Secrets are found and encrypted. Settle may_replace in "
+            "the answer with memory_resolve.",
             fields={
                 "content": "",
                 "category": "",
@@ -71,6 +73,7 @@ VERBS: tuple[Verb, ...] = (
                 **_SPAN,
                 "project": "",
                 "limit": "",
+                "group": "",
             },
         ),
     ),
@@ -183,6 +186,33 @@ VERBS: tuple[Verb, ...] = (
         path="/links/end",
         command="link --remove",
         example=_LINK,
+    ),
+    _write(
+        name="resolve",
+        says="Decide which of two memories holds now, that both do, or that one replaces both.",
+        takes=r.ResolveRequest,
+        gives=Resolved,
+        path="/memories/{id}/resolve",
+        command="resolve",
+        example={"resolution": "newer", "other": [_OTHER_ID]},
+        tool_text=Tool(
+            name="memory_resolve",
+            says="Settle may_replace: the memory is newer or older than the other, both hold, or "
+            "they merge.",
+            fields={"id": "", "resolution": "", "other": "ids; else all it may replace"},
+        ),
+    ),
+    _read(
+        name="history",
+        says="The states of a thing in order, from when until when each held.",
+        function=f.history,
+        path="/history",
+        command="history",
+        tool_text=Tool(
+            name="memory_history",
+            says="Show how a thing changed: its states, with dates.",
+            fields={"thing": ""},
+        ),
     ),
     _read(
         name="why",
@@ -343,8 +373,8 @@ VERBS: tuple[Verb, ...] = (
     ),
     _write(
         name="curation.apply",
-        says="Do what a proposal says; it can be undone.",
-        takes=r.ProposalRequest,
+        says="Do what a proposal says, or say which of two memories holds; it can be undone.",
+        takes=r.ApplyRequest,
         gives=Proposal,
         path="/proposals/{id}/apply",
         command="curate apply",

@@ -1,0 +1,108 @@
+"""What is true now: decisions about memories that may be states of one thing, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
+from bearinmind.outdates.verdicts import is_decided
+from bearinmind.protocols import Readable, Store
+from bearinmind.recall import history, shared
+from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
+from bearinmind.remember.pipeline import Remember
+from bearinmind.remember.resolve import Resolved, says
+from bearinmind.text import ids
+from bearinmind.types import (
+    Decider,
+    Filter,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outdated,
+    Query,
+    Resolution,
+    Scope,
+    Trust,
+    choose,
+)
+
+HITS = 10  #: memories whose chains are followed for the history of a thing
+_NEAR = 0.5  # of the best score: what is further off is about something else
+_PAIR = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class States:
+    """Which memories of one user hold now, and which are outdated."""
+
+    store: Store
+    scope: Scope
+    clock: Callable[[], datetime]
+    remember: Remember
+    recall: Recall
+
+    def resolve(self, id: str, resolution: str, other: str | Iterable[str], trust: str) -> Resolved:
+        """Decide about a memory and others, or about the two memories of a proposal."""
+        chosen = choose(Resolution, resolution, InvalidLink)
+        is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
+        named = [other] if isinstance(other, str) else [*other]
+        memory, others = self._named(id, [self._own(each) for each in named])
+        others = others or self._may_replace(memory) or self._resolved_so(memory, chosen)
+        if not others:
+            raise NothingToResolve(
+                f"nothing is known that memory {memory.id} may replace and nobody has decided on"
+            )
+        by = Decider.PERSON if is_person else Decider.AGENT
+        return self.remember.resolve(self.scope, memory, others, chosen, by)
+
+    def outdated(self, memories: Sequence[Memory]) -> dict[MemoryId, Outdated]:
+        """Which of these memories are outdated, and by which one that the user can see."""
+        filter = Filter(scope=self.scope, now=self.clock())
+        return history.outdated_among(self._view(filter), filter, [each.id for each in memories])
+
+    def history(self, query: Query, limit: int) -> history.ThingHistory:
+        """The states of what the best hits are about; of each hit at least half as good."""
+        check_number("limit", limit, LARGEST_LIMIT)
+        hits = shared.recalled(self.recall, self.store, query).hits
+        near = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
+        view = self._view(query.filter)
+        return history.thing_history(view, query.filter, query.text, near, limit)
+
+    def _named(self, id: str, others: Sequence[Memory]) -> tuple[Memory, Sequence[Memory]]:
+        """The memory of an id with others, or the memories that a proposal names."""
+        try:
+            memory = self._own(id)
+        except MemoryNotFound:
+            proposal = self.store.proposal(self.scope, ids.normalise(id))
+            if others or proposal is None or len(proposal.memories) != _PAIR:
+                raise
+            memory, other = map(self._own, proposal.memories)
+            return memory, [other]
+        return memory, others
+
+    def _may_replace(self, memory: Memory) -> Sequence[Memory]:
+        """The earlier memories that a memory may replace and that nobody has decided on."""
+        links = [x for x in self.store.links(self.scope, [memory.id]) if x.source == memory.id]
+        asked = [x.target for x in links if x.kind is LinkKind.OUTDATES and not is_decided(x)]
+        held = self.store.get_many(self.scope, asked).values()
+        return [x for x in held if x.deleted_at is None and not x.sensitive]
+
+    def _resolved_so(self, memory: Memory, resolution: Resolution) -> Sequence[Memory]:
+        """The memories about which the same was decided before: to say it twice is no error."""
+        links = self.store.links(self.scope, [memory.id])
+        ends = [
+            end
+            for link in links
+            if is_decided(link) and says(link, memory.id) is resolution
+            for end in (link.source, link.target)
+            if end != memory.id
+        ]
+        return [*self.store.get_many(self.scope, ends).values()]
+
+    def _own(self, id: str) -> Memory:
+        return history.find(self.store, self.scope, id)
+
+    def _view(self, filter: Filter) -> Readable:
+        return shared.visible_to(self.store, self.store, filter) or self.store

@@ -1,0 +1,387 @@
+"""What is true now: decisions, history, what a brief begins with; on every store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from bearinmind import errors
+from bearinmind.app import Mind
+from bearinmind.proposals import Proposal, ProposalKind
+from bearinmind.protocols import Store
+from bearinmind.testing import FixedClock
+from bearinmind.types import (
+    Decider,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outdated,
+    Resolution,
+    Scope,
+    Trust,
+    UserId,
+)
+from support.households import household
+
+OUTDATES = LinkKind.OUTDATES
+ADA = Scope(user=UserId("ada"))
+
+
+@pytest.fixture
+def store(new_store: Callable[[], Store]) -> Store:
+    return new_store()
+
+
+@pytest.fixture
+def ada(store: Store, clock: FixedClock) -> Iterator[Mind]:
+    with household(store, clock, embedder="none") as memory:
+        yield memory
+
+
+@pytest.fixture
+def states(ada: Mind, clock: FixedClock) -> list[Memory]:
+    """Three states of one thing, a month apart, without links."""
+    texts = ("Jenkins runs our builds", "our builds run on Actions", "our builds run on GitLab CI")
+    memories = []
+    for text in texts:
+        memories.append(ada.store(text).memory)
+        clock.advance(days=30)
+    return memories
+
+
+def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.8) -> None:
+    """Have the scorer link two memories, as its job does."""
+    link = Link(
+        source=newer.id,
+        target=older.id,
+        kind=OUTDATES,
+        created_at=newer.updated_at,
+        judgement=Judgement(probability=probability, by=Decider.SCORER),
+    )
+    store.finish_comparison(ADA, (), [link], ())
+
+
+def judged(mind: Mind, memory: Memory) -> list[tuple[str, str, float, Decider]]:
+    """The judgements at a memory."""
+    return [
+        (link.source, link.target, link.judgement.probability, link.judgement.by)
+        for link in mind.links(memory.id)
+        if link.judgement
+    ]
+
+
+def marked(mind: Mind, *memories: Memory) -> dict[MemoryId, MemoryId]:
+    """Which of these are outdated, and by which."""
+    return {id_: each.by for id_, each in mind.outdated(memories).items()}
+
+
+# ---- resolve -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("trust", "by"), [(Trust.AGENT, Decider.AGENT), (Trust.USER, Decider.PERSON)]
+)
+def test_what_is_decided_replaces_what_was_inferred(
+    ada: Mind, store: Store, states: list[Memory], trust: Trust, by: Decider
+) -> None:
+    old, new, _ = states
+    infer(store, new, old, 0.6)
+    ada.resolve(new.id, "newer", old.id, trust=trust)
+    assert judged(ada, new) == [(new.id, old.id, 1.0, by)]
+    ada.resolve(new.id, "older", old.id, trust=trust)
+    assert judged(ada, new) == [(old.id, new.id, 1.0, by)]
+    ada.resolve(new.id, "both", [old.id], trust=trust)
+    assert judged(ada, new) == [(new.id, old.id, 0.0, by)]
+    assert marked(ada, *states) == {}
+
+
+def test_merged_memories_are_served_as_the_later_one(ada: Mind, states: list[Memory]) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "newer", old.id)
+    for id_, other in ((new.id, old.id), (old.id, new.id)):
+        resolved = ada.resolve(id_, "merge", other)
+        [link] = resolved.links
+        assert resolved.resolution is Resolution.MERGE
+        assert (link.source, link.kind, link.target) == (new.id, LinkKind.SUPERSEDES, old.id)
+        assert [*ada.links(old.id)] == [link]
+
+
+def test_without_another_id_all_are_meant_that_the_memory_may_replace(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, third = states
+    infer(store, third, first)
+    infer(store, third, second)
+    infer(store, second, first)
+    resolved = ada.resolve(third.id[:9], "newer")
+    assert {link.target for link in resolved.links} == {first.id, second.id}
+    assert {by for *_, by in judged(ada, third)} == {Decider.AGENT}
+    assert (second.id, first.id, 0.8, Decider.SCORER) in judged(ada, second)
+
+
+def test_where_nothing_waits_for_a_decision_the_error_says_what_to_do(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, _ = states
+    with pytest.raises(errors.NothingToResolve, match=second.id) as raised:
+        ada.resolve(second.id, "newer")
+    assert "--other" in (raised.value.hint or "")
+    infer(store, second, first)
+    resolved = ada.resolve(second.id, "both")
+    assert ada.resolve(second.id, "both") == resolved
+    with pytest.raises(errors.NothingToResolve):
+        ada.resolve(second.id, "newer")
+
+
+def test_deciding_the_same_again_writes_nothing(
+    ada: Mind, clock: FixedClock, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    for resolution in ("newer", "both", "merge"):
+        first = ada.resolve(new.id, resolution, old.id, trust="user")
+        clock.advance(minutes=1)
+        assert ada.resolve(new.id, resolution, old.id, trust="user") == first
+        assert ada.resolve(new.id, resolution, old.id).links == first.links
+
+
+def test_a_person_confirms_what_an_agent_decided(ada: Mind, states: list[Memory]) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "newer", old.id)
+    ada.resolve(new.id, "newer", old.id, trust="user")
+    assert judged(ada, new) == [(new.id, old.id, 1.0, Decider.PERSON)]
+
+
+def test_an_agent_does_not_overturn_a_person(ada: Mind, states: list[Memory]) -> None:
+    old, new, other = states
+    ada.resolve(new.id, "both", old.id, trust="user")
+    ada.link(other.id, "outdates", new.id)
+    for id_, another in ((new.id, old.id), (new.id, other.id)):
+        with pytest.raises(errors.PersonDecides, match="a person has decided otherwise"):
+            ada.resolve(id_, "newer", another)
+    ada.resolve(new.id, "newer", old.id, trust="user")
+
+
+def test_a_memory_that_is_trusted_less_replaces_another_only_by_a_persons_word(
+    ada: Mind, store: Store
+) -> None:
+    stated = ada.store("the walrus eats fish", trust="user").memory
+    read = ada.store("the walrus eats clams now", trust="external").memory
+    infer(store, read, stated)
+    assert marked(ada, stated) == {}
+    for resolution in ("newer", "merge"):
+        with pytest.raises(errors.PersonDecides, match="trusted less"):
+            ada.resolve(read.id, resolution, stated.id)
+    ada.resolve(read.id, "older", stated.id)
+    assert marked(ada, stated, read) == {read.id: stated.id}
+    ada.resolve(read.id, "newer", stated.id, trust="user")
+    assert marked(ada, stated, read) == {stated.id: read.id}
+
+
+def test_nothing_is_decided_about_a_deleted_memory_or_one_memory_alone(
+    ada: Mind, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    with pytest.raises(errors.SelfLink):
+        ada.resolve(new.id, "newer", new.id)
+    ada.delete(old.id)
+    with pytest.raises(errors.AlreadyDeleted):
+        ada.resolve(new.id, "newer", old.id)
+    with pytest.raises(errors.InvalidLink, match="newest"):
+        ada.resolve(new.id, "newest", old.id)
+
+
+def test_a_decision_about_several_is_made_whole_or_not_at_all(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.resolve(third.id, "both", second.id, trust="user")
+    with pytest.raises(errors.PersonDecides):
+        ada.resolve(third.id, "newer", [first.id, second.id])
+    assert judged(ada, first) == []
+
+
+def test_a_proposal_that_names_two_memories_is_decided_by_its_id(
+    ada: Mind, store: Store, states: list[Memory], clock: FixedClock
+) -> None:
+    old, new, _ = states
+    proposal = Proposal(
+        id="zz0000000001",
+        kind=ProposalKind.REVIEW,
+        origin="contradiction",
+        memories=(new.id, old.id),
+        reason="only one of them can hold",
+        digest="1",
+        created_at=clock(),
+    )
+    store.propose(ADA, [proposal])
+    ada.resolve(proposal.id, "newer", trust="user")
+    assert judged(ada, new) == [(new.id, old.id, 1.0, Decider.PERSON)]
+    with pytest.raises(errors.MemoryNotFound):
+        ada.resolve("zz0000000002", "newer")
+
+
+def test_a_link_that_is_ended_is_not_inferred_again(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    infer(store, new, old)
+    ended = ada.unlink(new.id, "outdates", old.id)
+    assert ended.removed_at is not None
+    infer(store, new, old)
+    assert judged(ada, new) == [(new.id, old.id, 0.0, Decider.PERSON)]
+    with pytest.raises(errors.LinkNotFound):
+        ada.unlink(new.id, "outdates", old.id)
+    ada.link(new.id, "outdates", old.id)
+    assert marked(ada, old) == {old.id: new.id}
+
+
+# ---- which memories are outdated ---------------------------------------------------------------
+
+
+def test_an_outdated_memory_names_its_next_state_and_since_when(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, third = states
+    infer(store, second, first)
+    infer(store, third, second, 0.3)
+    expected = Outdated(
+        by=second.id, until=second.created_at, probability=0.8, decided_by=Decider.SCORER
+    )
+    assert ada.outdated(states) == {first.id: expected}
+    assert ada.outdated([third]) == {}
+
+
+def test_a_successor_that_was_superseded_gives_its_place_to_the_newer_one(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.link(second.id, "outdates", first.id)
+    ada.link(third.id, "supersedes", second.id)
+    assert marked(ada, first) == {first.id: third.id}
+
+
+def test_a_successor_that_is_deleted_sealed_or_expired_leaves_no_mark(
+    ada: Mind, clock: FixedClock, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    ada.link(new.id, "outdates", old.id)
+    ada.delete(new.id)
+    assert marked(ada, old) == {}
+    ada.restore(new.id)
+    assert marked(ada, old) == {old.id: new.id}
+    ada.update(new.id, valid_to=clock())
+    assert marked(ada, old) == {}
+    ada.update(new.id, always_valid=True)
+    ada.update(new.id, sensitive=True)
+    assert marked(ada, old) == {}
+
+
+def test_what_outdates_a_deleted_memory_outdates_what_that_outdated(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, third = states
+    infer(store, second, first)
+    ada.resolve(third.id, "newer", second.id, trust="user")
+    ada.delete(second.id)
+    assert marked(ada, first) == {first.id: third.id}
+    assert judged(ada, first)[-1] == (third.id, first.id, 0.8, Decider.SCORER)
+
+
+def test_a_reader_learns_of_a_successor_only_if_it_is_shared(
+    ada: Mind, states: list[Memory]
+) -> None:
+    grace = ada.for_user("grace")
+    old, new, _ = states
+    ada.link(new.id, "outdates", old.id)
+    ada.share(old.id, "grace")
+    assert marked(grace, *grace.list()) == {}
+    ada.share(new.id, "grace")
+    assert marked(grace, *grace.list()) == {old.id: new.id}
+    ada.unshare(new.id, "grace")
+    assert marked(grace, *grace.list()) == {}
+
+
+# ---- a brief -----------------------------------------------------------------------------------
+
+
+def test_a_brief_has_what_holds_now_in_place_of_what_is_outdated(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.update(first.id, importance=1.0)
+    ada.resolve(second.id, "newer", first.id)
+    ada.resolve(third.id, "newer", second.id)
+    for limit in (1, 10):
+        assert [each.id for each in ada.brief(limit=limit)] == [third.id]
+
+
+def test_a_brief_tells_neither_state_when_the_newer_is_of_another_project(ada: Mind) -> None:
+    old = ada.store("the shop builds on Jenkins", project="shop").memory
+    new = ada.store("the builds run on Actions", project="tools").memory
+    other = ada.store("the shop sells walrus food", project="shop").memory
+    ada.resolve(new.id, "newer", old.id)
+    assert [each.id for each in ada.brief(project="shop")] == [other.id]
+    assert [each.id for each in ada.brief(project="tools")] == [new.id]
+
+
+# ---- the history of a thing ----------------------------------------------------------------------
+
+
+def test_a_history_has_the_states_in_order_with_their_spans(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.store("the walrus eats fish")
+    infer(store, second, first)
+    ada.link(third.id, "supersedes", second.id)
+    [chain] = ada.history("where do our builds run").chains
+    assert [each.memory.id for each in chain] == [first.id, second.id, third.id]
+    times = [each.created_at for each in states]
+    assert [(each.since, each.until) for each in chain] == [
+        (times[0], times[1]),
+        (times[1], times[2]),
+        (times[2], None),
+    ]
+    assert [each.outdated and each.outdated.decided_by for each in chain] == [
+        Decider.SCORER,
+        Decider.PERSON,
+        None,
+    ]
+
+
+def test_a_memory_about_the_past_that_was_stored_late_has_no_known_beginning(
+    ada: Mind, states: list[Memory]
+) -> None:
+    now, late, _ = states
+    ada.resolve(late.id, "older", now.id)
+    [chain] = ada.history("our builds", limit=1).chains
+    assert [(each.memory.id, each.since, each.until) for each in chain] == [
+        (late.id, None, now.created_at),
+        (now.id, now.created_at, None),
+    ]
+
+
+def test_a_thing_that_never_changed_has_one_state_and_an_unknown_one_none(
+    ada: Mind, states: list[Memory]
+) -> None:
+    ada.store("the walrus eats fish")
+    [[only]] = ada.history("the walrus").chains
+    assert (only.memory.content, only.until) == ("the walrus eats fish", None)
+    assert ada.history("zeppelin").chains == ()
+    with pytest.raises(errors.InvalidQuery):
+        ada.history("walrus", limit=0)
+
+
+def test_a_history_tells_nothing_of_deleted_and_sealed_states(
+    ada: Mind, states: list[Memory]
+) -> None:
+    first, second, third = states
+    ada.resolve(second.id, "newer", first.id)
+    ada.resolve(third.id, "newer", second.id)
+    ada.update(first.id, sensitive=True)
+    ada.delete(second.id)
+    [[only]] = ada.history("our builds").chains
+    assert only.memory.id == third.id
