@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bearinmind.app import Mind
+from bearinmind.outdates.judgements import OFFER
 from bearinmind.outdates.verdicts import is_decided, judgement_of
 from bearinmind.store.sqlite.store import SqliteStore
 from bearinmind.types import LinkKind, MemoryId, Resolution, Stored
@@ -75,6 +75,7 @@ class OneByOne:
             bounds=self._bounds,
             adaptations=(),
             names=self._names,
+            newest=corpus.newest_of(self.data),
             ingest=Ingest(seconds=0, memories_per_second=0, merged=0, refused=0),
         )
 
@@ -98,11 +99,12 @@ class OneByOne:
                 yield stored.memory.id, older
 
     def _undecided(self, mind: Mind, id_: MemoryId) -> list[MemoryId]:
-        """What the background work took a memory to outdate, the likeliest first."""
+        """What the background work took a memory to outdate perhaps, the likeliest first."""
         links = [
             link
             for link in mind.links(id_)
             if link.kind is LinkKind.OUTDATES and link.source == id_ and not is_decided(link)
+            if judgement_of(link).probability >= OFFER
         ]
         links.sort(key=lambda link: -judgement_of(link).probability)
         return [link.target for link in links[:MOST]]
@@ -220,9 +222,7 @@ def agent(data: EvaluationSet, split: str, folder: Path) -> None:
 
     def answer(mind: Mind, newer: MemoryId, older: MemoryId, word: Resolution) -> None:
         answered[word] += 1
-        resolve: Any = getattr(mind, "resolve", None)
-        if resolve:
-            resolve(newer, word, older)
+        mind.resolve(newer, word, older)
 
     with closing(SqliteStore(folder / "memories.db")) as store:
         embedders = EmbeddersOfRun()
