@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bearinmind.app import Mind
-from bearinmind.outdates.judgements import OFFER
-from bearinmind.outdates.verdicts import is_decided, judgement_of
+from bearinmind.outdates.judgements import OFFER, PEOPLE, judgement_of, prevailing
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.types import LinkKind, MemoryId, Resolution, Stored
+from bearinmind.types import MemoryId, Resolution, Stored
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationSet, Pair, Record, user_of
@@ -102,12 +101,12 @@ class OneByOne:
         """What the background work took a memory to outdate perhaps, the likeliest first."""
         links = [
             link
-            for link in mind.links(id_)
-            if link.kind is LinkKind.OUTDATES and link.source == id_ and not is_decided(link)
-            if judgement_of(link).probability >= OFFER
+            for link in prevailing(mind.links(id_)).values()
+            if link.source == id_ and judgement_of(link).by not in PEOPLE
         ]
-        links.sort(key=lambda link: -judgement_of(link).probability)
-        return [link.target for link in links[:MOST]]
+        likely = [link for link in links if judgement_of(link).probability >= OFFER]
+        likely.sort(key=lambda link: -judgement_of(link).probability)
+        return [link.target for link in likely[:MOST]]
 
     def _of(self, user: str) -> Mind:
         if user not in self._users:
