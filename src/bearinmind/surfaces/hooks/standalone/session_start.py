@@ -96,7 +96,7 @@ def _kept(
 
 def _newest(server: Server, id_: str) -> dict[str, Any]:
     """A memory, or what outdates it by now."""
-    answer = server.get(f"/api/v1/memories/{_percent(id_)}")
+    answer: dict[str, Any] = server.get(f"/api/v1/memories/{_percent(id_)}")
     for _ in range(_MOST_STATES):
         if by := memory_text.outdated_by(answer):
             answer = server.get(f"/api/v1/memories/{_percent(by)}")
