@@ -53,7 +53,7 @@ def speed(*, keep: bool) -> int:
     """A run of the hook against a server that is warm, and against the bare start of Python."""
     with tempfile.TemporaryDirectory() as folder:
         prompts = _fill(Path(folder) / "memories.db")
-        with _server(Path(folder)) as url:
+        with serving(Path(folder)) as url:
             config = Path(folder) / "config.json"
             config.write_text(json.dumps({"url": url, "deadline_ms": 5_000}))
             times = _run(config, prompts)
@@ -78,7 +78,8 @@ def _fill(store: Path) -> list[str]:
 
 
 @contextmanager
-def _server(folder: Path) -> Iterator[str]:
+def serving(folder: Path) -> Iterator[str]:
+    """The address of a server that has the store of a folder."""
     command = ["--store", str(folder / "memories.db"), "serve", "--port", "0", "--json"]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(

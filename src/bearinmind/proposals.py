@@ -21,6 +21,7 @@ class ProposalKind(StrEnum):
     UPDATE = "update"  #: change the first memory as the draft says
     LINK = "link"  #: link the first memory to the second
     UNLINK = "unlink"  #: end a link
+    OUTDATE = "outdate"  #: the first memory states what holds now of what the second states
     EXPIRE = "expire"  #: end the validity of the first memory
     REVIEW = "review"  #: nothing by itself: somebody should look
 

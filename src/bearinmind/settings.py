@@ -129,6 +129,9 @@ class SettingFields(BaseModel):
     focus_bonus: float = Field(
         default=0.2, ge=0, le=10, description="Added for tags and categories in focus."
     )
+    time_bonus: float = Field(
+        default=1.0, ge=0, le=10, description="Added for memories of the time a question names."
+    )
     decay_days: dict[str, _AboveZero] = Field(
         default_factory=dict,
         description="By category: after how many days a score has faded to 1/e.",

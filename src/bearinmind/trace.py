@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple, TypeVar, overload
 
-from bearinmind.types import Fused, Hit, MemoryId, Placing, Query, Reranked, State, Step, in_json
+from bearinmind.types import (
+    Fused,
+    Hit,
+    Memory,
+    MemoryId,
+    Placing,
+    Query,
+    Reranked,
+    State,
+    Step,
+    in_json,
+)
 
 Item = TypeVar("Item")
 
@@ -200,6 +213,31 @@ class Dropped(NamedTuple):
     reason: Reason
 
 
+class Asks(StrEnum):
+    """Which state of a thing a question asks for, by its words."""
+
+    NOW = "now"  #: the present one: "currently", "these days", "still"
+    THEN = "then"  #: an earlier one: "previously", "used to", "in May 2024"
+    WHEN = "when"  #: the moment of a change: "when did", "since when"
+    NONE = "none"  #: the words say nothing of it
+
+
+class Span(NamedTuple):
+    """A stretch of time."""
+
+    start: datetime | None  #: None where it is open: "before 2024"
+    end: datetime  #: not part of it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionTime:
+    """What the words of a question say about time."""
+
+    asks: Asks = Asks.NONE
+    span: Span | None = None  #: the time that is named, if one is
+    words: tuple[str, ...] = ()  #: the phrases that it was read from
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
     """The full record of how a recall found its answer."""
@@ -215,6 +253,7 @@ class Trace:
     rerank: RerankReport | None = None  #: None when no reranker is set
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
+    time: QuestionTime = QuestionTime()  #: what the question says about time
 
     @property
     def answered(self) -> bool:
@@ -248,6 +287,15 @@ class Answer:
     query: Query
     hits: tuple[Hit, ...]
     trace: Trace
+
+    @property
+    def displayed(self) -> tuple[Memory, ...]:
+        """The memories in the order in which they are displayed: earlier states under their hit."""
+        return tuple(
+            memory
+            for hit in self.hits
+            for memory in (hit.memory, *(state.memory for state in hit.earlier))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,6 @@ from bearinmind.models import factory
 from bearinmind.models.embedders import ActiveSpace
 from bearinmind.protocols import Leg, Page, Store
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.eligibility import Eligibility
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
 from bearinmind.recall.lexical import LexicalLeg
 from bearinmind.recall.lockout import locked_out
@@ -34,7 +33,7 @@ from bearinmind.recall.select import Selection
 from bearinmind.surfaces.cli import app
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import Dropped, Judged, LegReport
-from bearinmind.types import Candidate, Fused, Memory, MemoryId, Query, Ranking
+from bearinmind.types import Candidate, Fused, MemoryId, Query, Ranking
 from bearinmind_bench import metrics
 from bearinmind_bench.compare import compare
 from bearinmind_bench.inference import Verdict
@@ -196,9 +195,9 @@ def test_a_shuffle_inside_the_product_is_named(
 # ---- 3. a prior applied twice ------------------------------------------------------------------
 
 
-def judged_twice(self: Recall, query: Query, eligibility: Eligibility) -> list[Judged]:
+def judged_twice(self: Recall, *args: Any) -> list[Judged]:
     """As `Recall._judge`, with the importance once more than the factors say."""
-    judged = once(self, query, eligibility)
+    judged = once(self, *args)
     twice = [
         candidate._replace(score=candidate.score * candidate.factors["importance"])
         for candidate in judged
@@ -210,15 +209,13 @@ once = Recall._judge
 factors_of = Adjustments.__call__
 
 
-def squared(self: Adjustments, query: Query, memory: Memory, now: Any) -> dict[str, float]:
-    factors = factors_of(self, query, memory, now)
+def squared(self: Adjustments, *args: Any) -> dict[str, float]:
+    factors = factors_of(self, *args)
     return factors | {"importance": factors["importance"] ** 2}
 
 
-def under_another_name(
-    self: Adjustments, query: Query, memory: Memory, now: Any
-) -> dict[str, float]:
-    factors = factors_of(self, query, memory, now)
+def under_another_name(self: Adjustments, *args: Any) -> dict[str, float]:
+    factors = factors_of(self, *args)
     return factors | {"standing": factors["importance"]}
 
 

@@ -117,6 +117,7 @@ def test_a_recall_by_a_server_is_the_recall_in_hand_with_all_its_trace(
     ada.link(new.id, "see-also", ada.store("Harbour fees are due in May.").memory.id)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("which berth does the boat have?", {}),
+        ("which berth did the boat have in March 2024?", {}),
         ("boat", {"limit": 2, "tags": ["boat"], "sort_by": "importance"}),
         ("boat", {"states": ["live", "superseded", "expired"], "pool": 3, "budget_bytes": 90}),
         ("berth", {"expanded": ["mooring"], "focus": ["boat"], "categories": ["fact"]}),

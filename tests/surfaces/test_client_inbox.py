@@ -62,6 +62,20 @@ def test_what_was_dismissed_is_not_proposed_again_nor_applied(ada: Any) -> None:
         ada.curation.undo(taken.id)
 
 
+def test_which_of_two_memories_holds_is_decided_in_a_word(server: Serving, ada: Any) -> None:
+    older = ada.store("The port is 5432 for staging").memory.id
+    newer = ada.store("The port is 5433 for staging").memory.id
+    mind = server.bearinmind.for_user("ada")
+    [found] = mind.curation.review(propose=True).proposals
+
+    with pytest.raises(errors.InvalidInput, match="newer, older, both, merge"):
+        ada.curation.apply(found.id, "sideways")
+    assert ada.curation.apply(found.id, "older").state is ProposalState.APPLIED
+    assert [(link.source, link.target) for link in mind.links(newer)] == [(older, newer)]
+    assert ada.curation.undo(found.id).state is ProposalState.UNDONE
+    assert mind.links(newer) == []
+
+
 def test_the_inbox_of_another_user_is_not_there(server: Serving, ada: Any) -> None:
     [taken] = ada.learn(SAID).proposed
 

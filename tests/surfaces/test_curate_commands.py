@@ -76,15 +76,49 @@ def test_all_of_a_kind_are_decided_at_once_and_reviews_are_not(
     remember("The staging database listens on port 5432.")
     run("curate", "--propose")
     kinds = sorted(each["kind"] for each in _inbox(run))
-    assert kinds == ["expire", "review", "supersede"]
+    assert kinds == ["expire", "outdate", "supersede"]
     assert run("curate", "apply", "--all-of", "review").code == 2
+    assert run("curate", "apply", "--all-of", "outdate").code == 2
     assert run("curate", "apply", "--all-of", "supersede").code == 0
     assert run("curate", "dismiss", "--all-of", "expire").code == 0
-    assert [each["kind"] for each in _inbox(run)] == ["review"]
-    review = run("curate", "show", _inbox(run)[0]["id"]).out
-    assert "supersedes" in review
+    assert [each["kind"] for each in _inbox(run)] == ["outdate"]
     states = {each["kind"]: each["state"] for each in _inbox(run, "--all")}
-    assert states == {"review": "open", "supersede": "applied", "expire": "dismissed"}
+    assert states == {"outdate": "open", "supersede": "applied", "expire": "dismissed"}
+    assert run("curate", "apply", "--all-of", "outdate", "--as", "newer").code == 0
+    assert _inbox(run) == []
+
+
+def test_which_of_two_memories_holds_is_decided_in_a_word_and_undone(
+    run: Run, remember: Remember
+) -> None:
+    older = remember("The staging database listens on port 5432.", "--created-at", "2025-01-01")
+    newer = remember("The staging database listens on port 5433.", "--created-at", "2025-02-01")
+    [found] = run("curate", "--propose", "--json").json["proposals"]
+    id_ = found["id"]
+    assert found["memories"] == [newer, older]
+    shown = run("curate", "show", id_).out
+    for word in ("newer", "older", "both", "merge"):
+        assert f"bearinmind curate apply {id_} --as {word}: " in shown
+    assert run("curate", "apply", id_, "--as", "sideways").code == 2
+    decided = run("curate", "apply", id_, "--as", "older").out
+    assert decided.startswith(f"Applied {id_}  outdate, older: ")
+    [link] = run("get", newer, "--json").json["links"]
+    assert (link["source"], link["kind"], link["target"]) == (older, "outdates", newer)
+    assert run("curate", "undo", id_).code == 0
+    assert run("get", newer, "--json").json["links"] == []
+
+
+def test_the_end_of_an_outdated_memory_is_proposed_from_what_outdates_it(
+    run: Run, remember: Remember
+) -> None:
+    older = remember("The staging database listens on port 5432.", "--created-at", "2025-01-01")
+    remember("The staging database listens on port 5433.", "--created-at", "2025-02-01")
+    [found] = run("curate", "--propose", "--json").json["proposals"]
+    assert run("curate", "apply", found["id"]).code == 0
+    command = f"update {older} --valid-to 2025-02-01"
+    assert f"bearinmind {command}: " in run("curate", "show", found["id"]).out
+    assert run(*command.split()).code == 0
+    assert older not in _live(run)
 
 
 def test_what_cannot_be_done_is_explained_and_the_rest_is_done(

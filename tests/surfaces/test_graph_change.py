@@ -138,6 +138,23 @@ def test_what_a_superseded_memory_states_is_the_older(
     assert found["older"]["target"] == "db-1"
 
 
+def test_what_an_outdated_memory_states_contradicts_what_holds_now_and_is_ended(
+    run: Run, remember: Callable[..., str]
+) -> None:
+    old = remember("The CI of Atlas uses Jenkins.", "--created-at", "2025-01-01")
+    new = remember("The CI of Atlas uses GitHub Actions.", "--created-at", "2025-06-01")
+    assert run("graph", "build").code == 0
+    assert run("graph", "contradictions", "--json").json == {"contradictions": []}
+    assert run("link", new, "outdates", old).code == 0
+
+    [found] = run("graph", "contradictions", "--json").json["contradictions"]
+
+    assert (found["older"]["target"], found["newer"]["target"]) == ("jenkins", "github actions")
+    assert found["proposal"]["valid_to"].startswith("2025-06-01")
+    assert run("graph", "resolve", found["older"]["number"]).code == 0
+    assert run("graph", "contradictions", "--json").json == {"contradictions": []}
+
+
 def test_a_relation_that_is_wrong_is_retracted(
     run: Run, remember: Callable[..., str], take: Run
 ) -> None:

@@ -90,6 +90,25 @@ def test_the_trace_is_shown_as_tables(run: Run, remember: Run) -> None:
     assert second in out
 
 
+def test_the_trace_says_which_time_was_read_from_the_question(run: Run, remember: Run) -> None:
+    then = remember("Orders were cached in Redis.", "--created-at", "2024-05-03")
+    remember("Orders are cached in Valkey.")
+    question = "Where did we cache orders in May 2024?"
+
+    out = run("recall", question, "--trace").out
+    hit = run("recall", question, "--trace", "--json").json["hits"][0]
+    trace = run("recall", question, "--trace", "--json").json["trace"]
+
+    assert 'then from 2024-05-01 until 2024-06-01 ("in May 2024")' in out
+    assert "time \N{MULTIPLICATION SIGN}2" in out
+    assert (hit["memory"]["id"], hit["factors"]["time"]) == (then, 2.0)
+    assert trace["time"] == {
+        "asks": "then",
+        "span": {"start": "2024-05-01T00:00:00Z", "end": "2024-06-01T00:00:00Z"},
+        "words": ["in May 2024"],
+    }
+
+
 def test_the_trace_is_in_json_only_when_asked_for(run: Run, remember: Run) -> None:
     remember("Orders are cached.")
     remember("Orders are never cached twice.")

@@ -112,3 +112,57 @@ def test_means_are_over_queries() -> None:
     rows = [metrics.score(["a"], {"a": 1}), metrics.score(["x", "a"], {"a": 1})]
     assert metrics.mean(rows)["mrr"] == 0.75
     assert metrics.mean([]) == {}
+
+
+@pytest.mark.parametrize(
+    ("ranked", "first", "above", "without"),
+    [
+        (["new", "old"], 1.0, 0.0, 0.0),
+        (["old", "new"], 0.0, 1.0, 0.0),
+        (["x", "new"], 1.0, 0.0, 0.0),  # no stale one is shown
+        (["x", "old"], 0.0, 1.0, 1.0),
+        (["old", *"abcd", "new"], 0.0, 1.0, 1.0),  # the current one stands sixth
+        (["older", "new", "old"], 0.0, 1.0, 0.0),  # every stale one counts
+        ([*"abcde", "old"], 0.0, 1.0, 0.0),
+        ([*"abcde", "new"], 1.0, 0.0, 0.0),
+        ([*"abcdefghij", "old"], 0.0, 0.0, 0.0),  # neither is among the first ten
+        ([*"abcdefghij", "new"], 0.0, 0.0, 0.0),
+        ([*"abcdefghi", "old", "new"], 0.0, 1.0, 0.0),
+        ([], 0.0, 0.0, 0.0),
+    ],
+)
+def test_what_holds_now_is_held_against_what_held_before(
+    ranked: list[str], first: float, above: float, without: float
+) -> None:
+    scored = metrics.score(ranked, {"new": 3}, stale=("old", "older"))
+    assert (
+        scored["current_first"],
+        scored["stale_above_current"],
+        scored["stale_without_current@5"],
+    ) == (first, above, without)
+
+
+def test_the_best_placed_of_several_current_memories_counts() -> None:
+    scored = metrics.about_now(["new", "old", "also new"], {"new": 3, "also new": 3}, ("old",))
+    assert scored["current_first"] == 1.0
+
+
+def test_a_question_without_earlier_states_says_nothing_about_now() -> None:
+    assert "current_first" not in metrics.score(["a"], {"a": 1})
+    assert "current_first" not in metrics.names()
+    assert metrics.names(stale=True)[-3:] == (
+        "current_first",
+        "stale_above_current",
+        "stale_without_current@5",
+    )
+
+
+def test_a_metric_is_the_mean_of_the_queries_that_have_it() -> None:
+    rows = [
+        metrics.score(["a"], {"a": 1}),
+        metrics.score(["a", "b"], {"a": 1}, stale=("b",)),
+        metrics.score(["b", "a"], {"a": 1}, stale=("b",)),
+    ]
+    means = metrics.mean(rows)
+    assert means["current_first"] == 0.5
+    assert means["mrr"] == pytest.approx(2.5 / 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.eligibility import heads
 from bearinmind.recall.select import Selection, present
-from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, TooUncertain
+from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, Span, TooUncertain
 from bearinmind.types import (
     Link,
     LinkKind,
@@ -83,6 +83,53 @@ def test_decay_fades_by_category_and_never_rewards_the_future(
     assert adjust(ask(), make(created_at=noon - week), noon)["decay"] == pytest.approx(1 / math.e)
     assert adjust(ask(), make(created_at=noon + week), noon)["decay"] == 1.0
     assert adjust(ask(), make(category="people", created_at=noon - week), noon) == {}
+
+
+MAY = Span(datetime(2025, 5, 1, tzinfo=UTC), datetime(2025, 6, 1, tzinfo=UTC))
+DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("moment", "factor"),
+    [
+        (MAY.start, 2.0),
+        (MAY.end - DAY, 2.0),
+        (MAY.end, 1.5),  # it is often stored some days later
+        (MAY.end + 6 * DAY, 1.5),
+        (MAY.end + 7 * DAY, None),
+        (MAY.end - 40 * DAY, None),
+    ],
+)
+def test_a_memory_from_the_time_that_is_asked_about_counts_more(
+    make: Make, ask: Ask, noon: datetime, moment: datetime, factor: float | None
+) -> None:
+    adjust = Adjustments(importance=0, time=1.0)
+    factors = adjust(ask(), make(created_at=moment), noon, MAY)
+    assert factors.get("time") == factor
+    assert (factor or 1) <= adjust.most(ask(), MAY)
+
+
+def test_a_memory_is_from_every_time_at_which_it_is_valid(
+    make: Make, ask: Ask, noon: datetime
+) -> None:
+    adjust = Adjustments(importance=0, time=1.0)
+    was_valid = make(created_at=MAY.end - 200 * DAY, valid_to=MAY.end - 10 * DAY)
+    ended = make(created_at=MAY.end - 200 * DAY, valid_to=MAY.start)
+    begins_later = make(created_at=MAY.end - DAY, valid_from=MAY.end)
+    assert adjust(ask(), was_valid, noon, MAY) == {"time": 2.0}
+    assert adjust(ask(), ended, noon, MAY) == {}
+    assert adjust(ask(), begins_later, noon, MAY) == {}
+
+
+def test_a_longer_span_says_less_and_an_open_one_nothing(
+    make: Make, ask: Ask, noon: datetime
+) -> None:
+    adjust = Adjustments(importance=0, time=1.0)
+    memory = make(created_at=MAY.end - DAY)
+    ten_months = Span(MAY.end - 310 * DAY, MAY.end)
+    assert adjust(ask(), memory, noon, ten_months)["time"] == pytest.approx(1.1)
+    assert adjust(ask(), memory, noon, Span(None, MAY.end)) == {}
+    assert Adjustments(importance=0, time=0)(ask(), memory, noon, MAY) == {}
 
 
 def test_a_short_decay_is_known_to_lock_out_older_memories(

@@ -8,15 +8,16 @@ import pytest
 
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.curate.review import parse_decision
+from bearinmind.curate.review import parse_decision, parse_probability
 from bearinmind.errors import InvalidSetting
 from bearinmind.models.embedders import Embedders
 from bearinmind.proposals import Action, ProposalKind
 from bearinmind.testing import TemporaryStore
-from bearinmind.types import Memory
+from bearinmind.types import Decider, Memory
 from support.chat_server import ChatServer, says, serving
 from support.embedders import WordEmbedder
 
+PORTS = ("The port is 5432 for staging", "The port is 5433 for staging")
 PAIR = ("Ada reviews the parser", "the parser is something that Ada reviews")
 
 
@@ -26,14 +27,14 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def _opened(url: str | None, **fields: object) -> Mind:
+def _opened(url: str | None, texts: tuple[str, ...] = PAIR, **fields: object) -> Mind:
     plain = {"llm_url": url, "llm_model": "judge", "extractor": "none", "curate_cosine": 0.6}
     memory = Mind(
         TemporaryStore(),
         Settings.model_validate(plain | fields),
         embedders=Embedders.among(WordEmbedder()),
     )
-    for text in PAIR:
+    for text in texts:
         memory.store(text)
     memory.work.wait()
     return memory
@@ -55,6 +56,49 @@ def test_what_a_model_takes_for_two_facts_is_not_proposed(server: ChatServer) ->
     server.always = says('{"decision": "add", "memory": 0}')
     with _opened(server.url) as memory:
         assert memory.curation.review(ask=True).proposals == ()
+
+
+def test_what_a_model_takes_for_outdated_is_proposed_and_kept_as_its_judgement(
+    server: ChatServer,
+) -> None:
+    server.always = says('{"outdates": 0.9}')
+    with _opened(server.url, PORTS) as memory:
+        [found] = memory.curation.review(ask=True).proposals
+        newer, older = found.memories
+        assert (found.kind, found.evidence["probability"]) == (ProposalKind.OUTDATE, 0.9)
+        assert memory.links(newer) == []  # nothing is changed unless it is to be proposed
+        memory.curation.review(ask=True, propose=True)
+        [link] = memory.links(newer)
+        assert (link.source, link.target) == (newer, older)
+        assert link.judgement is not None
+        assert (link.judgement.probability, link.judgement.by) == (0.9, Decider.MODEL)
+        asked = len(server.seen)
+        memory.curation.review(ask=True, propose=True)
+        assert len(server.seen) == asked
+
+
+def test_where_a_model_says_that_both_hold_nobody_is_asked_any_more(server: ChatServer) -> None:
+    server.always = says('{"outdates": 0}')
+    with _opened(server.url, PORTS) as memory:
+        assert memory.curation.review(ask=True, propose=True).proposals == ()
+        assert memory.curation.review().proposals == ()
+        assert len(server.seen) == 1
+
+
+def test_what_a_model_leaves_open_is_proposed_as_without_it(server: ChatServer) -> None:
+    server.always = says("I cannot say")
+    with _opened(server.url, PORTS) as memory:
+        [found] = memory.curation.review(ask=True, propose=True).proposals
+        assert "probability" not in found.evidence
+        assert memory.links(found.memories[0]) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "0.9", "[]", "{}", '{"outdates": 2}', '{"outdates": true}', '{"outdates": NaN}'],
+)
+def test_a_probability_that_cannot_be_read_is_none(said: str) -> None:
+    assert parse_probability(said) is None
 
 
 def test_without_tokens_or_an_answer_everything_is_shown_and_said(server: ChatServer) -> None:

@@ -65,8 +65,16 @@ def test_a_contradiction_is_reviewed_with_the_newer_memory_first(
     ).memory.id
     by_words.store("The port is 5431 for staging", created_at=noon, project="shop")
     [found] = by_words.curation.review().proposals
-    assert (found.kind, found.memories) == (ProposalKind.REVIEW, (new, old))
+    assert (found.kind, found.memories) == (ProposalKind.OUTDATE, (new, old))
     assert found.evidence == {"differs_in": "number"}
+
+
+def test_a_value_of_two_words_in_place_of_one_is_seen(open_memory: Callable[..., Mind]) -> None:
+    by_words = open_memory(embedder="none")
+    by_words.store("The CI of Atlas runs on Jenkins.")
+    by_words.store("The CI of Atlas runs on GitHub Actions.")
+    [found] = by_words.curation.review().proposals
+    assert found.kind is ProposalKind.OUTDATE
 
 
 # ---- what is to become of a new text -----------------------------------------------------------

@@ -131,7 +131,7 @@ def test_words_and_meaning_find_what_is_near_on_every_store(anywhere: Mind) -> N
     assert {*merged.memories} == {*same}
     assert merged.evidence["cosine"] >= 0.6
     assert {*found[ProposalKind.REVIEW, "consolidation"].memories} == {*passive}
-    assert other in found[ProposalKind.REVIEW, "contradiction"].memories
+    assert other in found[ProposalKind.OUTDATE, "contradiction"].memories
     anywhere.curation.apply(merged.id)
     assert len(_live(anywhere)) == 4
     anywhere.curation.undo(merged.id)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bearinmind.concepts import ConceptName, Relation
 from bearinmind.graph.contradictions import Contradiction, End, Retract, contradictions
-from bearinmind.types import Link, LinkKind, MemoryId
+from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId
 
 NUMBERS = count(1)
 FUNCTIONAL = frozenset({"runs on"})
@@ -36,22 +36,31 @@ def relation(target: str, **fields: Any) -> Relation:
     return Relation(target=ConceptName(target), **(plain | fields))
 
 
+def judged(probability: float, by: Decider = Decider.SCORER) -> Judgement:
+    return Judgement(probability=probability, by=by)
+
+
 @dataclass(frozen=True)
 class Past:
-    """Which memories superseded which, and when each was written."""
+    """Which memories superseded or outdate which, and when each was written."""
 
     links: Iterable[tuple[str, str]] = ()
+    outdates: Iterable[tuple[str, str, Judgement | None]] = ()
     times: Mapping[str, datetime] = field(default_factory=dict)
 
     def newer(self, ids: Collection[MemoryId]) -> list[Link]:
+        assert ids
+        supersedes = [(LinkKind.SUPERSEDES, *ends, None) for ends in self.links]
+        outdates = [(LinkKind.OUTDATES, *link) for link in self.outdates]
         return [
             Link(
                 source=MemoryId(newer),
                 target=MemoryId(older),
-                kind=LinkKind.SUPERSEDES,
+                kind=kind,
                 created_at=day(1),
+                judgement=judgement,
             )
-            for newer, older in (self.links if ids else ())
+            for kind, newer, older, judgement in (*supersedes, *outdates)
         ]
 
     def written(self, ids: Collection[MemoryId]) -> dict[MemoryId, datetime]:
@@ -123,7 +132,51 @@ def test_times_that_do_not_overlap_are_history_and_no_contradiction() -> None:
     )
 
 
+def test_what_was_ended_when_the_newer_was_written_contradicts_it_no_more() -> None:
+    newer = relation("db-2", recorded_at=day(9))
+
+    assert found(relation("db-1", recorded_at=day(2)), newer)
+    assert not found(relation("db-1", recorded_at=day(2), valid_to=day(9)), newer)
+
+
 def test_the_same_target_another_type_or_another_source_do_not_contradict() -> None:
     assert not found(relation("db-1"), relation("db-1", recorded_at=day(4)))
     assert not found(relation("db-1", type="uses"), relation("db-2", type="uses"))
     assert not found(relation("db-1"), relation("db-2", source=ConceptName("billing")))
+
+
+def test_what_an_outdated_memory_alone_states_is_to_end_whatever_its_type() -> None:
+    redis = relation("redis", type="uses", recorded_at=day(2), evidence=("old",))
+    kept = relation("kafka", type="uses", recorded_at=day(2), evidence=("old", "new"))
+    valkey = relation("valkey", type="uses", recorded_at=day(9), evidence=("new",))
+
+    [contradiction] = found(redis, kept, valkey, outdates=[("new", "old", judged(0.8))])
+
+    assert (contradiction.older, contradiction.newer) == (redis, valkey)
+    assert contradiction.proposal == End(number=redis.number, valid_to=day(9))
+
+
+def test_a_doubtful_judgement_or_one_that_somebody_refuted_ends_nothing() -> None:
+    redis = relation("redis", type="uses", evidence=("old",))
+    valkey = relation("valkey", type="uses", evidence=("new",))
+    refuted = ("old", "new", judged(0.0, Decider.PERSON))
+
+    assert not found(redis, valkey, outdates=[("new", "old", judged(0.49))])
+    assert not found(redis, valkey, outdates=[("new", "old", judged(0.9)), refuted])
+
+
+def test_what_somebody_decided_to_hold_beside_another_does_not_contradict_it() -> None:
+    one = relation("db-1", recorded_at=day(2), evidence=("old",))
+    other = relation("db-2", recorded_at=day(9), evidence=("new",))
+
+    assert len(found(one, other, outdates=[("new", "old", judged(0.1))])) == 1
+    assert not found(one, other, outdates=[("new", "old", judged(0.0, Decider.AGENT))])
+
+
+def test_what_arrived_late_is_ended_by_what_outdates_it() -> None:
+    late = relation("db-1", recorded_at=day(9), evidence=("late",))
+    standing = relation("db-2", recorded_at=day(2), evidence=("standing",))
+
+    [contradiction] = found(late, standing, outdates=[("standing", "late", None)])
+
+    assert contradiction.older == late

@@ -97,6 +97,20 @@ def test_recall_never_writes(path: Path, memory: Mind) -> None:
             assert (path.parent / name).read_bytes() == files[name], name
 
 
+def test_a_time_in_the_question_lifts_what_is_from_it(
+    open_memory: Callable[..., Mind], clock: FixedClock
+) -> None:
+    question = "what was decided about the walrus last week?"
+    memory = open_memory()
+    earlier = memory.store("decided about the walrus: more fish").memory
+    clock.advance(days=60)
+    last_week = memory.store("about the walrus it was decided at length: a pool").memory
+    clock.advance(days=7)
+
+    assert ids(memory, question) == [last_week.id, earlier.id]
+    assert ids(open_memory(time_bonus=0), question) == [earlier.id, last_week.id]
+
+
 def test_with_the_lexical_leg_alone_the_order_is_the_lexical_order(
     open_memory: Callable[..., Mind],
 ) -> None:

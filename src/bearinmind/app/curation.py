@@ -16,20 +16,34 @@ from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
-from bearinmind.curate.apply import ProposalDecider
+from bearinmind.curate.apply import ProposalDecider, judge, judgements, settled
 from bearinmind.curate.review import decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
-from bearinmind.proposals import Decision, Proposal, ProposalState
+from bearinmind.outdates.judgements import judgement_of, prevailing
+from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
 from bearinmind.remember import pipeline, secrets
 from bearinmind.remember.admit import check_origin
 from bearinmind.remember.pipeline import Changes, Remember
 from bearinmind.text import ids
-from bearinmind.types import Draft, Link, LinkKind, Memory, MemoryId, Outcome, Scope, UserId, choose
+from bearinmind.types import (
+    Decider,
+    Draft,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Resolution,
+    Scope,
+    UserId,
+    choose,
+)
 from bearinmind.work.worker import Background
 
 
@@ -56,8 +70,9 @@ class Curation:
 
         With `propose`, what is new goes into the inbox, and only that is in the answer. With
         `since`, only what was written since then is compared, with what is near to it. With `ask`,
-        the model of the `llm_` settings compares pairs that may say the same, which costs tokens;
-        pairs that it takes for different are left out.
+        the model of the `llm_` settings compares pairs that may say the same or of which one may be
+        out of date, which costs tokens; pairs that it takes for different are left out. With
+        `propose`, what it decides is kept, and proposals that were settled elsewhere are closed.
         """
         options = review.Options(
             cosine=self.settings.curate_cosine,
@@ -65,10 +80,13 @@ class Curation:
             categories=self.settings.categories,
             since=since,
         )
-        with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as judge:
-            reviewed = review.review_memories(self.store, self.scope, self.clock(), options, judge)
+        with closing(wiring.judge_of(self.settings)) if ask else nullcontext() as model:
+            reviewed = review.review_memories(self.store, self.scope, self.clock(), options, model)
         if not propose:
             return reviewed
+        for link in reviewed.judged:
+            judge(self.store, self.scope, (link.source, link.target), [link], self.clock())
+        self._close_settled()
         added = self.store.propose(self.scope, reviewed.proposals)
         return replace(reviewed, proposals=tuple(added), known=frozenset())
 
@@ -85,10 +103,15 @@ class Curation:
         *,
         limit: int = PROPOSALS,
     ) -> Sequence[Proposal]:
-        """The proposals in these states, those that were made or decided last first."""
+        """The proposals in these states, those that were made or decided last first.
+
+        Open ones about memories of which somebody decided elsewhere are left out.
+        """
         check_number("limit", limit, MOST_PROPOSALS)
         chosen = [choose(ProposalState, state, InvalidInput) for state in states]
         proposals = [*review.all_proposals(self.store, self.scope, *chosen)]
+        done = {each.id for each in settled(self.store, self.scope, proposals)}
+        proposals = [each for each in proposals if each.id not in done]
         proposals.sort(key=lambda one: (one.decided_at or one.created_at, one.id), reverse=True)
         return proposals[:limit]
 
@@ -111,14 +134,35 @@ class Curation:
         """How many proposals are in each state."""
         return self.store.proposal_counts(self.scope)
 
-    def apply(self, id: str) -> Proposal:
-        """Do what a proposal says, unless the last retrievable copy of a fact would be lost."""
-        applied = self._decider().apply(self.proposal(id))
+    def memories(self, proposals: Iterable[Proposal]) -> Mapping[MemoryId, Memory]:
+        """The memories that proposals are about."""
+        ids = [*{id_ for each in proposals for id_ in each.memories}]
+        return self.store.get_many(self.scope, ids) if ids else {}
+
+    def because(self, proposal: Proposal) -> Sequence[str]:
+        """What was judged about the two memories of a proposal, in words, the weightiest first.
+
+        It is read from the link between them: a proposal holds nothing that its memories say.
+        """
+        if proposal.kind is not ProposalKind.OUTDATE:
+            return ()
+        newer, older = proposal.memories
+        links = prevailing(judgements(self.store, self.scope, newer, older))
+        return [word for link in links.values() for word in judgement_of(link).evidence]
+
+    def apply(self, id: str, resolution: Resolution | str | None = None) -> Proposal:
+        """Do what a proposal says, unless the last retrievable copy of a fact would be lost.
+
+        Of two memories that may be states of one thing, a resolution says which of them holds:
+        `newer`, as without one, `older`, `both`, or `merge`: the newer says all of it.
+        """
+        word = None if resolution is None else choose(Resolution, resolution, InvalidInput)
+        applied = self._decider().apply(self.proposal(id), word)
         self.background.nudge()
         return applied
 
     def dismiss(self, id: str) -> Proposal:
-        """Decide against a proposal; it is not made again."""
+        """Decide against a proposal; it is not made again. Of two memories both hold then."""
         return self._decider().dismiss(self.proposal(id))
 
     def undo(self, id: str) -> Proposal:
@@ -131,6 +175,11 @@ class Curation:
         """How learning from turns is set up, and what it has cost today."""
         settings = self.settings
         return status(settings.learn, self.turn_reader, settings.learn_daily_tokens)
+
+    def _close_settled(self) -> None:
+        opened = [*review.all_proposals(self.store, self.scope, ProposalState.OPEN)]
+        for each in settled(self.store, self.scope, opened):
+            self._decider().close(each)
 
     def _decider(self) -> ProposalDecider:
         verbs = _Verbs(remember=self.remember, scope=self.scope, settings=self.settings)
@@ -165,6 +214,22 @@ class _Verbs:
 
     def delete(self, memory: Memory) -> Memory:
         return self.remember.delete(self.scope, memory)
+
+    def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
+        if resolution is Resolution.MERGE:
+            return self.link(newer, LinkKind.SUPERSEDES, older)
+        source, target = (older, newer) if resolution is Resolution.OLDER else (newer, older)
+        probability = 0.0 if resolution is Resolution.BOTH else 1.0
+        now = self.remember.clock()
+        link = Link(
+            source=source.id,
+            target=target.id,
+            kind=LinkKind.OUTDATES,
+            created_at=now,
+            judgement=Judgement(probability=probability, by=Decider.PERSON),
+        )
+        judge(self.remember.store, self.scope, (source.id, target.id), [link], now)
+        return link
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,12 +21,13 @@ from bearinmind.errors import (
 )
 from bearinmind.graph import lookup, walk
 from bearinmind.models.embedders import Embedders
+from bearinmind.outdates.judgements import counts
 from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.text.names import name_of
-from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
+from bearinmind.types import Filter, Link, LinkKind, Memory, MemoryId, Scope, State
 
 if TYPE_CHECKING:
     from bearinmind.graph.contradictions import Contradiction
@@ -38,6 +39,7 @@ LONGEST = 8  #: steps of a path
 MOST_HOPS = 4  #: of a subgraph
 MOST_REVIEWED = 2_000  #: concepts that are compared with each other
 
+_REPLACING = (LinkKind.SUPERSEDES, LinkKind.OUTDATES)
 _PRESENT = (State.LIVE, State.SUPERSEDED, State.EXPIRED)
 
 
@@ -48,7 +50,11 @@ class _MemoryHistory(NamedTuple):
     filter: Filter
 
     def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
-        return self.store.newer(self.filter.scope, [*ids], self.filter.as_of)
+        scope, as_of = self.filter.scope, self.filter.as_of
+        links = self.store.newer(scope, [*ids], as_of, kinds=_REPLACING)
+        ends = {id_ for link in links for id_ in (link.source, link.target)}
+        memories = self.store.get_many(scope, [*ends], as_of) if ends else {}
+        return [link for link in links if counts(link, memories)]
 
     def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
         memories = self.store.get_many(self.filter.scope, [*ids], self.filter.as_of)
@@ -163,7 +169,8 @@ class Graph:
     def contradictions(self, **fields: Unpack[FilterFields]) -> Sequence[Contradiction]:
         """Relations that cannot both hold, each with what would resolve it; nothing is changed.
 
-        Superseded memories are compared too: they hold the older relation.
+        Superseded memories are compared too: they hold the older relation. Where one memory
+        outdates another, what only the older states is outdated, whatever the type of relation.
         """
         from bearinmind.graph import contradictions, patterns  # noqa: PLC0415  seldom needed
 

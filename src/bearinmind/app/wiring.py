@@ -354,6 +354,7 @@ def recall_of(
             importance=settings.importance_weight,
             exact=settings.exact_bonus,
             focus=settings.focus_bonus,
+            time=settings.time_bonus,
             decay_days=settings.decay_days,
             trust=settings.trust_factors,
         ),

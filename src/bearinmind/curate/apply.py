@@ -6,10 +6,10 @@ everybody who could see it, and must say everything that it says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Protocol
 
 from bearinmind.curate.candidates import Candidate, live, obstacles, readers
@@ -19,15 +19,27 @@ from bearinmind.errors import (
     AlreadyDeleted,
     CannotUndo,
     DuplicateLink,
+    InvalidInput,
     InvalidLink,
     LinkNotFound,
     MemoryNotFound,
     ProposalDecided,
     WouldLoseFact,
 )
+from bearinmind.outdates.judgements import PEOPLE, judgement_of, prevailing
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outcome, Scope, Stored, choose
+from bearinmind.types import (
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Outcome,
+    Resolution,
+    Scope,
+    Stored,
+    choose,
+)
 
 #: The fields of a memory that a proposal may change.
 FIELDS = ("content", "category", "tags", "keywords", "importance", "valid_from", "valid_to")
@@ -53,6 +65,9 @@ class Verbs(Protocol):
     def delete(self, memory: Memory) -> Memory:
         """Hide a memory."""
 
+    def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
+        """Keep what somebody decided about two memories."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposalDecider:
@@ -63,39 +78,59 @@ class ProposalDecider:
     verbs: Verbs
     clock: Callable[[], datetime]
 
-    def apply(self, proposal: Proposal) -> Proposal:
+    def apply(self, proposal: Proposal, resolution: Resolution | None = None) -> Proposal:
         """Do what a proposal says, unless the last copy of a fact would disappear.
 
-        What undoing it needs is stored with it.
+        What undoing it needs is stored with it. A resolution says which of two memories holds; that
+        both hold dismisses the proposal.
         """
         self._check_open(proposal)
-        undo = self._do(proposal)
-        applied = self._decided(proposal, ProposalState.APPLIED, undo)
-        if not self.store.decide(self.scope, applied, ProposalState.OPEN):
-            now = self.store.proposal(self.scope, proposal.id)
-            if now is None or now.state is not ProposalState.APPLIED:
-                self._take_back(applied)
-            raise _was_decided(now or proposal)
-        return applied
+        if resolution is not None and proposal.kind is not ProposalKind.OUTDATE:
+            raise InvalidInput(
+                f"proposal {proposal.id} is not about which of two memories holds",
+                hint=f"Apply or dismiss it without `{resolution}`.",
+            )
+        if resolution is Resolution.BOTH:
+            return self.dismiss(proposal)
+        undo = self._do(proposal, resolution or Resolution.NEWER)
+        return self._keep(proposal, ProposalState.APPLIED, undo)
 
     def dismiss(self, proposal: Proposal) -> Proposal:
-        """Decide against a proposal; it is not made again."""
+        """Decide against a proposal; it is not made again. Of two memories both hold then."""
         self._check_open(proposal)
-        dismissed = self._decided(proposal, ProposalState.DISMISSED, {})
-        if not self.store.decide(self.scope, dismissed, ProposalState.OPEN):
-            raise _was_decided(proposal)
-        return dismissed
+        undo: Undo = {}
+        if proposal.kind is ProposalKind.OUTDATE:
+            with suppress(MemoryNotFound, AlreadyDeleted):  # then there is nothing to decide
+                undo = self._resolve(proposal, Resolution.BOTH)
+        return self._keep(proposal, ProposalState.DISMISSED, undo)
+
+    def close(self, proposal: Proposal) -> bool:
+        """Dismiss a proposal that somebody settled elsewhere, and write nothing else."""
+        closed = self._decided(proposal, ProposalState.DISMISSED, {})
+        return self.store.decide(self.scope, closed, ProposalState.OPEN)
 
     def undo(self, proposal: Proposal) -> Proposal:
-        """Take back what a proposal did, unless that was changed since."""
-        if proposal.state is not ProposalState.APPLIED:
-            raise CannotUndo(f"proposal {proposal.id} is {proposal.state}, not applied")
+        """Take back what a decision did, unless that was changed since."""
+        before = proposal.state
+        did_something = before is ProposalState.DISMISSED and proposal.undo
+        if before is not ProposalState.APPLIED and not did_something:
+            raise CannotUndo(f"proposal {proposal.id} is {before}, not applied")
         self._check_unchanged(proposal)
         self._take_back(proposal)
         undone = self._decided(proposal, ProposalState.UNDONE, proposal.undo)
-        if not self.store.decide(self.scope, undone, ProposalState.APPLIED):
+        if not self.store.decide(self.scope, undone, before):
             raise CannotUndo(f"proposal {proposal.id} was undone by somebody else just now")
         return undone
+
+    def _keep(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
+        """Keep the decision on a proposal; what it did is taken back if another came first."""
+        decided = self._decided(proposal, state, undo)
+        if not self.store.decide(self.scope, decided, ProposalState.OPEN):
+            now = self.store.proposal(self.scope, proposal.id)
+            if now is None or now.state is not state:
+                self._take_back(decided)
+            raise _was_decided(now or proposal)
+        return decided
 
     def _check_open(self, proposal: Proposal) -> None:
         if proposal.state is not ProposalState.OPEN:
@@ -106,8 +141,10 @@ class ProposalDecider:
 
     # ---- apply ---------------------------------------------------------------------------------
 
-    def _do(self, proposal: Proposal) -> Undo:
+    def _do(self, proposal: Proposal, resolution: Resolution) -> Undo:  # noqa: PLR0911  one a kind
         match proposal.kind:
+            case ProposalKind.OUTDATE:
+                return self._resolve(proposal, resolution)
             case ProposalKind.SUPERSEDE:
                 keeper, *others = proposal.memories
                 return self._supersede(keeper, others)
@@ -124,6 +161,23 @@ class ProposalDecider:
                 return self._store(proposal)
             case ProposalKind.REVIEW:
                 return {}
+
+    def _resolve(self, proposal: Proposal, resolution: Resolution) -> Undo:
+        """Keep which of two memories holds."""
+        newer, older = map(self._memory, proposal.memories)
+        for memory in (newer, older):
+            if memory.deleted_at is not None:
+                raise AlreadyDeleted(f"memory {memory.id} is deleted: there is nothing to decide")
+        if settled(self.store, self.scope, [proposal]):
+            self.close(proposal)
+            raise ProposalDecided(
+                f"somebody settled what proposal {proposal.id} is about meanwhile"
+            )
+        link = self.verbs.resolve(newer, older, resolution)
+        undo: Undo = {"resolution": resolution.value}
+        if link.kind is LinkKind.SUPERSEDES:
+            return undo | {"links": _as_lists([link])}
+        return undo | {"judged": [link.source, link.target, link.created_at.isoformat()]}
 
     def _supersede(self, keeper: MemoryId, others: Sequence[MemoryId]) -> Undo:
         now = self.clock()
@@ -193,6 +247,15 @@ class ProposalDecider:
         for source, kind, target in undo.get("links", []):
             if not has_link(self.store, self.scope, source, kind, target):
                 raise CannotUndo(f"the link {source} {kind} {target} was ended since")
+        if "judged" in undo and not self._is_judged(*undo["judged"]):
+            raise CannotUndo(f"what proposal {proposal.id} is about was decided otherwise since")
+
+    def _is_judged(self, source: MemoryId, target: MemoryId, moment: str) -> bool:
+        """Whether the decision of a moment about two memories still holds."""
+        return any(
+            (link.source, link.created_at) == (source, datetime.fromisoformat(moment))
+            for link in judgements(self.store, self.scope, source, target)
+        )
 
     def _take_back(self, proposal: Proposal) -> None:
         undo = proposal.undo
@@ -205,6 +268,17 @@ class ProposalDecider:
             self._change_back(undo)
         if "stored" in undo:
             self.verbs.delete(self._memory(undo["stored"]))
+        if "judged" in undo:
+            self._judge_as_before(*undo["judged"])
+
+    def _judge_as_before(self, source: MemoryId, target: MemoryId, moment: str) -> None:
+        """Restore what was judged about two memories just before a moment."""
+        then = datetime.fromisoformat(moment) - timedelta(microseconds=1)
+        before = judgements(self.store, self.scope, source, target, then)
+        now = self.clock()
+        latest = prevailing(before).values()
+        restored = [replace(link, created_at=now, removed_at=None) for link in latest]
+        judge(self.store, self.scope, (source, target), restored, now)
 
     def _change_back(self, undo: Mapping[str, Any]) -> None:
         """Give a memory the fields that it had before."""
@@ -224,6 +298,51 @@ class ProposalDecider:
         if memory is None:
             raise MemoryNotFound(f"memory {id_} is no longer there")
         return memory
+
+
+def judgements(
+    store: Store, scope: Scope, one: MemoryId, other: MemoryId, as_of: datetime | None = None
+) -> list[Link]:
+    """The `outdates` links between two memories, in either direction."""
+    links = store.links(scope, [one], as_of)
+    return [x for x in links if x.kind is LinkKind.OUTDATES and other in (x.source, x.target)]
+
+
+def judge(
+    store: Store,
+    scope: Scope,
+    pair: tuple[MemoryId, MemoryId],
+    links: Sequence[Link],
+    now: datetime,
+) -> None:
+    """Keep what is judged about two memories in place of what was judged before."""
+    ended = [replace(link, removed_at=now) for link in judgements(store, scope, *pair)]
+    store.finish_comparison(scope, (), links, ended)  # all in one transaction
+
+
+def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[Proposal]:
+    """Those open proposals of the kind `outdate` that somebody settled elsewhere.
+
+    Somebody decided about the two memories, let one supersede the other, or deleted one.
+    """
+    asked = [
+        each
+        for each in proposals
+        if each.kind is ProposalKind.OUTDATE and each.state is ProposalState.OPEN
+    ]
+    ids = [*{id_ for each in asked for id_ in each.memories}]
+    if not ids:
+        return []
+    links, memories = store.links(scope, ids), store.get_many(scope, ids)
+    present = {id_ for id_, memory in memories.items() if memory.deleted_at is None}
+    judged = prevailing(links)
+    decided = {pair for pair, link in judged.items() if judgement_of(link).by in PEOPLE}
+    decided |= {frozenset({x.source, x.target}) for x in links if x.kind is LinkKind.SUPERSEDES}
+    return [
+        each
+        for each in asked
+        if frozenset(each.memories) in decided or not present.issuperset(each.memories)
+    ]
 
 
 def check_replaceable(

@@ -1,21 +1,24 @@
 """Memories that cannot both hold: the same sentence, with another value in one place.
 
-Only proposed for review: which of them holds, a text does not say.
+What was inferred from links is of the same kind. Somebody decides which of them holds: a text does
+not say it.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations, groupby
 from typing import NamedTuple
 
 from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
+from bearinmind.outdates.judgements import OFFER, PEOPLE, is_less_trusted, judgement_of
 from bearinmind.proposals import ProposalKind
-from bearinmind.types import MemoryId
+from bearinmind.types import Decider, Link, MemoryId
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -64,15 +67,54 @@ def contradictions(
             yield Contradiction(older, newer, difference, None if cosine < 0 else cosine)
 
 
-def review(contradiction: Contradiction) -> Finding:
-    """The proposal that somebody look at two memories of which only one can hold."""
+def outdate(contradiction: Contradiction) -> Finding:
+    """The proposal that the newer of two memories holds, of which only one can hold.
+
+    A memory that is trusted less outdates none: somebody should look at it.
+    """
+    newer, older = contradiction.newer.memory, contradiction.older.memory
     return Finding(
-        kind=ProposalKind.REVIEW,
+        kind=ProposalKind.REVIEW if is_less_trusted(newer, older) else ProposalKind.OUTDATE,
         origin=CONTRADICTION,
-        memories=(contradiction.newer.memory, contradiction.older.memory),
+        memories=(newer, older),
         reason=f"only one of them can hold: one {contradiction.difference.kind} differs",
         evidence={"differs_in": contradiction.difference.kind.value}
         | ({} if contradiction.cosine is None else {"cosine": round(contradiction.cosine, 4)}),
+    )
+
+
+def undecided(
+    judged: Iterable[Link], candidates: Mapping[MemoryId, Candidate]
+) -> Iterator[Finding]:
+    """The proposals that follow from links which were inferred, and which nobody decided."""
+    for link in judged:
+        judgement = judgement_of(link)
+        newer, older = candidates.get(link.source), candidates.get(link.target)
+        if judgement.by in PEOPLE or judgement.probability < OFFER or not (newer and older):
+            continue
+        if is_less_trusted(newer.memory, older.memory):
+            continue
+        finding = Finding(
+            kind=ProposalKind.OUTDATE,
+            origin=CONTRADICTION,
+            memories=(newer.memory, older.memory),
+            reason="",
+        )
+        yield with_judgement(finding, judgement.probability, judgement.by)
+
+
+def with_judgement(finding: Finding, probability: float, by: Decider) -> Finding:
+    """A finding with the judgement behind it, without its words: a memory may become sensitive."""
+    newer, older = finding.memories
+    return replace(
+        finding,
+        reason=f"{newer.id} may state what holds now of what {older.id} states: "
+        f"{probability:.0%} by the {by}",
+        evidence={
+            **finding.evidence,
+            "probability": round(probability, 3),
+            "judged_by": by.value,
+        },
     )
 
 
@@ -121,10 +163,18 @@ def _frames(tokens: Tokens) -> Iterator[int]:
     The whole text counts because another text may add no more than a "not" to it.
     """
     plain = [token.plain for token in tokens]
-    place = 0
     if len(plain) >= _LEAST_FRAME:
         yield hash(("", *plain))
-    for kind, group in groupby(tokens, key=lambda token: token.kind):
+    kinds = [token.kind for token in tokens]
+    yield from _without_each(kinds, plain)
+    # The same values as one: "Jenkins" is a name, "GitHub Actions" a value and a name.
+    yield from _without_each([Kind.VALUE if x in _VALUES else x for x in kinds], plain)
+
+
+def _without_each(kinds: Sequence[Kind], plain: Sequence[str]) -> Iterator[int]:
+    """A hash of the text without each run of tokens of one kind, where that is a value."""
+    place = 0
+    for kind, group in groupby(kinds):
         count = len([*group])
         rest = [*plain[:place], *plain[place + count :]]
         if len(rest) >= _LEAST_FRAME:

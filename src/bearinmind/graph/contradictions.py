@@ -9,14 +9,15 @@ from datetime import datetime
 from typing import Protocol
 
 from bearinmind.concepts import ConceptName, Relation
-from bearinmind.types import Link, MemoryId
+from bearinmind.outdates.judgements import PEOPLE, SURE, Pair, judgement_of, prevailing
+from bearinmind.types import Link, LinkKind, MemoryId
 
 
 class MemoryHistory(Protocol):
-    """Tells when the memories behind relations were written and superseded."""
+    """Tells when the memories behind relations were written, superseded and outdated."""
 
     def newer(self, ids: Collection[MemoryId]) -> Iterable[Link]:
-        """The `supersedes` links above these memories, as far as their chains go."""
+        """The `supersedes` and `outdates` links above these memories, up their chains."""
 
     def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
         """When each of these memories came to say what it says."""
@@ -62,16 +63,20 @@ def contradictions(
 ) -> list[Contradiction]:
     """Pairs of relations with the same source and another target whose times overlap.
 
-    Only types of which a source has one target at a time are looked at. Each relation is held
-    against the next newer one, so that settling all of them leaves an unbroken history.
+    Of a functional type a source has one target at a time. A relation of another type contradicts
+    those whose memories outdate its own. Each relation is held against the next newer one, so that
+    settling all of them leaves an unbroken history.
     """
     groups: defaultdict[tuple[ConceptName, str], list[Relation]] = defaultdict(list)
     for relation in relations:
-        if relation.type in functional:
-            groups[relation.source, relation.type].append(relation)
+        groups[relation.source, relation.type].append(relation)
     disputed = [group for group in groups.values() if len({r.target for r in group}) > 1]
     chronology = _Chronology.of([relation for group in disputed for relation in group], history)
-    pairs = [each for group in disputed for each in _within(group, chronology)]
+    pairs = [
+        each
+        for group in disputed
+        for each in _within(group, chronology, functional=group[0].type in functional)
+    ]
     return sorted(pairs, key=lambda each: (each.source, each.type, each.older.number))
 
 
@@ -79,16 +84,29 @@ def contradictions(
 class _Chronology:
     """Orders relations by age."""
 
-    above: Mapping[MemoryId, set[MemoryId]]  #: what superseded a memory
+    above: Mapping[MemoryId, set[MemoryId]]  #: what superseded or outdates a memory
+    compatible: set[Pair]  #: memories of which somebody decided that both hold
+    outdated: set[MemoryId]
     written: Mapping[MemoryId, datetime]
 
     @classmethod
     def of(cls, relations: Iterable[Relation], history: MemoryHistory) -> _Chronology:
         evidence = {id_ for relation in relations for id_ in relation.evidence}
+        if not evidence:
+            return cls({}, set(), set(), {})
+        links = [*history.newer(evidence)]
+        judged = prevailing(links)
+        outdates = [x for x in judged.values() if judgement_of(x).probability >= SURE]
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
-        for link in history.newer(evidence) if evidence else ():
+        for link in (*(x for x in links if x.kind is LinkKind.SUPERSEDES), *outdates):
             above[link.target].add(link.source)
-        return cls(above, history.written(evidence) if evidence else {})
+        compatible = {
+            pair
+            for pair, link in judged.items()
+            if judgement_of(link).probability < SURE and judgement_of(link).by in PEOPLE
+        }
+        outdated = {link.target for link in outdates}
+        return cls(above, compatible, outdated, history.written(evidence))
 
     def begins(self, relation: Relation) -> datetime:
         """From when it held, as far as anybody said; else from when a memory says so."""
@@ -96,7 +114,7 @@ class _Chronology:
         return relation.valid_from or min([relation.recorded_at, *written])
 
     def replaced(self, older: Relation, newer: Relation) -> bool:
-        """Whether a memory behind one was superseded by a memory behind the other."""
+        """Whether a memory behind one was superseded or outdated by a memory behind the other."""
         reached: set[MemoryId] = set()
         frontier = {*older.evidence}
         while frontier:
@@ -104,8 +122,34 @@ class _Chronology:
             reached |= frontier
         return not reached.isdisjoint(newer.evidence)
 
+    def outdates(self, newer: Relation, older: Relation) -> bool:
+        """Whether all memories behind one are outdated, by a memory behind the other alone.
+
+        A relation that a current memory states too still holds: lists grow.
+        """
+        memories = {*older.evidence}
+        is_outdated = bool(memories) and memories <= self.outdated
+        return is_outdated and memories.isdisjoint(newer.evidence) and self.replaced(older, newer)
+
+    def hold_both(self, one: Relation, other: Relation) -> bool:
+        """Whether somebody decided of their memories that both hold."""
+        pairs = (frozenset({a, b}) for a in one.evidence for b in other.evidence)
+        return any(pair in self.compatible for pair in pairs)
+
+    def clash(self, older: Relation, newer: Relation) -> bool:
+        """Whether both are said to hold at some moment; the older held always before."""
+        if older.target == newer.target or self.hold_both(older, newer):
+            return False
+        is_over = older.valid_to is not None and older.valid_to <= self.begins(newer)
+        ended_before = (
+            newer.valid_to is not None
+            and older.valid_from is not None
+            and newer.valid_to <= older.valid_from
+        )
+        return not is_over and not ended_before
+
     def sorted(self, group: Collection[Relation]) -> list[Relation]:
-        """The oldest first: what others superseded, then what began earlier."""
+        """The oldest first: what others replaced, then what began earlier."""
         replaced = {
             relation.number: sum(self.replaced(relation, other) for other in group)
             for relation in group
@@ -113,10 +157,15 @@ class _Chronology:
         return sorted(group, key=lambda r: (-replaced[r.number], self.begins(r), r.number))
 
 
-def _within(group: Collection[Relation], chronology: _Chronology) -> Iterable[Contradiction]:
+def _within(
+    group: Collection[Relation], chronology: _Chronology, *, functional: bool
+) -> Iterable[Contradiction]:
+    if not functional and not any({*r.evidence} & chronology.outdated for r in group):
+        return
     by_age = chronology.sorted(group)
     for place, older in enumerate(by_age):
-        newer = next((r for r in by_age[place + 1 :] if _clash(older, r)), None)
+        later = (r for r in by_age[place + 1 :] if functional or chronology.outdates(r, older))
+        newer = next((r for r in later if chronology.clash(older, r)), None)
         if newer is None:
             continue
         moment = chronology.begins(newer)
@@ -126,11 +175,3 @@ def _within(group: Collection[Relation], chronology: _Chronology) -> Iterable[Co
         yield Contradiction(
             source=older.source, type=older.type, older=older, newer=newer, proposal=proposal
         )
-
-
-def _clash(one: Relation, other: Relation) -> bool:
-    """Whether both are said to hold at some moment; without a beginning a relation held always."""
-    return one.target != other.target and all(
-        first.valid_to is None or second.valid_from is None or first.valid_to > second.valid_from
-        for first, second in ((one, other), (other, one))
-    )

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bearinmind.text.analysis import fold
+from bearinmind.trace import Span
 from bearinmind.types import Memory, Placing, Query, Trust
 
 _DAY = 86_400.0
+_MONTH = timedelta(days=31)  # a longer span says less about a memory that is from it
+_TOLD_LATER = timedelta(days=7)  # what happened is often stored some days later
 UNASKED = 0.5  #: a memory with so much support is given unasked
 _SURE_SCORE = 20.0  # a lexical score that counts as much as another leg that is sure
 _LEXICAL_SHARE = 0.3  # of the lexical leg's evidence: most of it is the share of the query
@@ -23,26 +26,31 @@ _WORDS_ALONE = 0.7  # of that is enough where there is no meaning to compare
 class Adjustments:
     """How much each thing counts; its repr is the recipe that a trace shows.
 
-    Only the importance prior is on by default: it does nothing until somebody gives memories an
-    importance. The others stay off until the benchmark shows that they help.
+    What is on by default does nothing until somebody gives memories an importance, or names a time
+    in a question. The others stay off until the benchmark shows that they help.
     """
 
     importance: float = 0.3  #: a memory of importance 0 keeps 1 - this of its score
     exact: float = 0.0  #: added when the memory holds the query word for word
     focus: float = 0.2  #: added when the memory has a tag or category in the query's focus
+    time: float = 1.0  #: added when the memory is from the time that the question names
     #: By category: tau of exp(-age/tau).
     decay_days: Mapping[str, float] = field(default_factory=dict)
     trust: Mapping[Trust, float] = field(default_factory=dict)  #: factor by trust class
 
-    def most(self, query: Query) -> float:
+    def most(self, query: Query, span: Span | None = None) -> float:
         """The largest product that the factors of a memory can have."""
         most = 1 + self.exact
+        if span:
+            most *= 1 + self.time
         if query.focus:
             most *= 1 + self.focus
         return most * max(1.0, *self.trust.values(), 1.0)
 
-    def __call__(self, query: Query, memory: Memory, now: datetime) -> dict[str, float]:
-        """The factors that apply to a memory, by name."""
+    def __call__(
+        self, query: Query, memory: Memory, now: datetime, span: Span | None = None
+    ) -> dict[str, float]:
+        """The factors that apply to a memory, by name; the span is the time that is asked about."""
         factors: dict[str, float] = {}
         if self.importance:
             factors["importance"] = importance_prior(memory, self.importance)
@@ -50,6 +58,8 @@ class Adjustments:
             factors["exact"] = 1 + self.exact
         if query.focus and is_in_focus(memory, query):
             factors["focus"] = 1 + self.focus
+        if self.time and span and (share := share_of_time(memory, span)):
+            factors["time"] = 1 + self.time * share
         if self.decay_days and memory.category in self.decay_days:
             factors["decay"] = decay(memory, self.decay_days[memory.category], now)
         if self.trust and memory.provenance.trust in self.trust:
@@ -70,6 +80,25 @@ def holds_word_for_word(memory: Memory, query: Query) -> bool:
 def is_in_focus(memory: Memory, query: Query) -> bool:
     """Whether the memory's category or one of its tags is in the query's focus."""
     return memory.category in query.focus or not {*query.focus}.isdisjoint(memory.tags)
+
+
+def share_of_time(memory: Memory, span: Span) -> float:
+    """How much a memory is from a span: 1 within it, half in the week after, less if it is long."""
+    start, end = span
+    if start is None:  # "before 2024": nearly everything is
+        return 0.0
+    share = _MONTH / max(_MONTH, end - start)
+    if _is_within(memory, start, end):
+        return share
+    return share / 2 if end <= memory.created_at < end + _TOLD_LATER else 0.0
+
+
+def _is_within(memory: Memory, start: datetime, end: datetime) -> bool:
+    """Whether a memory holds at some moment of a span, or was stored then if it has no validity."""
+    if memory.valid_from is None and memory.valid_to is None:
+        return start <= memory.created_at < end
+    begins = memory.valid_from or memory.created_at
+    return begins < end and (memory.valid_to is None or memory.valid_to > start)
 
 
 def decay(memory: Memory, tau: float, now: datetime) -> float:

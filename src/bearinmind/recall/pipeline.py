@@ -18,6 +18,7 @@ from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall.adjust import Adjustments, support
 from bearinmind.recall.attach import NONE, attachments
 from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
+from bearinmind.recall.question_time import read
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection, present
 from bearinmind.trace import (
@@ -27,6 +28,7 @@ from bearinmind.trace import (
     Judged,
     LegReport,
     OnDemand,
+    QuestionTime,
     RerankReport,
     Trace,
 )
@@ -104,7 +106,8 @@ class Recall:
         fused = self.fusion(rankings)
         watch.lap("fuse")
         linked = self.store.has_links(query.filter.scope)
-        choice = self._choose(query, rankings, fused, linked=linked)
+        time = read(query.text, query.filter.now)
+        choice = self._choose(query, time, rankings, fused, linked=linked)
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
@@ -133,6 +136,7 @@ class Recall:
                 milliseconds=watch.stages,
                 rerank=choice.rerank,
                 paths=paths,
+                time=time,
             ),
         )
 
@@ -144,7 +148,13 @@ class Recall:
         return [*(each.result() for each in answers), answer]
 
     def _choose(
-        self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused], *, linked: bool
+        self,
+        query: Query,
+        time: QuestionTime,
+        rankings: Sequence[Ranking],
+        fused: Sequence[Fused],
+        *,
+        linked: bool,
     ) -> _Choice:
         """Adjust and select among those candidates that may still come first.
 
@@ -157,15 +167,17 @@ class Recall:
             superseded = heads(links)
         reader = MemoryReader(self.store, query.filter, rankings)
         if superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
-            return self._choose_among(query, fused, superseded, reader)
-        depth = self._contenders(query, fused, reader)
-        choice = self._choose_among(query, fused[:depth], superseded, reader)
+            return self._choose_among(query, time, fused, superseded, reader)
+        depth = self._contenders(query, time, fused, reader)
+        choice = self._choose_among(query, time, fused[:depth], superseded, reader)
         makes_room = any(not isinstance(each.reason, BelowLimit) for each in choice.dropped)
         if makes_room and depth < len(fused):
-            return self._choose_among(query, fused, superseded, reader)
+            return self._choose_among(query, time, fused, superseded, reader)
         return choice
 
-    def _contenders(self, query: Query, fused: Sequence[Fused], reader: MemoryReader) -> int:
+    def _contenders(
+        self, query: Query, time: QuestionTime, fused: Sequence[Fused], reader: MemoryReader
+    ) -> int:
         """How many of the best candidates can be among the first `limit` once adjusted.
 
         The last of those will have at least the lowest adjusted score of any `limit` candidates;
@@ -178,35 +190,36 @@ class Recall:
         memories = reader.get([x.id for x in first], likely=[x.id for x in next_ones])
         adjust, now = self.adjustments, query.filter.now
         lowest = min(
-            x.score * math.prod(adjust(query, memories[x.id], now).values())
+            x.score * math.prod(adjust(query, memories[x.id], now, time.span).values())
             if x.id in memories
             else 0.0  # it was purged meanwhile
             for x in first
         )
-        least = lowest / adjust.most(query)
+        least = lowest / adjust.most(query, time.span)
         return bisect_right(fused, -least, lo=query.limit, key=lambda candidate: -candidate.score)
 
     def _choose_among(
         self,
         query: Query,
+        time: QuestionTime,
         fused: Sequence[Fused],
         superseded: Mapping[MemoryId, MemoryId],
         reader: MemoryReader,
     ) -> _Choice:
         eligibility = Eligibility(query.filter, fused, superseded, reader)
-        judged, report = self._judge(query, eligibility), None
+        judged, report = self._judge(query, time, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
         chosen, dropped = self.selection(query, judged, eligibility.memories)
         every = [*eligibility.dropped, *dropped]
         return _Choice(judged, chosen, every, len(fused), eligibility, report)
 
-    def _judge(self, query: Query, eligibility: Eligibility) -> list[Judged]:
+    def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
         adjust, memories, now = self.adjustments, eligibility.memories, query.filter.now
         judged = []
         for id_, fused, placings in eligibility.kept:
-            factors = adjust(query, memories[id_], now)
+            factors = adjust(query, memories[id_], now, time.span)
             score = fused * math.prod(factors.values())
             judged.append(Judged(id_, score, fused, placings, factors))
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))

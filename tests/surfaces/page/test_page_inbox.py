@@ -63,6 +63,45 @@ def test_what_is_dismissed_waits_no_more(tab: Browser, server: Serving) -> None:
     assert server.bearinmind.for_user("ada").list() == []
 
 
+def test_which_of_two_memories_holds_is_decided_with_a_button_and_undone(
+    tab: Browser, server: Serving
+) -> None:
+    ada = server.bearinmind.for_user("ada")
+    [learned] = ada.curation.proposals()
+    ada.curation.dismiss(learned.id)
+    older = ada.store("The port is 5432 for staging").memory.id
+    newer = ada.store("The port is <5433> for staging").memory.id
+    ada.curation.review(propose=True)
+    open_inbox(tab, server, Access.WRITE)
+
+    assert texts(tab, "main .decide button") == ["newer", "older", "both", "merge"]
+    first, second = texts(tab, "main .about li")
+    assert newer in first
+    assert "<5433>" in first
+    assert older in second
+    click(tab, "older")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'applied'")
+    assert [(link.source, link.target) for link in ada.links(newer)] == [(older, newer)]
+    assert "<5433>" in text(tab, "main .about")
+    click(tab, "undo")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'undone'")
+    assert ada.links(newer) == []
+
+
+def test_that_both_hold_can_be_undone_too(tab: Browser, server: Serving) -> None:
+    ada = server.bearinmind.for_user("ada")
+    [learned] = ada.curation.proposals()
+    ada.curation.dismiss(learned.id)
+    ada.store("The port is 5432 for staging")
+    ada.store("The port is 5433 for staging")
+    ada.curation.review(propose=True)
+    open_inbox(tab, server, Access.WRITE)
+
+    click(tab, "both")
+    tab.wait("return document.querySelector('main .mark')?.textContent === 'dismissed'")
+    assert texts(tab, "main .decide button") == ["undo"]
+
+
 def test_a_key_that_may_not_write_is_told_so_and_decides_nothing(
     tab: Browser, server: Serving
 ) -> None:

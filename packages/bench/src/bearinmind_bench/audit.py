@@ -13,6 +13,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from bearinmind.config import Settings
+from bearinmind.recall.adjust import share_of_time
 from bearinmind.trace import Answer
 from bearinmind.types import Fused, Hit, Placing
 
@@ -159,9 +160,11 @@ def _other_factors(hit: Hit, answer: Answer, settings: Settings) -> Iterator[str
     memory = hit.memory
     tau = settings.decay_days.get(memory.category, math.inf)
     age = max(0.0, (answer.query.filter.now - memory.created_at) / timedelta(days=1))
+    span = answer.trace.time.span
     allowed = {
         "exact": 1 + settings.exact_bonus,
         "focus": 1 + settings.focus_bonus,
+        "time": 1 + settings.time_bonus * (share_of_time(memory, span) if span else 0.0),
         "decay": math.exp(-age / tau),
         "trust": settings.trust_factors.get(memory.provenance.trust, 1.0),
     }

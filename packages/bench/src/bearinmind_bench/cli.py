@@ -76,6 +76,12 @@ def run(
             help="Measure a baseline, or your own module:Class, instead of the product.",
         ),
     ] = None,
+    withhold: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--withhold", metavar="KIND", help="Leave out links of the set: supersedes; repeatable."
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--json", metavar="OUT", help="Write the whole result here; `-` prints it."),
@@ -85,6 +91,7 @@ def run(
     from bearinmind import config
     from bearinmind.surfaces.cli import terminal
     from bearinmind_bench import render, runner
+    from bearinmind_bench.corpus import links_of
     from bearinmind_bench.evaluation import load
 
     session = Session.of(ctx, as_json=False)
@@ -94,6 +101,7 @@ def run(
         store=store,
         settings=config.assignments(settings or []),
         retriever=retriever,
+        withhold=links_of(withhold or []),
     )
     with terminal.counting(f"measuring {plan.data.name}", plan.steps) as advance:
         result = runner.run(plan, advance)

@@ -9,8 +9,8 @@ from typing import Any
 from bearinmind.errors import IncomparableResults, InvalidData, TooFewQueries
 from bearinmind_bench import inference
 from bearinmind_bench.inference import Difference, Verdict
-from bearinmind_bench.metrics import HEADLINE
-from bearinmind_bench.results import Result
+from bearinmind_bench.metrics import FAULTS, HEADLINE
+from bearinmind_bench.results import QueryRow, Result
 from bearinmind_bench.summary import OVERALL, strata
 
 
@@ -73,12 +73,14 @@ def compare(
             f"{count} answerable queries were measured; below {minimum} nothing is concluded"
         )
     chosen = _metrics(before, metrics)
-    pairs = [(stratum, metric) for stratum in first for metric in chosen]
+    pairs = [
+        (stratum, metric)
+        for stratum in first
+        for metric in chosen
+        if _values(first[stratum], metric) and _values(second[stratum], metric)
+    ]
     differences = [
-        inference.difference(
-            [row.metrics[metric] for row in first[stratum]],
-            [row.metrics[metric] for row in second[stratum]],
-        )
+        inference.difference(_values(first[stratum], metric), _values(second[stratum], metric))
         for stratum, metric in pairs
     ]
     corrected = [differences[0].p, *together(differences[1:], minimum)]
@@ -90,11 +92,25 @@ def compare(
                 metric=metric,
                 difference=item,
                 corrected_p=p,
-                verdict=inference.verdict(item, p, minimum),
+                verdict=_verdict(metric, item, p, minimum),
             )
             for (stratum, metric), item, p in zip(pairs, differences, corrected, strict=True)
         ),
     )
+
+
+def _values(rows: Sequence[QueryRow], metric: str) -> list[float]:
+    """A metric of the queries that have it."""
+    return [row.metrics[metric] for row in rows if metric in row.metrics]
+
+
+_OPPOSITE = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+
+
+def _verdict(metric: str, gap: Difference, corrected_p: float, minimum: int) -> Verdict:
+    """What may be said of a metric; of a fault less is better."""
+    verdict = inference.verdict(gap, corrected_p, minimum)
+    return _OPPOSITE.get(verdict, verdict) if metric in FAULTS else verdict
 
 
 def together(differences: Sequence[Difference], minimum: int) -> list[float]:
@@ -108,7 +124,7 @@ def together(differences: Sequence[Difference], minimum: int) -> list[float]:
 def corrected(rows: Sequence[Compared], minimum: int = inference.MINIMUM_QUERIES) -> list[Compared]:
     """The same comparisons, corrected for being made together."""
     return [
-        replace(item, corrected_p=p, verdict=inference.verdict(item.difference, p, minimum))
+        replace(item, corrected_p=p, verdict=_verdict(item.metric, item.difference, p, minimum))
         for item, p in zip(rows, inference.holm([f.difference.p for f in rows]), strict=True)
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -47,6 +47,24 @@ from bearinmind_bench.results import Ingest
 
 SQLITE = "sqlite"
 POSTGRES = "postgres"
+
+
+#: The kinds of links that a set has.
+LINKS = (LinkKind.SUPERSEDES,)
+
+
+def links_of(texts: Sequence[str]) -> frozenset[LinkKind]:
+    """The kinds of links to withhold.
+
+    Raises:
+        InvalidInput: no set has links of that kind.
+    """
+    unknown = [text for text in texts if text not in LINKS]
+    if unknown:
+        raise InvalidInput(
+            f"no set has links of the kind {unknown[0]!r}", hint=f"Withhold {', '.join(LINKS)}."
+        )
+    return frozenset(map(LinkKind, texts))
 
 
 def kind_of(text: str) -> str:
@@ -155,21 +173,34 @@ class StoredCorpus:
     bounds: Mapping[str, Any]  #: settings without which the corpus could not be stored
     adaptations: tuple[str, ...]  #: what had to be done to store it, in words
     names: Mapping[MemoryId, str]  #: from our ids to those of the set
+    newest: Mapping[str, datetime]  #: by user: the last memory's time, if all have one
     ingest: Ingest
 
 
-def fill(store: Store, data: EvaluationSet, progress: Callable[[int], None]) -> StoredCorpus:
-    """Import a corpus; what cannot be stored is counted and said, never dropped in silence."""
+def fill(
+    store: Store,
+    data: EvaluationSet,
+    progress: Callable[[int], None],
+    *,
+    withhold: Collection[LinkKind] = (),
+) -> StoredCorpus:
+    """Import a corpus; what is not stored is counted and said, never dropped in silence.
+
+    Links of the kinds to withhold are left out, as if nobody had ever said them.
+    """
     began = perf_counter()
-    lifted = _lifted(data)
+    lifted = lift_bounds(data)
     notes: Counter[str] = Counter()
     ids = {record["id"]: _own_id(number) for number, record in enumerate(data.corpus)}
     outcomes: Counter[str] = Counter()
     for user, records in data.users.items():
         memory = Mind(store, config.checked({"user": user, **lifted.settings}))
-        memories = [_memory(record, ids[record["id"]], notes) for record in records]
+        memories = [memory_of(record, ids[record["id"]], notes) for record in records]
         outcomes += _import(memory, memories, notes, progress)
-        _supersede(memory, records, ids, notes)
+        if LinkKind.SUPERSEDES in withhold:
+            notes["supersedes links were withheld"] += sum(map(len, map(superseded_by, records)))
+        else:
+            _supersede(memory, records, ids, notes)
     seconds = perf_counter() - began
     merged, refused = outcomes["merged"], outcomes["refused"]
     notes["memories say the same as another one and were merged"] += merged
@@ -178,6 +209,11 @@ def fill(store: Store, data: EvaluationSet, progress: Callable[[int], None]) -> 
         bounds=lifted.settings,
         adaptations=(*lifted.notes, *(f"{n} {text}" for text, n in notes.items() if n)),
         names={own: name for name, own in ids.items()},
+        newest={
+            user: max(map(_created, records))
+            for user, records in data.users.items()
+            if all(record.get("created_at") for record in records)
+        },
         ingest=Ingest(
             seconds=seconds,
             memories_per_second=outcomes["stored"] / seconds,
@@ -188,12 +224,14 @@ def fill(store: Store, data: EvaluationSet, progress: Callable[[int], None]) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Lifted:
+class Lifted:
+    """Settings without which a corpus could not be stored, and what they are in words."""
+
     settings: dict[str, Any]
     notes: tuple[str, ...]
 
 
-def _lifted(data: EvaluationSet) -> _Lifted:
+def lift_bounds(data: EvaluationSet) -> Lifted:
     """The bounds that this corpus exceeds, lifted."""
     plain = Settings()
     settings: dict[str, Any] = {}
@@ -213,7 +251,7 @@ def _lifted(data: EvaluationSet) -> _Lifted:
     if unknown:
         settings["categories"] = (*plain.categories, *unknown)
         notes.append(f"categories added: {', '.join(unknown)}")
-    return _Lifted(settings, tuple(notes))
+    return Lifted(settings, tuple(notes))
 
 
 def _unknown_categories(data: EvaluationSet, plain: Settings) -> Iterator[str]:
@@ -272,7 +310,8 @@ def _supersede(
                 notes[f"supersedes links were left out: {exc.code}"] += 1
 
 
-def _memory(record: Record, id_: MemoryId, notes: Counter[str]) -> Memory:
+def memory_of(record: Record, id_: MemoryId, notes: Counter[str]) -> Memory:
+    """The memory that a record describes; what is left out of it is counted in the notes."""
     created = _created(record)
     return Memory(
         id=id_,

@@ -2,8 +2,9 @@
 
     corpus.jsonl    id, content; category, tags, expanded_keywords, importance, created_at, user_id,
                     supersedes
-    queries.jsonl   query_id, text; stratum, split, user_id, as_of, relevant_ids, grades
+    queries.jsonl   query_id, text; stratum, split, user_id, as_of, relevant_ids, grades, stale_ids
     qrels.jsonl     query_id, relevant_ids, grades   (authoritative; or one row for each judgement)
+    pairs.jsonl     newer, older, label; shape, announced, user_id, split   (may be left out)
 
 Each file may be compressed (`.jsonl.gz`). Ids may be numbers or text. A query without a relevant
 memory is unanswerable; such queries may also stand in a file `queries_unanswerable.jsonl`.
@@ -97,11 +98,25 @@ class EvaluationQuery:
     as_of: datetime | None = None
     #: Judged memories: 0 is not relevant, 1 and more are.
     grades: Mapping[str, int] = field(default_factory=dict)
+    stale: tuple[str, ...] = ()  #: memories that state what held before
 
     @property
     def relevant(self) -> dict[str, int]:
         """The memories that matter, with their grades."""
         return {id_: grade for id_, grade in self.grades.items() if grade > 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two memories of one user that look like states of one thing."""
+
+    newer: str
+    older: str
+    outdates: bool  #: whether the newer outdates the older; else both hold
+    user: str = ONLY_USER
+    shape: str = ""
+    announced: bool | None = None  #: whether the newer says that something has changed
+    split: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +127,7 @@ class EvaluationSet:
     fingerprint: str  #: the same for the same content, compressed or not
     corpus: tuple[Record, ...]
     queries: tuple[EvaluationQuery, ...]
+    pairs: tuple[Pair, ...] = ()
     unasked: tuple[str, ...] = ()  #: query ids that are judged and do not exist
 
     @property
@@ -143,6 +159,10 @@ class EvaluationSet:
             )
         return chosen
 
+    def pairs_of(self, split: str) -> tuple[Pair, ...]:
+        """The pairs of a split."""
+        return tuple(pair for pair in self.pairs if split in (ALL, pair.split))
+
 
 def load(folder: Path) -> EvaluationSet:
     """Read a set, exactly as it is; `validation.problems` says what is wrong with it.
@@ -154,7 +174,7 @@ def load(folder: Path) -> EvaluationSet:
         raise InvalidData(f"{str(folder)!r} is not a folder", hint=_layout_hint())
     digest = hashlib.sha256()
     files: dict[str, list[tuple[int, Record]]] = {}
-    for name in ("corpus", "queries", "qrels", "queries_unanswerable"):
+    for name in ("corpus", "queries", "qrels", "queries_unanswerable", "pairs"):
         path = _find(folder, name, required=name in ("corpus", "queries"))
         files[name] = [*_rows(path, digest)] if path else []
     judged = _judgements(folder, files["qrels"])
@@ -165,6 +185,7 @@ def load(folder: Path) -> EvaluationSet:
         fingerprint=digest.hexdigest(),
         corpus=tuple(_record(folder, number, row) for number, row in files["corpus"]),
         queries=queries,
+        pairs=tuple(_pair(folder, number, row) for number, row in files["pairs"]),
         unasked=tuple({*(judged or ())} - {query.id for query in queries}),
     )
 
@@ -256,6 +277,28 @@ def _query(
         split=str(row["split"]) if row.get("split") else None,
         as_of=moment(row["as_of"], where) if row.get("as_of") else None,
         grades=own if judged is None else judged.get(id_, own),
+        stale=tuple(map(str, row.get("stale_ids") or ())),
+    )
+
+
+_LABELS = {"outdates": True, "both-true": False}
+
+
+def _pair(folder: Path, number: int, row: Record) -> Pair:
+    if not row.get("newer") or not row.get("older") or row.get("label") not in _LABELS:
+        labels = " or ".join(_LABELS)
+        raise InvalidData(
+            f"{folder.name}: pairs line {number} needs a newer and an older memory "
+            f"and the label {labels}"
+        )
+    return Pair(
+        newer=str(row["newer"]),
+        older=str(row["older"]),
+        outdates=_LABELS[row["label"]],
+        user=user_of(row),
+        shape=str(row.get("shape") or ""),
+        announced=row.get("announced"),
+        split=str(row["split"]) if row.get("split") else None,
     )
 
 
@@ -284,8 +327,9 @@ def moment(text: object, where: str) -> datetime:
 class Answer:
     """What came back for a query."""
 
-    ranked: tuple[str, ...]  #: ids of the evaluation set, best first
+    ranked: tuple[str, ...]  #: ids of the evaluation set, as they are displayed
     milliseconds: float
+    groups: tuple[frozenset[str], ...] = ()  #: memories that are given as states of one thing
     confidences: tuple[float, ...] | None = None  #: of each of them; None when nothing is said
     #: By leg: the rank it gave to memories of the answer and to relevant ones.
     legs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

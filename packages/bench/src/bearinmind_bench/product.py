@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Unpack
 
 from bearinmind import config
-from bearinmind.app import Mind
+from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
-from bearinmind.models.embedders import Embedders
+from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind_bench import audit
+from bearinmind.types import LinkKind, Scope, UserId
+from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
-from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery
+from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
 from bearinmind_bench.metrics import DEPTH
 
 #: Which legs go on from what those of a recall found.
@@ -46,9 +47,13 @@ class _Otherwise(Mind):
     """Bear in Mind, but with other legs that go on from what those of its recall found."""
 
     def __init__(
-        self, store: Store, settings: Settings, embedders: Embedders, following: FollowingOf
+        self,
+        store: Store,
+        settings: Settings,
+        following: FollowingOf,
+        **options: Unpack[wiring.Options],
     ) -> None:
-        super().__init__(store, settings, embedders=embedders)
+        super().__init__(store, settings, **options)
         recall = self._parts.recall
         self._parts = replace(self._parts, recall=replace(recall, following=following(recall)))
 
@@ -83,7 +88,7 @@ class Product:
         Raises:
             ModelFailure: some of them were not.
         """
-        memory = self._open(ONLY_USER)
+        memory = self._mind(ONLY_USER)
         embedder = memory.work.embedder()
         if embedder is not None:
             self.models = (f"{embedder.space.model} {embedder.space.revision}",)
@@ -109,6 +114,20 @@ class Product:
         self.recipe = _recipe(answer)
         return self._answer(answer, query, milliseconds)
 
+    def marks(self, among: Iterable[Pair]) -> frozenset[pairs.Mark]:
+        """Which memories of these pairs are known to outdate the other, the newer first."""
+        ids = {name: id_ for id_, name in self._corpus.names.items()}
+        marks = set()
+        for pair in among:
+            scope, both = Scope(user=UserId(pair.user)), {ids[pair.newer], ids[pair.older]}
+            links = self._corpus.store.links(scope, [ids[pair.newer]])
+            for link in prevailing_of_pairs(
+                x for x in links if x.kind is LinkKind.OUTDATES and {x.source, x.target} == both
+            ):
+                if judgement_of(link).probability >= pairs.MARK:
+                    marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
+        return frozenset(marks)
+
     @property
     def faults(self) -> tuple[str, ...]:
         """The promises that were broken, each with how many answers broke it."""
@@ -121,18 +140,22 @@ class Product:
         return tuple(memory.locked_out().values()) if memory else ()
 
     def _open(self, user: str) -> Mind:
-        settings = settings_for(user, self._corpus.bounds, self._overrides)
-        store, embedders = self._corpus.store, self._embedders.of(settings)
-        self._users[user] = (
-            _Otherwise(store, settings, embedders, self._following)
-            if self._following
-            else Mind(store, settings, embedders=embedders)
-        )
+        """The memory of a user, asked at the moment of its last memory where the set has times."""
+        newest = self._corpus.newest.get(user)
+        options: wiring.Options = {"clock": lambda: newest} if newest else {}
+        self._users[user] = self._mind(user, **options)
         return self._users[user]
+
+    def _mind(self, user: str, **options: Unpack[wiring.Options]) -> Mind:
+        settings = settings_for(user, self._corpus.bounds, self._overrides)
+        options["embedders"] = self._embedders.of(settings)
+        if self._following:
+            return _Otherwise(self._corpus.store, settings, self._following, **options)
+        return Mind(self._corpus.store, settings, **options)
 
     def _answer(self, answer: RecallAnswer, query: EvaluationQuery, milliseconds: float) -> Answer:
         names = self._corpus.names
-        ranked = tuple(names[hit.memory.id] for hit in answer.hits)
+        ranked = tuple(names[memory.id] for memory in answer.displayed)[:DEPTH]
         wanted = {*ranked, *query.relevant}
         legs: dict[str, dict[str, int]] = {leg.leg: {} for leg in answer.trace.legs}
         for candidate in answer.trace.fused:
@@ -142,8 +165,19 @@ class Product:
                     legs[leg][name] = placing.rank
         return Answer(
             ranked=ranked,
-            confidences=tuple(hit.confidence for hit in answer.hits),
+            # A floor for confidence leaves out a hit together with its earlier states.
+            confidences=tuple(
+                hit.confidence for hit in answer.hits for _ in range(1 + len(hit.earlier))
+            )[:DEPTH],
             milliseconds=milliseconds,
+            groups=tuple(
+                frozenset(
+                    names[memory.id]
+                    for memory in (hit.memory, *(state.memory for state in hit.earlier))
+                )
+                for hit in answer.hits
+                if hit.earlier
+            ),
             legs=legs,
             leg_milliseconds={leg.leg: leg.milliseconds for leg in answer.trace.legs},
             degraded=answer.trace.degraded,

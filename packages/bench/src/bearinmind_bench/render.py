@@ -11,8 +11,8 @@ from bearinmind.surfaces.cli import terminal
 from bearinmind_bench.compare import Comparison
 from bearinmind_bench.conditions import Checked, together
 from bearinmind_bench.inference import Verdict
-from bearinmind_bench.metrics import HEADLINE
-from bearinmind_bench.results import Result
+from bearinmind_bench.metrics import CURRENT_FIRST, HEADLINE, STALE_ABOVE, STALE_WITHOUT
+from bearinmind_bench.results import Pairs, Result
 from bearinmind_bench.summary import OVERALL
 from bearinmind_bench.sweep import ArmResult
 from bearinmind_bench.validation import Problem
@@ -72,7 +72,32 @@ def result(value: Result) -> Iterator[RenderableType]:
         f"{value.ingest.memories_per_second:,.0f} memories a second taken in",
         terminal.QUIET,
     )
+    yield from _about_now(value)
+    yield from _pairs(value.pairs)
     yield from _abstention(value)
+
+
+def _about_now(result: Result) -> Iterator[RenderableType]:
+    """How often what holds now stands before what held earlier."""
+    overall = result.overall
+    if CURRENT_FIRST in overall:
+        yield terminal.styled(
+            f"about now: current first {overall[CURRENT_FIRST]:.1%}, "
+            f"stale above current {overall[STALE_ABOVE]:.1%}, "
+            f"stale without current in the first five {overall[STALE_WITHOUT]:.1%}"
+        )
+
+
+def _pairs(pairs: Pairs | None) -> Iterator[RenderableType]:
+    """Which labelled pairs are taken for a change."""
+    if pairs is None:
+        return
+    wrong, right = pairs.wrongly_outdated, pairs.changes_found
+    yield terminal.styled(
+        f"pairs: {wrong.share:.1%} of {wrong.pairs} in which both hold are wrongly outdated; "
+        f"{right.share:.1%} of {right.pairs} changes are found "
+        f"(announced {pairs.announced.share:.1%}, silent {pairs.silent.share:.1%})"
+    )
 
 
 def _abstention(result: Result) -> Iterator[RenderableType]:

@@ -49,6 +49,7 @@ class QueryRow(_Frozen):
     split: str | None
     user: str
     grades: Mapping[str, int]  #: what was judged; 0 is not relevant
+    stale: tuple[str, ...] = ()  #: memories that state what held before
     ranked: tuple[str, ...]
     legs: Mapping[str, Mapping[str, int]]  #: by leg: the rank of ranked and of relevant memories
     confidence: float | None  #: the surest memory's; None when the retriever does not say
@@ -126,6 +127,31 @@ class Contribution(_Frozen):
     milliseconds_p50: float
 
 
+class PairShare(_Frozen):
+    """How many of some labelled pairs are taken for a change."""
+
+    pairs: int
+    share: float  #: 0 when there are none
+
+
+class Pairs(_Frozen):
+    """Which of the labelled pairs of a set are taken for a change of one thing."""
+
+    wrongly_outdated: PairShare  #: of those in which both hold: marked outdated, or grouped
+    changes_found: PairShare  #: of the changes: the newer is known to outdate the older
+    announced: PairShare  #: of the changes that the newer memory announces
+    silent: PairShare
+    shapes: Mapping[str, PairShare]  #: by shape, of changes and of those in which both hold
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The shares that are published."""
+        return {
+            "wrongly_outdated": self.wrongly_outdated.share,
+            "changes_found": self.changes_found.share,
+        }
+
+
 class Result(_Frozen):
     """A whole run."""
 
@@ -140,6 +166,7 @@ class Result(_Frozen):
     sizes: Sizes
     ingest: Ingest
     legs: Mapping[str, Contribution]
+    pairs: Pairs | None = None  #: None when the set has none, or not the product was measured
     warnings: tuple[str, ...]
     #: Promises of the ranking that answers broke; figures of such a run decide nothing.
     faults: tuple[str, ...] = ()

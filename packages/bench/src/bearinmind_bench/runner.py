@@ -20,7 +20,8 @@ from typing import Any
 import bearinmind
 from bearinmind.errors import InvalidSetting
 from bearinmind.protocols import StoreFacts
-from bearinmind_bench import corpus, metrics, retrievers, summary, validation
+from bearinmind.types import LinkKind
+from bearinmind_bench import corpus, metrics, pairs, retrievers, summary, validation
 from bearinmind_bench.corpus import SQLITE, EmbeddersOfRun, empty_store, kind_of
 from bearinmind_bench.evaluation import ALL, Answer, EvaluationQuery, EvaluationSet, Measured
 from bearinmind_bench.inference import RESAMPLES, SEED
@@ -129,6 +130,7 @@ class Plan:
     settings: Mapping[str, Any] = field(default_factory=dict)  #: changed from the shipped defaults
     retriever: str | None = None  #: module:Class or a baseline's name; None is the product
     store: str = SQLITE  #: or `postgres`, or the URL of a server
+    withhold: frozenset[LinkKind] = frozenset()  #: kinds of links of the set to leave out
 
     @property
     def steps(self) -> int:
@@ -163,7 +165,7 @@ def run_arms(
     with empty_store(plan.store) as store:
         embedders = EmbeddersOfRun(keep_queries=len(arms) > 1)
         try:
-            stored = corpus.fill(store, plan.data, progress)
+            stored = corpus.fill(store, plan.data, progress, withhold=plan.withhold)
             for settings in arms:
                 product = Product(stored, settings, embedders)
                 product.embed()
@@ -176,6 +178,7 @@ def run_arms(
                     adaptations=stored.adaptations,
                     models=product.models,
                     facts=store.facts(),
+                    marks=product.marks(plan.data.pairs_of(plan.split)),
                     progress=progress,
                 )
         finally:
@@ -191,6 +194,11 @@ def _run_foreign(plan: Plan, name: str, progress: Callable[[int], None]) -> Resu
     if plan.store != SQLITE:
         raise InvalidSetting(
             f"stores are the product's, and {name} is measured", hint="Leave out --store."
+        )
+    if plan.withhold:
+        raise InvalidSetting(
+            f"links are given to the product alone, and {name} is measured",
+            hint="Leave out --withhold.",
         )
     with _closing(Foreign.build(name, retrievers.load(name), plan.data, progress)) as foreign:
         return _measure(
@@ -231,20 +239,24 @@ def _measure(
     facts: StoreFacts,
     progress: Callable[[int], None],
     models: tuple[str, ...] = (),
+    marks: frozenset[pairs.Mark] | None = None,
 ) -> Result:
     queries, top_grade = plan.data.of_split(plan.split), plan.data.top_grade
     for query in queries[:_WARM_UP]:
         measured.ask(query)
     rows: list[QueryRow] = []
     leg_times: dict[str, list[float]] = {}
+    grouped: set[frozenset[str]] = set()
     for query in queries:
         answer = measured.ask(query)
         rows.append(row_of(query, answer, top_grade))
+        grouped.update(answer.groups)
         for leg, milliseconds in answer.leg_milliseconds.items():
             leg_times.setdefault(leg, []).append(milliseconds)
         progress(1)
     groups = summary.strata(rows)
     legs = summary.contributions(rows, leg_times)
+    labelled = plan.data.pairs_of(plan.split)
     return Result(
         manifest=describe(
             plan.data,
@@ -265,6 +277,7 @@ def _measure(
         sizes=_sizes(plan.data, facts.bytes),
         ingest=ingest,
         legs=legs,
+        pairs=pairs.measure(labelled, marks, grouped) if labelled and marks is not None else None,
         warnings=(*measured.warnings, *summary.silent_legs(legs), *_degraded(rows)),
         faults=measured.faults,
         rows=tuple(rows),
@@ -280,13 +293,14 @@ def row_of(query: EvaluationQuery, answer: Answer, top_grade: int) -> QueryRow:
         split=query.split,
         user=query.user,
         grades=query.grades,
+        stale=query.stale,
         ranked=answer.ranked,
         legs=answer.legs,
         confidence=answer.confidence,
         confidences=answer.confidences or (),
         milliseconds=answer.milliseconds,
         degraded=answer.degraded,
-        metrics=metrics.score(answer.ranked, relevant, top_grade) if relevant else {},
+        metrics=metrics.score(answer.ranked, relevant, top_grade, query.stale) if relevant else {},
     )
 
 

@@ -42,7 +42,12 @@ def intervals(rows: Sequence[QueryRow]) -> dict[str, tuple[float, float]]:
     """The interval of every metric."""
     if not rows:
         return {}
-    return inference.intervals({name: [r.metrics[name] for r in rows] for name in rows[0].metrics})
+    columns = metrics.by_metric([row.metrics for row in rows])
+    found: dict[str, tuple[float, float]] = {}
+    for size in dict.fromkeys(map(len, columns.values())):  # some metrics are of some queries only
+        some = {name: values for name, values in columns.items() if len(values) == size}
+        found |= inference.intervals(some)
+    return found
 
 
 def latency(rows: Sequence[QueryRow]) -> Latency:

@@ -112,7 +112,8 @@ def sweep(
 
 def _refuse_vain(plan: Plan, metric: str) -> None:
     """Say before anything is measured that nothing could be concluded from it."""
-    known = metrics.names(plan.data.top_grade)
+    stale = any(query.stale for query in plan.data.of_split(plan.split))
+    known = metrics.names(plan.data.top_grade, stale=stale)
     if metric not in known:
         raise InvalidData(f"{metric!r} is not a metric", hint=f"Use {', '.join(known)}.")
     count = sum(bool(query.relevant) for query in plan.data.of_split(plan.split))

@@ -62,6 +62,11 @@ def _dangling(data: EvaluationSet) -> Iterator[str]:
     for query in data.queries:
         for id_ in query.grades.keys() - known:
             yield f"query {query.id!r} judges the memory {id_!r}, which is not in the corpus"
+        for id_ in {*query.stale} - known:
+            yield f"query {query.id!r} calls {id_!r} stale, which is not in the corpus"
+    for pair in data.pairs:
+        for id_ in {pair.newer, pair.older} - known:
+            yield f"a pair names the memory {id_!r}, which is not in the corpus"
     for record in data.corpus:
         for id_ in {*superseded_by(record)} - known:
             yield f"memory {record['id']!r} supersedes {id_!r}, which is not in the corpus"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,7 +36,7 @@ from bearinmind.surfaces.cli.terminal import (
     styled,
 )
 from bearinmind.surfaces.failures import meaning_of
-from bearinmind.types import LinkKind, Memory, MemoryId
+from bearinmind.types import LinkKind, Memory, MemoryId, Resolution
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,6 +59,10 @@ _ProposalIds = Annotated[
 _AllOf = Annotated[
     ProposalKind | None,
     typer.Option("--all-of", help="Every open proposal of this kind, instead of ids."),
+]
+_Resolution = Annotated[
+    Resolution | None,
+    typer.Option("--as", help="Which of two memories holds: newer, older, both, or merge."),
 ]
 _DECIDED = (ProposalState.APPLIED, ProposalState.DISMISSED, ProposalState.UNDONE)
 
@@ -136,28 +141,46 @@ def show(run: Session, id: _ProposalId) -> None:
     with run.existing(ProposalNotFound) as mind:
         proposal = mind.curation.proposal(id)
         texts = _named(mind, [proposal])
-    run.reply(_proposal_data(proposal, texts), lambda: [_proposal_card(proposal, texts)])
+        because = [*mind.curation.because(proposal)]
+    run.reply(
+        _proposal_data(proposal, texts) | {"because": because},
+        lambda: [_proposal_card(proposal, texts, because)],
+    )
 
 
 @app.command("apply")
-def apply(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
+def apply(
+    run: Session,
+    ids: _ProposalIds = None,
+    all_of: _AllOf = None,
+    resolution: _Resolution = None,
+) -> None:
     """Do what proposals say; it can be undone.
 
-    What would hide the last retrievable copy of a fact is refused.
+    What would hide the last retrievable copy of a fact is refused. Of two memories that may be
+    states of one thing, --as says which holds: the newer, as without it, the older, or both; with
+    merge the newer is served in place of the older.
 
-    Example: bearinmind curate apply k7f2
+    Example: bearinmind curate apply k7f2 --as older
     """
     if all_of is ProposalKind.REVIEW:
         raise InvalidInput(
             "reviews cannot be applied all at once: a person must look at each",
             hint="Name them one by one, or dismiss them.",
         )
-    _decide(run, ids, all_of, Curation.apply)
+    if all_of is ProposalKind.OUTDATE and resolution is None:
+        raise InvalidInput(
+            "which of two memories holds must be said for all of them at once",
+            hint="Add --as newer, or decide on them one by one.",
+        )
+    _decide(run, ids, all_of, partial(Curation.apply, resolution=resolution))
 
 
 @app.command("dismiss")
 def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> None:
     """Decide against proposals; they are not made again.
+
+    Of two memories that may be states of one thing, both hold then.
 
     Example: bearinmind curate dismiss k7f2
     """
@@ -166,7 +189,7 @@ def dismiss(run: Session, ids: _ProposalIds = None, all_of: _AllOf = None) -> No
 
 @app.command("undo")
 def undo(run: Session, ids: _ProposalIds = None) -> None:
-    """Take back what applied proposals did.
+    """Take back what decided proposals did.
 
     Example: bearinmind curate undo k7f2
     """
@@ -229,8 +252,7 @@ def _decide(
 
 def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
     """The memories that proposals are about."""
-    named = {id_ for proposal in proposals for id_ in proposal.memories}
-    return dict(mind.graph.memories(named)) if named else {}
+    return dict(mind.curation.memories(proposals))
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named
@@ -244,6 +266,12 @@ _DONE = {
     ProposalState.APPLIED: "Applied ",
     ProposalState.DISMISSED: "Dismissed ",
     ProposalState.UNDONE: "Undone ",
+}
+_MEANING = {
+    Resolution.NEWER: "the first one holds now, the second is outdated",
+    Resolution.OLDER: "the second one holds, the first is outdated",
+    Resolution.BOTH: "both hold",
+    Resolution.MERGE: "the first one is served in place of the second",
 }
 Texts = Mapping[MemoryId, Memory]
 
@@ -278,12 +306,15 @@ def _proposal_list(values: Sequence[Proposal], texts: Texts) -> RenderableType:
     return group(*(group(_head(x), *(_memory(id_, texts) for id_ in x.memories)) for x in values))
 
 
-def _proposal_card(value: Proposal, texts: Texts) -> RenderableType:
+def _proposal_card(value: Proposal, texts: Texts, because: Sequence[str]) -> RenderableType:
     """Everything about one proposal."""
     facts = {name: str(figure) for name, figure in (value.evidence | value.change).items()}
+    facts |= {"because": "; ".join(because)} if because else {}
     times = [("made", minute(value.created_at)), (value.state, minute(value.decided_at))]
     memories = [_memory(id_, texts, whole=True) for id_ in value.memories]
-    return group(_head(value), *memories, fields([*facts.items(), *times]), *_settling(value))
+    return group(
+        _head(value), *memories, fields([*facts.items(), *times]), *_settling(value, texts)
+    )
 
 
 def _decided_lines(
@@ -292,7 +323,9 @@ def _decided_lines(
     """What became of some proposals."""
     for value in done:
         line = styled(_DONE[value.state]).append(value.id, ID)
-        yield line.append(f"  {value.kind}: ").append_text(styled(value.reason))
+        word = value.undo.get("resolution")
+        how = f"{value.kind}, {word}" if word else value.kind
+        yield line.append(f"  {how}: ").append_text(styled(value.reason))
     for id_, error in failed:
         yield (
             styled("Not done ", BAD)
@@ -329,9 +362,19 @@ def _memory(id_: MemoryId, texts: Texts, *, whole: bool = False) -> RenderableTy
     return line.append("  ").append_text(about) if whole else line
 
 
-def _settling(value: Proposal) -> list[Text]:
-    """The commands that settle a review."""
-    if value.kind is not ProposalKind.REVIEW or value.state is not ProposalState.OPEN:
+def _settling(value: Proposal, texts: Texts) -> list[Text]:
+    """The commands that settle what a person has to look at, or follow from a decision."""
+    if value.undo.get("resolution") == Resolution.NEWER:
+        newer, older = value.memories
+        if value.state is ProposalState.APPLIED and newer in texts:
+            end = f"bearinmind update {older} --valid-to {day(texts[newer].created_at)}"
+            return [styled(f"{end}: it expires, and is recalled no more", QUIET)]
+    if value.state is not ProposalState.OPEN:
+        return []
+    if value.kind is ProposalKind.OUTDATE:
+        command = f"bearinmind curate apply {value.id} --as"
+        return [styled(f"{command} {word}: {means}", QUIET) for word, means in _MEANING.items()]
+    if value.kind is not ProposalKind.REVIEW:
         return []
     lines = [styled(f"bearinmind curate dismiss {value.id}: both hold", QUIET)]
     if len(value.memories) > 1:

@@ -40,11 +40,13 @@ from bearinmind.surfaces.times import day_in_words
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.trace import (
     Answer,
+    Asks,
     BelowLimit,
     Dropped,
     Judged,
     LegPosition,
     LegReport,
+    QuestionTime,
     RerankReport,
     Superseded,
     Trace,
@@ -396,6 +398,15 @@ def _with_rest(table: Table, rest: int) -> RenderableType:
     return group(table, styled(f"  and {many(rest, 'more', 'more')}; --json has all", QUIET))
 
 
+def _asked_time(time: QuestionTime) -> str:
+    """What the question says about time: `then until 2025-06-01 ("before June 2025")`."""
+    asks = "" if time.asks is Asks.NONE else time.asks
+    start = f"from {time.span.start:%Y-%m-%d}" if time.span and time.span.start else ""
+    end = f"until {time.span.end:%Y-%m-%d}" if time.span else ""
+    quoted = ", ".join(f'"{words}"' for words in time.words)
+    return " ".join(part for part in (asks, start, end, f"({quoted})" if quoted else "") if part)
+
+
 def _recipes(trace: Trace) -> RenderableType:
     stages = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in trace.milliseconds.items())
     recipes = {
@@ -403,6 +414,7 @@ def _recipes(trace: Trace) -> RenderableType:
         "adjustments": trace.adjustments,
         "rerank": trace.rerank.recipe if trace.rerank else "",
         "selection": trace.selection,
+        "asked time": _asked_time(trace.time),
         "time": stages,
     }
     return fields({name: styled(recipe, QUIET) for name, recipe in recipes.items()})

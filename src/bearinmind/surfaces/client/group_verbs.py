@@ -18,6 +18,7 @@ from bearinmind.text import ids
 from bearinmind.types import (
     Access,
     Key,
+    Resolution,
     choose,
 )
 
@@ -44,9 +45,10 @@ class CurationVerbs(Group[Way]):
         return self._calls.answer("curation.proposal", id=ids.normalise(id))
 
     @verb
-    def apply(self, id: str) -> Steps[Proposal]:
-        """Do what a proposal says; it can be undone."""
-        return self._calls.answer("curation.apply", id=ids.normalise(id))
+    def apply(self, id: str, resolution: Resolution | str | None = None) -> Steps[Proposal]:
+        """Do what a proposal says, or say which of two memories holds; it can be undone."""
+        word = None if resolution is None else choose(Resolution, resolution, errors.InvalidInput)
+        return self._calls.answer("curation.apply", id=ids.normalise(id), resolution=word)
 
     @verb
     def dismiss(self, id: str) -> Steps[Proposal]:

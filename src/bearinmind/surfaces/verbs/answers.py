@@ -231,6 +231,8 @@ class ProposalsAnswer:
     """Proposals, those that were made or decided last first."""
 
     proposals: tuple[Proposal, ...]
+    memories: tuple[Memory, ...]  #: that they are about
+    as_data: tuple[MemoryId, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,10 @@ def brief(mind: Mind, request: r.BriefRequest) -> a.BriefAnswer:
 
 def proposals(mind: Mind, request: r.ProposalsRequest) -> a.ProposalsAnswer:
     """The proposals in some states."""
-    return a.ProposalsAnswer(proposals=tuple(mind.curation.proposals(**request.given())))
+    listed = tuple(mind.curation.proposals(**request.given()))
+    memories = tuple(mind.curation.memories(listed).values())
+    as_data = a.as_data(mind.scope.user, memories)
+    return a.ProposalsAnswer(proposals=listed, memories=memories, as_data=as_data)
 
 
 # ---- users and keys ------------------------------------------------------------------------------

@@ -343,6 +343,12 @@ class ProposalRequest(Request):
     id: Id
 
 
+class ApplyRequest(ProposalRequest):
+    """A proposal, and for one of the kind `outdate` which of two memories holds."""
+
+    resolution: Resolution | None = Field(None, description="Without it the newer one holds.")
+
+
 # ---- users and keys ------------------------------------------------------------------------------
 
 

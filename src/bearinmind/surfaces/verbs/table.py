@@ -373,8 +373,8 @@ VERBS: tuple[Verb, ...] = (
     ),
     _write(
         name="curation.apply",
-        says="Do what a proposal says; it can be undone.",
-        takes=r.ProposalRequest,
+        says="Do what a proposal says, or say which of two memories holds; it can be undone.",
+        takes=r.ApplyRequest,
         gives=Proposal,
         path="/proposals/{id}/apply",
         command="curate apply",

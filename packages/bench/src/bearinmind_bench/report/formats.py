@@ -17,6 +17,9 @@ _MEANINGS = {
     "recall": "share of the relevant memories among the first {k}",
     "all_relevant": "share of queries with every relevant memory among the first {k}",
     "answers": "share of queries with a memory of the best grade among the first {k}",
+    "current_first": "share of queries about now whose current memory is above all stale ones",
+    "stale_above_current": "share of queries about now with a stale memory above the current one",
+    "stale_without_current": "share of queries about now with only stale memories in the first {k}",
     "mrr": "1 / rank of the first relevant memory",
     "map": "mean precision at the ranks of the relevant memories",
 }

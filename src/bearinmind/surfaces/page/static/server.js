@@ -101,8 +101,15 @@ export const why = async (id, signal) => {
   return known(answer, answer.steps.map((step) => step.memory));
 };
 
-export const proposals = (states, signal) => get("/proposals", signal, { states, limit: 1_000 });
-export const decide = (id, verb) => post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, {});
+export const proposals = async (states, signal) => {
+  const answer = await get("/proposals", signal, { states, limit: 1_000 });
+  return known(answer, answer.memories);
+};
+
+/** Decides on a proposal; `words` say which of two memories holds. */
+export const decide = (id, verb, words = {}) =>
+  post(`/proposals/${encodeURIComponent(id)}/${verb}`, null, words);
+
 export const counts = (signal) => get("/stats", signal);
 
 /** All shares: what this user shares with others, and what others share with this user. */
