@@ -103,11 +103,11 @@ def store(
             "memory": outcome.memory,
             "may_replace": outcome.may_replace,
         },
-        lambda: [outcome_line(word.capitalize(), outcome.memory), *_offers(outcome)],
+        lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
     )
 
 
-def _offers(outcome: Outcome) -> Iterator[Text]:
+def offers(outcome: Outcome) -> Iterator[Text]:
     """The earlier memories that a stored one may replace, and how to say so."""
     for offer in outcome.may_replace:
         memory = offer.memory
