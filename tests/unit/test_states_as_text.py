@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ from bearinmind.surfaces.cli.change import offers
 from bearinmind.surfaces.cli.recall import hits_table
 from bearinmind.surfaces.hooks.standalone import memory_text
 from bearinmind.surfaces.hooks.standalone.prompt import supported
+from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data
 from bearinmind.types import (
@@ -154,6 +156,13 @@ def test_what_may_be_replaced_is_fenced_in_when_it_is_data() -> None:
     assert data["may_replace"][0]["memory"]["content"].startswith(for_agents.BEGIN)
     assert data["notice"] == texts.NOTICE
     assert f"[{OLD.id}]:\n{for_agents.BEGIN}" in texts.of_answer(stored)
+
+
+def test_a_hook_knows_what_an_agent_stored_whatever_it_may_replace() -> None:
+    assert stored_id(texts.of_answer(STORED)) == NEW.id
+    assert stored_id(texts.of_answer(Stored(memory=replace(NEW, sensitive=True)))) == NEW.id
+    assert stored_id(json.dumps(texts.structured(STORED, Outcome))) == NEW.id
+    assert stored_id(f"Already known: {NEW.id}") == stored_id("[1]") == ""
 
 
 # ---- the hook before a prompt ------------------------------------------------------------------
