@@ -23,6 +23,14 @@ def is_decided(link: Link) -> bool:
     return judgement_of(link).by in (Decider.AGENT, Decider.PERSON)
 
 
+def in_words(link: Link) -> str:
+    """What stands between the two memories of a link when it is read."""
+    probability = judgement_of(link).probability
+    if probability >= LEAST:
+        return link.kind.value
+    return "may outdate" if probability else "holds beside"
+
+
 def is_less_trusted(newer: Memory, older: Memory) -> bool:
     """Whether a memory is of a lower trust class than another, so that it cannot outdate it."""
     return _TRUST.index(newer.provenance.trust) < _TRUST.index(older.provenance.trust)
