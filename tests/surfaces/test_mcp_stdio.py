@@ -103,7 +103,7 @@ def test_what_an_agent_is_told_and_what_it_costs_can_be_seen(run: Callable[..., 
     assert 0 < data["tokens"] <= 2_500
     assert "memory_link source kind target\n" in shown.out
     assert "memory_recall query [expanded]" in shown.out
-    assert f"17 tools, about {data['tokens']:,} tokens" in shown.out
+    assert f"19 tools, about {data['tokens']:,} tokens" in shown.out
 
 
 # ---- resources and prompts -----------------------------------------------------------------------

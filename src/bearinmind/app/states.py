@@ -51,9 +51,7 @@ class States:
         memory, others = self._named(id, [self._own(each) for each in named])
         others = others or self._may_replace(memory) or self._resolved_so(memory, chosen)
         if not others:
-            raise NothingToResolve(
-                f"nothing is known that memory {memory.id} may replace and nobody has decided on"
-            )
+            raise NothingToResolve(f"no memory that {memory.id} may replace waits for a decision")
         by = Decider.PERSON if is_person else Decider.AGENT
         return self.remember.resolve(self.scope, memory, others, chosen, by)
 

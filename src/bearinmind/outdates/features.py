@@ -27,7 +27,8 @@ _AMOUNT = re.compile(
 _SPELLED = {
     word: str(number)
     for number, word in enumerate(
-        "two three four five six seven eight nine ten eleven twelve".split(), start=2  # noqa: SIM905
+        "two three four five six seven eight nine ten eleven twelve".split(),
+        start=2,  # noqa: SIM905
     )
 } | {"twenty": "20", "thirty": "30", "fifteen": "15", "hundred": "100"}
 _KINDS = {
@@ -198,7 +199,9 @@ def _numbers(newer: Text, older: Text) -> dict[str, float]:
         "numbers_kept": float(bool(older.numbers) and older.numbers <= newer.numbers),
         "amount_swapped": _any_swapped(newer.amounts, older.amounts, but=""),
         "kind_swapped": _any_swapped(newer.kinds, older.kinds, but="count"),
-        "kind_shared": float(any(newer.kinds[k] & older.kinds[k] for k in newer.kinds.keys() & older.kinds)),
+        "kind_shared": float(
+            any(newer.kinds[k] & older.kinds[k] for k in newer.kinds.keys() & older.kinds)
+        ),
         "years_swapped": _swapped(newer.years, older.years),
         "year_won": float(bool(newer.years - older.years)),
         "year_lost": float(bool(older.years - newer.years)),
@@ -237,5 +240,9 @@ def _any_swapped(
 ) -> float:
     """Whether both have numbers of one unit, and none in common."""
     return float(
-        any(name in newer and not newer[name] & numbers for name, numbers in older.items() if name != but)
+        any(
+            name in newer and not newer[name] & numbers
+            for name, numbers in older.items()
+            if name != but
+        )
     )

@@ -72,3 +72,9 @@ def _length(span: re.Match[str]) -> timedelta:
 def day_in_words(moment: datetime) -> str:
     """The day of a moment: 12 June 2025."""
     return f"{moment.day} {moment:%B %Y}"
+
+
+def span_in_words(since: datetime | None, until: datetime | None) -> str:
+    """From when until when something held; None is not known, or still holds."""
+    begin = f"from {day_in_words(since)} " if since else ""
+    return f"{begin}until {day_in_words(until) if until else 'now'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,15 +28,18 @@ from bearinmind.surfaces.cli.terminal import (
     many,
     memory_count,
     outcome_line,
+    safe,
     show,
     styled,
 )
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
+from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.store_name import StoreFile
-from bearinmind.types import Memory, MemoryId, State, Stored, Whose
+from bearinmind.types import Memory, MemoryId, Outcome, State, Stored, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
 _PAGE = 1_000
 
@@ -95,9 +98,27 @@ def store(
         run.start_worker()
     word = "stored" if stored else "already known"
     run.reply(
-        {"outcome": word.replace(" ", "_"), "memory": outcome.memory},
-        lambda: [outcome_line(word.capitalize(), outcome.memory)],
+        {
+            "outcome": word.replace(" ", "_"),
+            "memory": outcome.memory,
+            "may_replace": outcome.may_replace,
+        },
+        lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
     )
+
+
+def offers(outcome: Outcome) -> Iterator[Text]:
+    """The earlier memories that a stored one may replace, and how to say so."""
+    for offer in outcome.may_replace:
+        memory = offer.memory
+        line = styled(f"May replace, stored {day_in_words(memory.created_at)}: ", NOTICE)
+        yield line.append(f"{one_line(safe(memory.content))}  ", "default").append(memory.id, ID)
+    if outcome.may_replace:
+        yield styled(
+            f"`bearinmind resolve {outcome.memory.id} newer` settles it; "
+            "or `older`, `both`, `merge`.",
+            QUIET,
+        )
 
 
 def update(

@@ -45,6 +45,8 @@ TABLE: dict[str, tuple[Row, ...]] = {
         ),
         Row("restore", "change.restore", "Bring deleted memories back."),
         Row("link", "change.link", 'Link two memories, read "SOURCE KIND TARGET".'),
+        Row("resolve", "states.resolve", "Decide which of two memories holds now."),
+        Row("history", "states.history", "Show how something changed: its states in order."),
         Row("why", "read.why", "Show what led to a memory."),
         Row("timeline", "read.timeline", "Show what was remembered around a memory or a moment."),
         Row("graph", "graph.app", "Go from memory to memory by the concepts that they mention."),

@@ -14,6 +14,7 @@ from bearinmind.app import Mind
 from bearinmind.app.requests import FilterFields, ListFields
 from bearinmind.errors import InvalidInput, MemoryNotFound
 from bearinmind.graph.lookup import MemoryCard
+from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step
@@ -34,6 +35,8 @@ from bearinmind.surfaces.cli.terminal import (
     memory_count,
     memory_list,
     minute,
+    origins,
+    outdated_mark,
     parts,
     safe,
     shared_by,
@@ -42,6 +45,7 @@ from bearinmind.surfaces.cli.terminal import (
     towards,
     tree,
 )
+from bearinmind.surfaces.for_agents import outdated_words
 from bearinmind.surfaces.verbs.answers import (
     GetAnswer,
     ListAnswer,
@@ -49,7 +53,7 @@ from bearinmind.surfaces.verbs.answers import (
     WhyAnswer,
     read_cursor,
 )
-from bearinmind.types import Link, LinkKind, Memory, MemoryId
+from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outdated
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
@@ -94,7 +98,7 @@ def list_memories(
     run.reply_rows(
         answer,
         answer.memories,
-        lambda: memory_list(answer.memories, answer.states, mind.scope.user),
+        lambda: memory_list(answer.memories, answer.states, mind.scope.user, answer.outdated),
         "No memory matches.",
     )
 
@@ -226,7 +230,7 @@ def _memory_card(
     value = answer.memory
     origin = value.provenance
     rows: dict[str, str] = {
-        "state": answer.state,
+        "state": outdated_words(answer.outdated) if answer.outdated else answer.state,
         "category": value.category,
         "tags": ", ".join(value.tags),
         "keywords": ", ".join(value.keywords),
@@ -247,7 +251,7 @@ def _memory_card(
     for link in answer.links:
         outgoing = link.source == value.id
         other = link.target if outgoing else link.source
-        line = towards(link.kind, other, lines.get(other, ""), outgoing=outgoing)
+        line = towards(in_words(link), other, lines.get(other, ""), outgoing=outgoing)
         table.add_row(styled("link", QUIET), line)
     for name, shown_as in more:
         table.add_row(styled(name, QUIET), shown_as)
@@ -270,7 +274,7 @@ def _version_table(values: Sequence[Memory]) -> RenderableType:
 
 def _why_tree(value: WhyAnswer, more: Iterable[tuple[str, Text]]) -> RenderableType:
     """What led to a memory, as a tree; `more` is what else is known of the memory itself."""
-    root = tree(_leaf(value.memory))
+    root = tree(_leaf(value.memory, outdated=value.outdated.get(value.memory.id)))
     nodes = {value.memory.id: root}
     for newer in value.superseded_by:
         root.add(_leaf(newer, "superseded by"))
@@ -279,7 +283,8 @@ def _why_tree(value: WhyAnswer, more: Iterable[tuple[str, Text]]) -> RenderableT
         root.add(parts(changed, one_line(version.content)))
     for step in value.steps:
         parent, word = _step(step)
-        nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word))
+        outdated = value.outdated.get(step.memory.id)
+        nodes[step.memory.id] = nodes[parent].add(_leaf(step.memory, word, outdated))
     for name, known in more:
         root.add(styled(f"{name} ", QUIET).append_text(known))
     return root
@@ -292,34 +297,35 @@ def _step(step: Step) -> tuple[MemoryId, str]:
     return step.link.source, step.link.kind.replace("-", " ")
 
 
-def _leaf(memory: Memory, word: str = "") -> Text:
+def _leaf(memory: Memory, word: str = "", outdated: Outdated | None = None) -> Text:
     line = styled(f"{word} " if word else "", QUIET).append(memory.id, style=ID)
-    origin = memory.provenance
-    named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
-    origins = [f"{name} {text}" for name, text in named if text]
     line.append("  ").append(safe(one_line(memory.content)), style="default")
-    return styled("\n").join([line, parts(*facts(memory), *origins)])
+    return styled("\n").join(
+        [line, parts(*facts(memory), *origins(memory), outdated_mark(outdated))]
+    )
 
 
 def _timeline_table(value: TimelineAnswer, user: str) -> RenderableType:
     """What was remembered around a moment, oldest first; what others share with its owner."""
     table = grid("-", "-", "")
     for memory in value.before:
-        _moment_row(table, memory, user)
+        _moment_row(table, memory, value, user)
     if value.anchor is None:
         table.add_row(styled(minute(value.moment), STRONG), "", styled("◂", STRONG))
     else:
-        _moment_row(table, value.anchor, user, STRONG)
+        _moment_row(table, value.anchor, value, user, STRONG)
     for memory in value.after:
-        _moment_row(table, memory, user)
+        _moment_row(table, memory, value, user)
     return table
 
 
-def _moment_row(table: Table, memory: Memory, user: str | None, style: str = "") -> None:
+def _moment_row(
+    table: Table, memory: Memory, answer: TimelineAnswer, user: str | None, style: str = ""
+) -> None:
     what = styled(listed_line(memory.content), style)
     table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
-    if owner := shared_by(memory, user):
-        table.add_row("", "", owner)
+    if marks := parts(shared_by(memory, user), outdated_mark(answer.outdated.get(memory.id))):
+        table.add_row("", "", marks)
 
 
 # ---- statistics ----------------------------------------------------------------------------------

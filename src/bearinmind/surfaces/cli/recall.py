@@ -28,6 +28,7 @@ from bearinmind.surfaces.cli.terminal import (
     headed,
     many,
     number,
+    outdated_mark,
     parts,
     safe,
     shared_by,
@@ -35,6 +36,7 @@ from bearinmind.surfaces.cli.terminal import (
     towards,
 )
 from bearinmind.surfaces.lines import STANDARD, read_text
+from bearinmind.surfaces.times import day_in_words
 from bearinmind.surfaces.verbs.answers import RecallAnswer
 from bearinmind.trace import (
     Answer,
@@ -50,7 +52,7 @@ from bearinmind.trace import (
     Trace,
     WhyNot,
 )
-from bearinmind.types import Hit, MemoryId, Placing, Step
+from bearinmind.types import Group, Hit, MemoryId, Placing, Step
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -77,6 +79,10 @@ def recall(
         list[str] | None,
         typer.Option("--expand", help="Another word for what is asked; repeatable."),
     ] = None,
+    group_by: Annotated[
+        Group | None,
+        typer.Option("--group", help="`off` shows every state of a thing as a hit of its own."),
+    ] = None,
     budget: Annotated[
         int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
     ] = None,
@@ -96,6 +102,7 @@ def recall(
         "focus": options.words(focus),
         "expanded": options.words(expand),
         "budget_bytes": budget,
+        "group": group_by,
     }
     fields = cast("QueryFields", {**filters, **options.without_none(query_options)})
     if why_not is not None:
@@ -165,6 +172,7 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
+        outdated_mark(value.outdated),
     )
 
 
@@ -177,6 +185,9 @@ def _is_owed_to_graph(value: Hit) -> bool:
 
 def _extras(value: Hit) -> list[Text]:
     lines = []
+    for state in value.earlier:
+        line = styled(f"until {day_in_words(state.outdated.until)}: ", QUIET)
+        lines.append(line.append(f"{safe(state.memory.content)}  ").append(state.memory.id, ID))
     if value.replaces:
         lines.append(styled("replaces ", QUIET).append(", ".join(value.replaces), style=ID))
     for memory in value.attached:

@@ -64,7 +64,10 @@ def list_sensitive(run: Session) -> None:
         sensitive = mind.secrets.list()
         answer = ListAnswer.of(mind, sensitive, len(sensitive))
     run.reply_rows(
-        answer, sensitive, lambda: memory_list(sensitive, answer.states), "No memory is sensitive."
+        answer,
+        sensitive,
+        lambda: memory_list(sensitive, answer.states, outdated=answer.outdated),
+        "No memory is sensitive.",
     )
 
 

@@ -10,11 +10,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TextIO
 
 from bearinmind.concepts import ConceptName, Relation
+from bearinmind.outdates.verdicts import in_words
 from bearinmind.recall.attach import one_line
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, State, Trust
+from bearinmind.surfaces.for_agents import outdated_words
+from bearinmind.types import Link, Memory, MemoryId, Outdated, State, Trust
 
 if TYPE_CHECKING:
     from rich.console import Console, Group, RenderableType
@@ -209,6 +212,13 @@ def facts(memory: Memory) -> list[str | Text]:
     ]
 
 
+def origins(memory: Memory) -> list[str]:
+    """Where a memory comes from."""
+    origin = memory.provenance
+    named = ("agent", origin.agent), ("session", origin.session), ("source", origin.source)
+    return [f"{name} {text}" for name, text in named if text]
+
+
 def shared_by(memory: Memory, user: str | None) -> str | Text:
     """Whose memory it is, if it is not the user's own."""
     if user is None or memory.owner == user:
@@ -223,24 +233,34 @@ def outcome_line(word: str, memory: Memory) -> Text:
 
 
 def memory_list(
-    values: Sequence[Memory], states: Mapping[MemoryId, State], user: str | None = None
+    values: Sequence[Memory],
+    states: Mapping[MemoryId, State],
+    user: str | None = None,
+    outdated: Mapping[MemoryId, Outdated] = MappingProxyType({}),
 ) -> RenderableType:
-    """Memories, two lines each; those of other users with their owner."""
+    """Memories, two lines each; those of other users with their owner, outdated ones marked."""
     table = grid("-", "")
     for memory in values:
         state = states.get(memory.id, State.LIVE)
         table.add_row(styled(memory.id, ID), styled(listed_line(memory.content)))
         shown = styled("" if state is State.LIVE else state, NOTICE)
-        table.add_row("", parts(shared_by(memory, user), *facts(memory), shown))
+        mark = outdated_mark(outdated.get(memory.id))
+        table.add_row("", parts(shared_by(memory, user), *facts(memory), shown, mark))
     return table
+
+
+def outdated_mark(outdated: Outdated | None) -> str | Text:
+    """That a memory is outdated, since when and by which."""
+    return styled(outdated_words(outdated), NOTICE) if outdated else ""
 
 
 def link_text(value: Link) -> Text:
     """A link, read "source KIND target"."""
-    return styled("").append(value.source, ID).append(f" {value.kind} ").append(value.target, ID)
+    read = f" {in_words(value)} "
+    return styled("").append(value.source, ID).append(read).append(value.target, ID)
 
 
-def towards(kind: LinkKind, other: MemoryId, line: str, *, outgoing: bool) -> Text:
+def towards(kind: str, other: MemoryId, line: str, *, outgoing: bool) -> Text:
     """A link as it is seen from one of its ends."""
     arrow = f"{kind} → " if outgoing else f"← {kind} "
     return styled(arrow, QUIET).append(other, style=ID).append(f"  {safe(line)}", style=QUIET)

@@ -15,9 +15,10 @@ from bearinmind.app.requests import DraftFields, ListFields, Place, QueryFields
 from bearinmind.learn.model import Learned, Message
 from bearinmind.models.server_calls import Steps
 from bearinmind.protocols import Statistics
-from bearinmind.recall.history import Timeline, Why
+from bearinmind.recall.history import ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_tag, check_user
+from bearinmind.remember.resolve import Resolved
 from bearinmind.surfaces.client.group_verbs import AccountVerbs, CurationVerbs, SecretVerbs
 from bearinmind.surfaces.client.verb_calls import Group, Way, request_of, verb
 from bearinmind.surfaces.verbs.answers import write_cursor
@@ -26,11 +27,13 @@ from bearinmind.surfaces.verbs.table import BY_NAME
 from bearinmind.surfaces.verbs.verb import Verb
 from bearinmind.text import ids
 from bearinmind.trace import Answer, WhyNot
+from bearinmind.types import Group as Grouping
 from bearinmind.types import (
     Link,
     LinkKind,
     Memory,
     Outcome,
+    Resolution,
     Right,
     Share,
     SortBy,
@@ -134,6 +137,25 @@ class ServerVerbs(Group[Way]):
         """End a link."""
         return self._calls.answer("unlink", **_ends(source, kind, target))
 
+    @verb
+    def resolve(
+        self,
+        id: str,
+        resolution: str,
+        other: str | Iterable[str] = (),
+        *,
+        trust: str = Trust.AGENT,
+    ) -> Steps[Resolved]:
+        """Say which of two memories holds now, that both do, or that one replaces both."""
+        others = [other] if isinstance(other, str) else other
+        return self._calls.answer(
+            "resolve",
+            id=ids.normalise(id),
+            resolution=choose(Resolution, resolution, errors.InvalidLink),
+            other=[*map(ids.normalise, others)],
+            trust=choose(Trust, trust, errors.InvalidProvenance),
+        )
+
     # ---- the read path -------------------------------------------------------------------------
 
     @verb
@@ -224,6 +246,12 @@ class ServerVerbs(Group[Way]):
             "timeline", **_checked(fields), around=place, before=before, after=after
         )
         return Timeline(**_same_fields(Timeline, answer))
+
+    @verb
+    def history(self, thing: str, *, limit: int = 3) -> Steps[ThingHistory]:
+        """The states of a thing in order, with their spans; of at most so many chains."""
+        answer = yield from self._calls.answer("history", thing=thing, limit=limit)
+        return ThingHistory(**_same_fields(ThingHistory, answer))
 
     @verb
     def stats(self) -> Steps[Statistics]:
@@ -343,6 +371,8 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
         given["trust"] = choose(Trust, given["trust"], errors.InvalidProvenance)
     if "sort_by" in given:
         given["sort_by"] = choose(SortBy, given["sort_by"], errors.InvalidQuery)
+    if "group" in given:
+        given["group"] = choose(Grouping, given["group"], errors.InvalidQuery)
     if "states" in given:
         given["states"] = [choose(State, each, errors.InvalidQuery) for each in given["states"]]
     return given
@@ -360,7 +390,7 @@ def _right(right: Right | str) -> Right:
     return choose(Right, right, errors.InvalidShare)
 
 
-def _same_fields(kind: type[Why | Timeline], answer: object) -> dict[str, Any]:
+def _same_fields(kind: type[Why | Timeline | ThingHistory], answer: object) -> dict[str, Any]:
     """The fields of a noun, taken from an answer that has more."""
     return {field.name: getattr(answer, field.name) for field in fields(kind)}
 

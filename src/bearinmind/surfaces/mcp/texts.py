@@ -14,12 +14,13 @@ from typing import Any
 
 from bearinmind import codec
 from bearinmind.errors import MindError
+from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import Statistics
 from bearinmind.recall.history import Step, ThingState
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import for_agents
-from bearinmind.surfaces.times import day_in_words
+from bearinmind.surfaces.times import span_in_words
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.types import (
     AlreadyKnown,
@@ -198,7 +199,7 @@ def _whole(answer: a.GetAnswer) -> str:
         f"version {each.version} said:\n{for_agents.fenced(_mine(each, answer.as_data), _ME)}"
         for each in answer.earlier
     ]
-    links = [*map(link_in_words, answer.links)]
+    links = [f"{each.source} {in_words(each)} {each.target}" for each in answer.links]
     marked = {answer.memory.id: answer.outdated} if answer.outdated else {}
     return "\n\n".join([of_memories([answer.memory], answer.as_data, marked), *earlier, *links])
 
@@ -221,18 +222,11 @@ def _changed(memory: Memory) -> str:
 
 
 def _linked(link: Link) -> str:
-    return f"Linked: {link_in_words(link)}"
+    return f"Linked: {link.source} {in_words(link)} {link.target}"
 
 
 def _resolved(answer: Resolved) -> str:
-    return "\n".join(map(link_in_words, answer.links))
-
-
-def link_in_words(link: Link) -> str:
-    """What a link says of two memories."""
-    if link.judgement is not None and not link.judgement.probability:
-        return f"{link.source} and {link.target} both hold"
-    return f"{link.source} {link.kind} {link.target}"
+    return "\n".join(map(_linked, answer.links))
 
 
 def _history(answer: a.HistoryAnswer) -> str:
@@ -241,9 +235,7 @@ def _history(answer: a.HistoryAnswer) -> str:
 
 
 def _state(state: ThingState, as_data: Collection[MemoryId]) -> str:
-    since = f"from {day_in_words(state.since)}" if state.since else ""
-    until = f"until {day_in_words(state.until)}" if state.until else "until now"
-    span = " ".join(filter(None, [since, until]))
+    span = span_in_words(state.since, state.until)
     return for_agents.after(span, _mine(state.memory, as_data), _ME)
 
 

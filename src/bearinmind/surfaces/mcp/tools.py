@@ -24,7 +24,7 @@ from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb
-from bearinmind.types import Access
+from bearinmind.types import Access, Trust
 
 Context = ServerRequestContext[Any, Any]
 Schema = dict[str, Any]
@@ -228,7 +228,12 @@ def _annotations(verb: Verb) -> types.ToolAnnotations:
 
 
 def _with_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The arguments; what is stored comes from the client that stores it, unless it says."""
+    """The arguments; what is stored comes from the client that stores it, unless it says.
+
+    What is resolved by a tool is resolved by an agent, whatever it says.
+    """
+    if verb.name == "resolve":
+        return {**arguments, "trust": Trust.AGENT}
     client = context.session.client_params
     if verb.name != "store" or client is None or "agent" in arguments:
         return arguments

@@ -120,12 +120,14 @@ _FACTS = ("category", "project", "agent", "source", "trust")
 _LONGEST_FACT = 80  # characters
 _LONGEST_WORDS = 24  # as many words tell a memory from others
 _SHORTEST_WORD = 5  # letters
+_MOST_STATES = 3  # earlier ones
+_LONGEST_STATE = 200  # characters of an earlier state
 
 
 def output(event: str, memories: Iterable[dict[str, Any]], intro: str) -> dict[str, Any]:
     """The answer of a hook that puts memories before the model."""
     text = "\n\n".join(
-        [intro, *(fence(each["content"], " ".join(_facts(each))) for each in memories)]
+        [intro, *(fence(_with_states(each), " ".join(_facts(each))) for each in memories)]
     )
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
@@ -136,23 +138,53 @@ def encoded(answer: dict[str, Any]) -> bytes:
 
 
 def fitting(
-    memories: Iterable[dict[str, Any]], *, event: str, intro: str, most: int, limit: int
+    memories: Iterable[dict[str, Any]],
+    *,
+    event: str,
+    intro: str,
+    most: int,
+    limit: int,
+    known: Iterable[str] = (),
 ) -> list[dict[str, Any]]:
-    """The first memories that fit whole: one that is too big is left out, smaller ones may fit."""
+    """The first memories that fit whole: one that is too big is left out, smaller ones may fit.
+
+    An outdated one is left out unless what outdates it comes before it.
+    """
     chosen: list[dict[str, Any]] = []
     for memory in memories:
         if len(chosen) == most:
             break
+        ids = {each["id"] for each in chosen}
+        if memory["id"] in ids or outdated_by(memory) not in {"", *ids, *known}:
+            continue
         longer = [*chosen, memory]
         if len(encoded(output(event, longer, intro))) <= limit:
             chosen = longer
     return chosen
 
 
+def outdated_by(answer: dict[str, Any]) -> str:
+    """The id of the memory that outdates one; empty when none does."""
+    outdated = answer.get("outdated")
+    return str(outdated.get("by") or "") if isinstance(outdated, dict) else ""
+
+
+def _with_states(memory: dict[str, Any]) -> str:
+    """What a memory says, and below it the earlier states of the same thing."""
+    lines = [memory["content"]]
+    for state in memory.get("earlier") or ():
+        for earlier in usable([state["memory"]], {}):
+            until, text = state["outdated"]["until"][:10], one_line(earlier["content"])
+            lines.append(f"until {until}: {text[:_LONGEST_STATE]}")
+    return "\n".join(lines[: 1 + _MOST_STATES])
+
+
 def _facts(memory: dict[str, Any]) -> Iterator[str]:
     """Where a memory is from. Text that others may have written is quoted."""
     yield f"id={memory['id']}"
     yield f"date={one_line(neutral(memory['created_at'][:10]))}"
+    if outdated_by(memory):
+        yield f"outdated_by={quoted(outdated_by(memory))}"
     if memory.get("is_data") and isinstance(memory.get("owner"), str):
         yield f"owner={quoted(memory['owner'][:_LONGEST_FACT])}"
     origin = memory.get("provenance")

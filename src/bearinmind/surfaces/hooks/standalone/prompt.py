@@ -41,11 +41,12 @@ def answer(
     request = _request(prompt, settings.most + len(known), payload.get("cwd"))
     recalled = Server(settings, until).post("/api/v1/recall", request)
     chosen = memory_text.fitting(
-        (each for each in _memories(recalled, settings.least_support) if each["id"] not in known),
+        (each for each in supported(recalled, settings.least_support) if each["id"] not in known),
         event=EVENT,
         intro=INTRO,
         most=settings.most,
         limit=settings.bytes,
+        known=known,
     )
     claims = _claims(chosen, prompt, payload.get("transcript_path"))
     new = {*session.claim(claims)} if chosen else ()
@@ -82,11 +83,21 @@ def _shortened(prompt: str) -> str:
     return f"{head.rpartition(' ')[0] or head}\n{tail.partition(' ')[2] or tail}"
 
 
-def _memories(recalled: dict[str, Any], least_support: float) -> Iterator[dict[str, Any]]:
-    """The memories of an answer that have enough support, each with those attached to it."""
+def supported(recalled: dict[str, Any], least_support: float) -> Iterator[dict[str, Any]]:
+    """The memories of an answer that have enough support, each with those attached to it.
+
+    What outdates a memory comes before it. A memory is left out if that is not in the answer.
+    """
+    hits = {hit["memory"]["id"]: hit for hit in recalled["hits"]}
     for hit in recalled["hits"]:
-        if hit["support"] >= least_support:
-            memories = [hit["memory"], *hit["attached"]]
+        if hit["support"] < least_support:
+            continue
+        states = [hit]
+        while (by := memory_text.outdated_by(states[0])) in hits and hits[by] not in states:
+            states.insert(0, hits[by])
+        for state in states if not by else ():
+            known = {name: state.get(name) for name in ("earlier", "outdated")}
+            memories = [{**state["memory"], **known}, *state["attached"]]
             yield from memory_text.usable(memories, recalled)
 
 

@@ -29,6 +29,7 @@ STARTED = "started the server"
 WARM_UP_SECONDS = 60.0  #: for a server that starts, until it has its model in memory
 _STARTING = 30.0  # seconds until a server that was started listens
 _MOST_BRIEF = 20
+_MOST_STATES = 5  # of a thing that are followed to the present one
 _LIVE = "live"
 
 
@@ -81,7 +82,7 @@ def _kept(
     memories: list[dict[str, Any]] = []
     for id_ in session.take_kept():
         try:
-            answer = server.get(f"/api/v1/memories/{_percent(id_)}")
+            answer = _newest(server, id_)
         except NoAnswer:  # purged, or not visible any more
             continue
         if answer.get("state") in (None, _LIVE):
@@ -91,6 +92,15 @@ def _kept(
     )
     _claimed(session, chosen)
     return _outcome(chosen, AGAIN)
+
+
+def _newest(server: Server, id_: str) -> dict[str, Any]:
+    """A memory, or what outdates it by now."""
+    answer: dict[str, Any] = server.get(f"/api/v1/memories/{_percent(id_)}")
+    for _ in range(_MOST_STATES):
+        if by := memory_text.outdated_by(answer):
+            answer = server.get(f"/api/v1/memories/{_percent(by)}")
+    return answer
 
 
 def _claimed(session: Session | None, chosen: list[dict[str, Any]]) -> set[str]:

@@ -204,7 +204,7 @@ class Transcript:
             if block.get("type") == "tool_use" and str(block.get("name")).endswith(_STORE_TOOL):
                 self._store_calls.add(str(block.get("id")))
             if block.get("type") == "tool_result" and block.get("tool_use_id") in self._store_calls:
-                self.stored += filter(None, map(_stored_id, _texts(block.get("content"))))
+                self.stored += filter(None, map(stored_id, _texts(block.get("content"))))
 
 
 def _texts(content: object) -> Iterator[str]:
@@ -227,12 +227,14 @@ def _cleaned(text: str) -> str:
     return "" if text.startswith(_FROM_CLIENT) else text
 
 
-def _stored_id(text: str) -> str:
-    """The id in what `memory_store` returns: a sentence, or JSON."""
+def stored_id(text: str) -> str:
+    """The id in what `memory_store` returns: a sentence, before what it may replace, or JSON."""
     try:
         result = json.loads(text)
-        id_ = result.get("id") if isinstance(result, dict) else None
+        memory = result.get("memory", result) if isinstance(result, dict) else None
+        id_ = memory.get("id") if isinstance(memory, dict) else None
     except ValueError:
-        id_ = text.partition(": ")[2].partition(",")[0].strip() if "tored: " in text else ""
+        line = text.partition("\n")[0]
+        id_ = line.partition(": ")[2].partition(",")[0].strip() if "tored: " in line else ""
     is_id = isinstance(id_, str) and id_.replace("-", "").isalnum()
     return str(id_) if is_id else ""

@@ -2,7 +2,7 @@
 
 import { between, foreign, make } from "./elements.js";
 import { ofCategory, ofMemory, ofTag } from "./places.js";
-import { age, moment } from "./wording.js";
+import { age, day, moment } from "./wording.js";
 
 export const when = (value) =>
   make("time", { datetime: value, title: moment(value) }, age(value));
@@ -18,8 +18,12 @@ const DATA = "Data, never instructions: it is another user's, or unverified";
 
 const mark = (word, title = null) => make("span", { class: "mark", title }, word);
 
+const outdated = ({ by, until }) =>
+  make("span", { class: "mark" }, `outdated since ${day(until)} by `, idLink(by));
+
 /** What is to be known before its text is believed. */
 export const marks = (memory) => [
+  memory.outdated ? outdated(memory.outdated) : null,
   memory.state && memory.state !== "live" ? mark(memory.state) : null,
   memory.sensitive ? mark("sensitive", "Its text is sealed") : null,
   memory.is_data ? mark("data", DATA) : null,

@@ -2,7 +2,7 @@
 
 import { card, idLink } from "./cards.js";
 import { between, foreign, make } from "./elements.js";
-import { number, percent } from "./wording.js";
+import { day, number, percent } from "./wording.js";
 
 const confidence = (value) =>
   make("span", { class: "confidence" },
@@ -47,7 +47,9 @@ const line = (name, ...content) =>
 
 const mention = (name, id, text) => line(name, idLink(id), " ", foreign(text));
 
-const beside = ({ memory, path, replaces, attached, pointers }) => [
+const beside = ({ memory, earlier, path, replaces, attached, pointers }) => [
+  ...earlier.map(({ memory: { id, content }, outdated: { until } }) =>
+    mention(`until ${day(until)}`, id, content)),
   path.length ? line("by connection", way(path, memory.id)) : null,
   replaces.length ? line("in place of", between(replaces.map((id) => idLink(id)), ", ")) : null,
   ...attached.map(({ id, content }) => mention("resolved by", id, content)),

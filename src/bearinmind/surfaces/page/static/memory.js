@@ -5,7 +5,7 @@ import { changes } from "./changes.js";
 import { between, facts, foreign, make } from "./elements.js";
 import { place, said } from "./places.js";
 import * as server from "./server.js";
-import { number } from "./wording.js";
+import { number, read } from "./wording.js";
 
 const LINKED = 10; // memories at the other ends of links whose text is shown too
 
@@ -63,7 +63,7 @@ const linked = (link, memory, texts) => {
   const [own, far] = [make("span", {}, "this memory"), idLink(id)];
   const [source, target] = link.source === memory.id ? [own, far] : [far, own];
   return make("li", { class: link.removed_at ? "ended" : null },
-    source, ` ${link.kind} `, target, link.removed_at ? [" until ", when(link.removed_at)] : null,
+    source, ` ${read(link)} `, target, link.removed_at ? [" until ", when(link.removed_at)] : null,
     texts.has(id) ? foreign(texts.get(id), "p", { class: "content" }) : null);
 };
 

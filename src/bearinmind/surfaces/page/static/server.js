@@ -66,10 +66,11 @@ const post = (path, signal, body) =>
 
 const one = (id) => `/memories/${encodeURIComponent(id)}`;
 
-/** An answer whose memories say their state, and whether they are data, as the answer knows it. */
+/** An answer whose memories say their state, what outdates them, and whether they are data. */
 const known = (answer, memories) => {
   for (const memory of memories) {
     memory.state = answer.states?.[memory.id] ?? null;
+    memory.outdated ??= answer.outdated?.[memory.id] ?? null;
     memory.is_data = answer.as_data.includes(memory.id);
   }
   return answer;
@@ -77,6 +78,7 @@ const known = (answer, memories) => {
 
 export const recall = async (asked, signal) => {
   const answer = await post("/recall", signal, { ...asked, trace: true });
+  for (const { memory, outdated } of answer.hits) memory.outdated = outdated;
   return known(answer, answer.hits.map((hit) => hit.memory));
 };
 
@@ -89,8 +91,9 @@ export const list = async (asked, signal) => {
 
 /** A memory with its past and its links. */
 export const memory = async (id, signal) => {
-  const { memory: found, state, earlier, links, as_data: data } = await get(one(id), signal);
-  return { ...found, state, earlier, links, is_data: data.includes(found.id) };
+  const answer = await get(one(id), signal);
+  const { memory: found, state, outdated, earlier, links, as_data: data } = answer;
+  return { ...found, state, outdated, earlier, links, is_data: data.includes(found.id) };
 };
 
 export const why = async (id, signal) => {

@@ -23,6 +23,16 @@ export const age = (moment, now = Date.now()) => {
 export const moment = (value) =>
   new Date(value).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 
+/** The day of a moment: 12 June 2025. */
+export const day = (value) =>
+  new Date(value).toLocaleDateString("en-GB", { dateStyle: "long", timeZone: "UTC" });
+
+/** What stands between the two memories of a link when it is read. */
+export const read = ({ kind, judgement }) => {
+  if (!judgement || judgement.probability >= 0.5) return kind;
+  return judgement.probability ? "may outdate" : "holds beside";
+};
+
 export const percent = (share) => `${Math.round(share * 100)}%`;
 
 export const number = (value, digits = 2) => value.toFixed(digits);
