@@ -33,7 +33,7 @@ class Adjustments:
     importance: float = 0.3  #: a memory of importance 0 keeps 1 - this of its score
     exact: float = 0.0  #: added when the memory holds the query word for word
     focus: float = 0.2  #: added when the memory has a tag or category in the query's focus
-    time: float = 1.0  #: added when the memory is from the time that the question names
+    time: float = 2.0  #: added when the memory is from the time that the question names
     #: By category: tau of exp(-age/tau).
     decay_days: Mapping[str, float] = field(default_factory=dict)
     trust: Mapping[Trust, float] = field(default_factory=dict)  #: factor by trust class
