@@ -285,7 +285,9 @@ class Machine:
             return
         between = [x for x in judged if {x.source, x.target} == {*ends}]
         by = self.random.choice((Decider.AGENT, Decider.PERSON))
-        if by is Decider.AGENT and any(x.judgement.by is Decider.PERSON for x in between):
+        if by is Decider.AGENT and Decider.PERSON in [
+            x.judgement.by for x in between if x.judgement
+        ]:
             return  # which a person decided
         self._keep_decision(ends, by, between)
 
