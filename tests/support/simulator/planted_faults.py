@@ -15,7 +15,7 @@ from bearinmind.changes import Change, Stale, Subject, Taken, Verdict, memory_su
 from bearinmind.errors import MindError
 from bearinmind.protocols import Gone, History, Received, Settled, Store
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.sync import merge, push, replica, shared_copies
+from bearinmind.sync import merge, push, reconcile, replica, shared_copies
 from bearinmind.sync.merge import text_of, versions_of
 from bearinmind.sync.model import Arrived, Operation, SyncReport
 from bearinmind.sync.pull import Pull
@@ -184,6 +184,12 @@ def _a_stale_change_counts_as_taken() -> Iterator[None]:
 @_fault
 def _a_new_epoch_is_taken_for_the_old_one() -> Iterator[None]:
     with mock.patch.object(replica, "resend_everything", return_value=None):
+        yield
+
+
+@_fault
+def _of_two_judgements_that_of_the_server_is_kept() -> Iterator[None]:
+    with mock.patch.object(reconcile, "_judged_links", reconcile._links):
         yield
 
 
