@@ -21,7 +21,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks gate lock clean test-agents
+.PHONY: help setup encoder run quick check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes gate lock clean test-agents
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -68,7 +68,7 @@ fix: $(READY) ## Format the code and mend what can be mended
 docs: $(READY) ## Write the generated parts of the docs anew
 	$(BIN)/cog -r -P $(PAGES)
 
-bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks ## Every published figure again (DATA=FOLDER holds the public sets)
+bench: bench-quality bench-writes bench-crash bench-properties bench-embedding bench-latency bench-hybrid bench-graph-speed bench-first-recall bench-postgres bench-server bench-sync bench-hooks bench-changes ## Every published figure again (DATA=FOLDER holds the public sets)
 
 bench-quality: $(READY) ## The published quality figures; fails when one differs
 	PYTHONPATH=benchmarks $(BIN)/bearinmind bench check benchmarks/conditions/quality.toml --data benchmarks/data --data "$(DATA)" \
@@ -152,6 +152,11 @@ bench-hooks: $(READY) ## The hook before a prompt: how certain a memory must be,
 	$(BIN)/python benchmarks/hooks.py floors
 	$(BIN)/python benchmarks/hooks.py speed $(KEEP)
 	BEARINMIND_HOOK_RUNS=1000 $(BIN)/pytest tests/surfaces/test_hooks_trouble.py
+
+bench-changes: $(READY) ## Things that change: current before stale, what is found and offered, an agent that answers, hooks, costs
+	$(BIN)/bearinmind bench check benchmarks/conditions/changes.toml --data benchmarks/data --results benchmarks/results/changes.json
+	for what in pairs offers agent hooks; do $(BIN)/python benchmarks/changes.py $$what --split test || exit 1; done
+	$(BIN)/python benchmarks/changes.py cost $(KEEP)
 
 bench-server: $(READY) ## The server: 64 clients for a minute, thousands of lives of users and shares, every request that its OpenAPI allows
 	$(BIN)/python benchmarks/server/load.py $(KEEP)

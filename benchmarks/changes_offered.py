@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bearinmind.app import Mind
-from bearinmind.outdates.verdicts import is_decided, judgement_of
+from bearinmind.outdates.judgements import OFFER, PEOPLE, judgement_of, prevailing
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.types import LinkKind, MemoryId, Resolution, Stored
+from bearinmind.types import MemoryId, Resolution, Stored
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationSet, Pair, Record, user_of
@@ -75,6 +74,7 @@ class OneByOne:
             bounds=self._bounds,
             adaptations=(),
             names=self._names,
+            newest=corpus.newest_of(self.data),
             ingest=Ingest(seconds=0, memories_per_second=0, merged=0, refused=0),
         )
 
@@ -98,14 +98,15 @@ class OneByOne:
                 yield stored.memory.id, older
 
     def _undecided(self, mind: Mind, id_: MemoryId) -> list[MemoryId]:
-        """What the background work took a memory to outdate, the likeliest first."""
+        """What the background work took a memory to outdate perhaps, the likeliest first."""
         links = [
             link
-            for link in mind.links(id_)
-            if link.kind is LinkKind.OUTDATES and link.source == id_ and not is_decided(link)
+            for link in prevailing(mind.links(id_)).values()
+            if link.source == id_ and judgement_of(link).by not in PEOPLE
         ]
-        links.sort(key=lambda link: -judgement_of(link).probability)
-        return [link.target for link in links[:MOST]]
+        likely = [link for link in links if judgement_of(link).probability >= OFFER]
+        likely.sort(key=lambda link: -judgement_of(link).probability)
+        return [link.target for link in likely[:MOST]]
 
     def _of(self, user: str) -> Mind:
         if user not in self._users:
@@ -220,9 +221,7 @@ def agent(data: EvaluationSet, split: str, folder: Path) -> None:
 
     def answer(mind: Mind, newer: MemoryId, older: MemoryId, word: Resolution) -> None:
         answered[word] += 1
-        resolve: Any = getattr(mind, "resolve", None)
-        if resolve:
-            resolve(newer, word, older)
+        mind.resolve(newer, word, older)
 
     with closing(SqliteStore(folder / "memories.db")) as store:
         embedders = EmbeddersOfRun()

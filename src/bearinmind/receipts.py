@@ -30,10 +30,14 @@ from bearinmind.changes import (
 )
 from bearinmind.errors import InvalidChange, MindError
 from bearinmind.protocols import Gone, History, Received, Sealed
-from bearinmind.types import UserId
+from bearinmind.types import Link, LinkKind, UserId
 
 Noted = dict[Subject, tuple[str, ...]]  #: what changed, in order; of a purged memory its digests
 
+
+NAME_LIMIT = 100  # characters of the thing and of the aspect that a judgement names
+EVIDENCE_LIMIT = 5  # texts of a judgement
+TEXT_LIMIT = 200  # characters of each of them
 
 _BETWEEN = ":"  # the parts of a mark
 _FINGERPRINT = 8  # bytes of it
@@ -209,7 +213,31 @@ def _flaw_of_links(subject: Subject, state: LinkState) -> str | None:
     if len({link.removed_at for link in state.links}) < len(state.links):
         return "is there twice at the same time"
     source, _, target = subject.parts
-    return "links a memory to itself" if source == target else None
+    if source == target:
+        return "links a memory to itself"
+    flaws = (flaw_of_judgement(link) for link in state.links)
+    return next((f"is given a judgement that {flaw}" for flaw in flaws if flaw), None)
+
+
+def flaw_of_judgement(link: Link) -> str | None:
+    """Why a link cannot have its judgement, if it cannot; wherever the link comes from."""
+    judgement = link.judgement
+    if judgement is None:
+        return None
+    if link.kind is not LinkKind.OUTDATES:
+        return f"only links of the kind {LinkKind.OUTDATES} have, not {link.kind}"
+    if not 0 <= judgement.probability <= 1:
+        return f"has the probability {judgement.probability}, which is not between 0 and 1"
+    evidence = judgement.evidence
+    if len(evidence) > EVIDENCE_LIMIT:
+        return f"has {len(evidence):,} pieces of evidence; at most {EVIDENCE_LIMIT} are kept"
+    names = [("a thing", judgement.thing), ("an aspect", judgement.aspect)]
+    texts = [(what, text, NAME_LIMIT) for what, text in names]
+    texts += [("evidence", text, TEXT_LIMIT) for text in evidence]
+    for what, text, limit in texts:
+        if len(text) > limit:
+            return f"has {what} of {len(text):,} characters; at most {limit} are kept"
+    return None
 
 
 def _flaw_of_share(owner: UserId, subject: Subject, state: ShareState) -> str | None:

@@ -115,7 +115,10 @@ def test_the_jobs_of_a_killed_worker_come_back_when_its_claim_has_run_out(
         [sys.executable, "-c", claiming, place, noon.isoformat()], check=False, capture_output=True
     )
     assert dead.returncode == -9
-    assert store.work_counts(noon) == [WorkCount("embed", SPACE.key, WorkState.RUNNING, 1, None)]
+    assert store.work_counts(noon) == [
+        WorkCount("compare", "", WorkState.WAITING, 1, None),
+        WorkCount("embed", SPACE.key, WorkState.RUNNING, 1, None),
+    ]
     assert store.claim(["embed"], 9, noon, noon + timedelta(minutes=1)) == []
     later = noon + timedelta(minutes=1)
     [job] = store.claim(["embed"], 9, later, later + timedelta(minutes=1))

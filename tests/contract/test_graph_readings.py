@@ -63,7 +63,10 @@ def test_jobs_of_another_kind_are_left_alone(
     assert store.next_due(noon, ["embed"]) is None
     assert store.next_due(noon, ["embed", "extract"]) == store.next_due(noon) == noon
     assert store.revive("embed") == 0
-    assert store.work_counts(noon) == [WorkCount("extract", "plain", WorkState.WAITING, 1, None)]
+    assert store.work_counts(noon) == [
+        WorkCount("compare", "", WorkState.WAITING, 1, None),
+        WorkCount("extract", "plain", WorkState.WAITING, 1, None),
+    ]
 
 
 @pytest.mark.parametrize("first", ["memories", "extractor"])
@@ -156,7 +159,11 @@ def test_a_job_of_another_kind_is_not_finished_by_reading(
     finish(store, [job._replace(kind="extract", target="plain") for job in jobs], noon)
     finish(store, jobs, noon)
     assert store.concepts(scope, [GANNET]) == {}
-    assert [count.jobs for count in store.work_counts(noon)] == [1, 1]
+    assert [(x.kind, x.jobs) for x in store.work_counts(noon)] == [
+        ("compare", 1),
+        ("embed", 1),
+        ("extract", 1),
+    ]
 
 
 def test_what_was_read_in_a_purged_memory_is_not_kept(

@@ -36,6 +36,8 @@ WRITES = {
     "purge": "test_a_purge_is_noted_with_the_digests_of_what_is_gone",
     "add_link": "test_a_link_is_noted_when_it_is_made_and_when_it_is_removed",
     "remove_link": "test_a_link_is_noted_when_it_is_made_and_when_it_is_removed",
+    "change_links": "test_links_that_change_together_are_noted",
+    "finish_comparison": "test_what_a_comparison_changes_is_noted",
     "add_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "end_share": "test_a_share_is_noted_when_it_is_made_changed_and_ended",
     "receive": "test_what_is_received_gets_the_next_number",
@@ -212,6 +214,47 @@ def test_a_link_is_noted_when_it_is_made_and_when_it_is_removed(
         assert noted.subjects() == [subject(both)]
     assert not store.remove_link(scope, replace(both, removed_at=noon))
     assert noted() == []
+
+
+def test_links_that_change_together_are_noted(
+    store: Store,
+    scope: Scope,
+    make: Make,
+    link: Callable[..., Link],
+    noted: Noted,
+    noon: datetime,
+) -> None:
+    one, other = make(), make()
+    for memory in (one, other):
+        store.put(scope, memory)
+    before, never = link(one, LinkKind.OUTDATES, other), link(one, LinkKind.SEE_ALSO, other)
+    store.add_link(scope, before)
+    noted()
+    new = link(other, LinkKind.OUTDATES, one)
+    store.change_links(scope, [replace(x, removed_at=noon) for x in (before, never)], [new])
+    assert noted.subjects() == [subject(before), subject(new)]
+
+
+def test_what_a_comparison_changes_is_noted(
+    store: Store,
+    scope: Scope,
+    make: Make,
+    link: Callable[..., Link],
+    noted: Noted,
+    noon: datetime,
+) -> None:
+    one, other, third = make(), make(), make()
+    for memory in (one, other, third):
+        store.put(scope, memory)
+    before = link(one, LinkKind.OUTDATES, other)
+    store.add_link(scope, before)
+    noted()
+    new = link(one, LinkKind.OUTDATES, third)
+    first, *jobs = store.claim(["compare"], 9, noon, noon)
+    store.finish_comparison(scope, [first], [new], [replace(before, removed_at=noon)])
+    assert noted.subjects() == [subject(before), subject(new)]
+    store.finish_comparison(scope, jobs, [new], [replace(before, removed_at=noon)])
+    assert noted() == [], "nothing has changed"
 
 
 def test_a_share_is_noted_when_it_is_made_changed_and_ended(

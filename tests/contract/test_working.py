@@ -38,6 +38,11 @@ def claim(store: Store, noon: datetime) -> Callable[..., list[Job]]:
 Claim = Callable[..., list[Job]]
 
 
+def counts(store: Store, now: datetime) -> list[WorkCount]:
+    """How many jobs of embedding there are."""
+    return [count for count in store.work_counts(now) if count.kind == "embed"]
+
+
 def contents(jobs: list[Job]) -> list[str]:
     return [job.memory.content for job in jobs]
 
@@ -125,7 +130,7 @@ def test_what_is_given_back_untried_counts_as_no_attempt(
         [job] = claim()
         assert job.attempts == 1
         store.give_back([job], "", noon)
-    assert [count.last_error for count in store.work_counts(noon)] == ["away"]
+    assert [count.last_error for count in counts(store, noon)] == ["away"]
 
 
 def test_a_job_given_up_while_its_space_was_filled_has_its_turn_when_it_answers(
@@ -179,7 +184,7 @@ def test_a_finished_job_is_gone_and_its_vector_there(
     memory = make()
     store.put(scope, memory)
     assert store.finish_embedding(SPACE, claim(), ONE) == 1
-    assert store.work_counts(noon) == []
+    assert counts(store, noon) == []
     answer = store.nearest(Filter(scope=scope, now=noon), SPACE, ONE[0], 9)
     assert [near.id for near in answer.nearest] == [memory.id]
 
@@ -235,9 +240,7 @@ def test_a_job_that_is_given_back_waits_until_it_is_due(
 ) -> None:
     store.put(scope, make())
     store.give_back(claim(), "no answer", noon + 10 * MINUTE)
-    assert store.work_counts(noon) == [
-        WorkCount("embed", SPACE.key, WorkState.WAITING, 1, "no answer")
-    ]
+    assert counts(store, noon) == [WorkCount("embed", SPACE.key, WorkState.WAITING, 1, "no answer")]
     assert claim(9) == []
     [again] = claim(10)
     assert again.attempts == 1
@@ -249,11 +252,11 @@ def test_a_dead_job_is_not_claimed_until_it_is_revived(
     store.put(scope, make())
     store.give_back(claim(), "x" * 9_999, noon, dead=True)
     assert claim(99) == []
-    [count] = store.work_counts(noon)
+    [count] = counts(store, noon)
     assert (count.state, count.jobs) == (WorkState.DEAD, 1)
     assert count.last_error == "x" * 500
     assert store.spaces()[0].dead == 1
-    assert store.next_due(noon) is None
+    assert store.next_due(noon, ["embed"]) is None
     assert store.revive("extract") == 0
     assert store.revive("embed") == 1
     assert store.revive("embed") == 0
@@ -267,11 +270,11 @@ def test_giving_back_does_not_disturb_whoever_claimed_the_job_since(
     store.put(scope, make())
     slow, fast = claim(), claim(1)
     store.give_back(slow, "too late", noon, dead=True)
-    [count] = store.work_counts(noon + MINUTE)
+    [count] = counts(store, noon + MINUTE)
     assert (count.state, count.last_error) == (WorkState.RUNNING, None)
     assert store.finish_embedding(SPACE, fast, ONE) == 1
     store.give_back(fast, "done already", noon)
-    assert store.work_counts(noon) == []
+    assert counts(store, noon) == []
 
 
 # ---- how it stands -----------------------------------------------------------------------------
@@ -293,21 +296,21 @@ def test_the_queue_is_counted_by_space_and_state(
         WorkCount("embed", SPACE.key, WorkState.RUNNING, 1, None),
         WorkCount("embed", other.key, WorkState.WAITING, 6, None),
     }
-    assert {*store.work_counts(noon)} == expected
-    later = {count.state: count.jobs for count in store.work_counts(noon + MINUTE)[:2]}
+    assert {*counts(store, noon)} == expected
+    later = {count.state: count.jobs for count in counts(store, noon + MINUTE)[:2]}
     assert WorkState.RUNNING not in later
 
 
 def test_the_next_job_is_due_when_it_can_be_claimed(
     store: Store, scope: Scope, make: Make, claim: Claim, noon: datetime
 ) -> None:
-    assert store.next_due(noon) is None
+    assert store.next_due(noon, ["embed"]) is None
     store.put(scope, make())
-    assert store.next_due(noon) == noon
+    assert store.next_due(noon, ["embed"]) == noon
     [job] = claim()
-    assert store.next_due(noon) == noon + MINUTE
+    assert store.next_due(noon, ["embed"]) == noon + MINUTE
     store.give_back([job], "no", noon + 5 * MINUTE)
-    assert store.next_due(noon) == noon + 5 * MINUTE
-    assert store.next_due(noon + 7 * MINUTE) == noon + 7 * MINUTE
+    assert store.next_due(noon, ["embed"]) == noon + 5 * MINUTE
+    assert store.next_due(noon + 7 * MINUTE, ["embed"]) == noon + 7 * MINUTE
     store.finish_embedding(SPACE, claim(5), ONE)
-    assert store.next_due(noon) is None
+    assert store.next_due(noon, ["embed"]) is None

@@ -16,6 +16,7 @@ from bearinmind.app import Mind
 from bearinmind.store import database
 from bearinmind.store.sqlite import SqliteStore, schema
 from bearinmind.text import analysis
+from support.old_stores import held_by, live_and_other_memories
 
 
 def objects(connection: sqlite3.Connection) -> dict[str, str]:
@@ -167,8 +168,32 @@ def test_a_missing_file_is_made_only_when_that_is_wanted(path: Path) -> None:
     assert not path.exists()
 
 
+# ---- the migrations that there are --------------------------------------------------------------
+
+
+def test_a_file_of_the_first_schema_keeps_everything_and_has_its_live_memories_compared(
+    path: Path,
+) -> None:
+    with Mind(SqliteStore(path)) as memory:
+        live, ids = live_and_other_memories(memory)
+        before = held_by(memory, ids)
+    edit(
+        path,
+        "DELETE FROM work WHERE kind = 'compare'",
+        "ALTER TABLE links DROP COLUMN judgement",
+        "PRAGMA user_version = 1",
+    )
+    with Mind(SqliteStore(path)) as memory:
+        assert held_by(memory, ids) == before
+        assert all(finding.good for finding in memory.check())
+    assert ask(path, "PRAGMA user_version") == [(PRESENT,)]
+    compared = "SELECT m.id FROM work AS w JOIN memories AS m USING (row) WHERE w.kind = 'compare'"
+    assert sorted(id_ for [id_] in ask(path, compared)) == live
+
+
 # ---- migrating: the migrations are made up ------------------------------------------------------
 
+PRESENT = schema.SCHEMA_VERSION
 MOODS = "CREATE TABLE moods (mood TEXT NOT NULL DEFAULT 'calm; even'); -- why; not\n"
 COUNTED = """
 ALTER TABLE moods ADD COLUMN memories INTEGER;
@@ -186,10 +211,10 @@ def migrations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     def use(*texts: str) -> None:
         folder = tmp_path / "migrations"
         folder.mkdir(exist_ok=True)
-        for number, text in enumerate(texts, schema.FIRST_VERSION + 1):
+        for number, text in enumerate(texts, PRESENT + 1):
             (folder / f"{number:04}_for_a_test.sql").write_text(text)
         monkeypatch.setattr(schema, "MIGRATIONS", folder)
-        monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.FIRST_VERSION + len(texts))
+        monkeypatch.setattr(schema, "SCHEMA_VERSION", PRESENT + len(texts))
 
     return use
 
@@ -210,7 +235,7 @@ def test_what_is_missing_is_applied_once_and_in_order(
             assert [hit.memory for hit in memory.recall("walrus").hits] == [kept]
             assert all(finding.good for finding in memory.check())
     assert ask(path, "SELECT mood, memories FROM moods") == [("calm; even", 1)]
-    assert ask(path, "PRAGMA user_version") == [(3,)]
+    assert ask(path, "PRAGMA user_version") == [(PRESENT + 2,)]
 
 
 def test_a_file_between_two_schemas_gets_only_what_it_lacks(
@@ -219,7 +244,7 @@ def test_a_file_between_two_schemas_gets_only_what_it_lacks(
     SqliteStore(path).close()
     migrations(MOODS)
     SqliteStore(path).close()
-    assert ask(path, "PRAGMA user_version") == [(2,)]
+    assert ask(path, "PRAGMA user_version") == [(PRESENT + 1,)]
     migrations(MOODS, COUNTED)
     with Mind.open(path) as memory:
         memory.store("walruses sing")
@@ -236,7 +261,7 @@ def test_a_migration_that_fails_changes_nothing(
     with pytest.raises(errors.StoreFailure, match="nothing_of_that_name"):
         SqliteStore(path)
     assert ask(path, "SELECT name, sql FROM sqlite_schema") == before
-    assert ask(path, "PRAGMA user_version") == [(schema.FIRST_VERSION,)]
+    assert ask(path, "PRAGMA user_version") == [(PRESENT,)]
 
 
 def test_of_many_who_open_an_old_file_at_once_one_migrates_it(

@@ -22,6 +22,7 @@ from bearinmind.store.postgres.pool import Pool
 from bearinmind.store.postgres.schema import SCHEMA_VERSION
 from bearinmind.store.postgres.store import PostgresStore
 from bearinmind.text import analysis
+from support.old_stores import held_by, live_and_other_memories
 from support.postgres_server import Databases
 
 CATALOG = {
@@ -113,6 +114,27 @@ def test_the_schema_and_the_migrations_make_the_same_database(postgres: Database
     assert len(catalog(made)["columns"]) > 50
     postgres.drop(made)
     postgres.drop(migrated)
+
+
+def test_a_database_of_the_first_schema_keeps_everything_and_has_its_live_memories_compared(
+    migrated_database: Callable[[], str],
+) -> None:
+    url = migrated_database()
+    with Mind(PostgresStore(url)) as memory:
+        live, ids = live_and_other_memories(memory)
+        before = held_by(memory, ids)
+    run(
+        url,
+        "DELETE FROM work WHERE kind = 'compare'",
+        "ALTER TABLE links DROP COLUMN judgement",
+        "UPDATE store_facts SET schema = 1",
+    )
+    with Mind(PostgresStore(url)) as memory:
+        assert held_by(memory, ids) == before
+        assert all(finding.good for finding in memory.check())
+    assert run(url, "SELECT schema, steps FROM store_facts") == [(SCHEMA_VERSION, 0)]
+    compared = "SELECT m.id FROM work w JOIN memories m USING (owner, row) WHERE kind = 'compare'"
+    assert sorted(id_ for [id_] in run(url, compared)) == live
 
 
 def test_a_new_database_has_the_schema_that_readers_see(

@@ -29,7 +29,9 @@ from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import AuditEntry, History, Page, Received, Sealed, Settled, Store, User
 from bearinmind.types import (
     Access,
+    Decider,
     Filter,
+    Judgement,
     Key,
     Link,
     LinkKind,
@@ -216,7 +218,17 @@ class Life:
 
     def _link(self, source: Memory, target: Memory) -> Link:
         kind = self.chance.choice([*LinkKind])
-        return Link(source=source.id, target=target.id, kind=kind, created_at=self.now)
+        link = Link(source=source.id, target=target.id, kind=kind, created_at=self.now)
+        if kind is not LinkKind.OUTDATES or self.chance.random() < 0.2:
+            return link
+        judgement = Judgement(
+            probability=self.chance.random(),
+            by=self.chance.choice([*Decider]),
+            thing=self.chance.choice(["", *WORDS]),
+            aspect=self.chance.choice(["", "Größe"]),
+            evidence=tuple(self.chance.sample(WORDS, 2)),
+        )
+        return replace(link, judgement=judgement)
 
     def _change(self) -> None:
         """Update, delete and restore; link and unlink, some of it twice."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bearinmind.graph.extractors import ConfiguredExtractor
 from bearinmind.models.embedders import Embedders
-from bearinmind.protocols import Embedder, Extractor, Store, WorkState
+from bearinmind.protocols import Embedder, Extractor, Store, WorkCount, WorkState
 from bearinmind.testing import FixedClock, TemporaryStore
 from bearinmind.types import Filter, Memory, Scope, UserId
 from bearinmind.work import embed, extract
 from bearinmind.work.embed import Embedding
 from bearinmind.work.entity_linking import Certain
 from bearinmind.work.extract import Extracting
+from bearinmind.work.status import COMPARE
 from bearinmind.work.worker import Worker
 
 ADA = Scope(user=UserId("ada"))
@@ -56,8 +57,13 @@ class Workplace:
         for memory in memories:
             self.store.put(ADA, memory)
 
+    def jobs(self) -> list[WorkCount]:
+        """The jobs of its workers: those of comparing are left alone."""
+        counts = self.store.work_counts(self.clock())
+        return [count for count in counts if count.kind != COMPARE]
+
     def counts(self) -> dict[WorkState, int]:
-        return {count.state: count.jobs for count in self.store.work_counts(self.clock())}
+        return {count.state: count.jobs for count in self.jobs()}
 
     @property
     def embedded(self) -> int:

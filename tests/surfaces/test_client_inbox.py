@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from bearinmind import Client, errors
@@ -74,6 +75,27 @@ def test_which_of_two_memories_holds_is_decided_in_a_word(server: Serving, ada: 
     assert [(link.source, link.target) for link in mind.links(newer)] == [(older, newer)]
     assert ada.curation.undo(found.id).state is ProposalState.UNDONE
     assert mind.links(newer) == []
+
+
+def test_over_http_the_memories_come_with_the_proposals_and_no_body_is_needed(
+    server: Serving,
+) -> None:
+    mind = server.bearinmind.for_user("ada")
+    older = mind.store("The port is 5432 for staging", trust="external").memory
+    newer = mind.store("The port is 5433 for staging").memory
+    mind.curation.review(propose=True)
+    headers = {"Authorization": f"Bearer {server.key('ada')}"}
+    with httpx.Client(base_url=f"{server.url}/api/v1", headers=headers) as http:
+        listed = http.get("/proposals").json()
+        [waiting] = listed["proposals"]
+        assert {each["id"]: each["content"] for each in listed["memories"]} == {
+            newer.id: newer.content,
+            older.id: older.content,
+        }
+        assert listed["as_data"] == [older.id]
+        assert http.post(f"/proposals/{waiting['id']}/apply").json()["state"] == "applied"
+    [link] = mind.links(newer.id)
+    assert (link.source, link.target) == (newer.id, older.id)
 
 
 def test_the_inbox_of_another_user_is_not_there(server: Serving, ada: Any) -> None:

@@ -146,7 +146,7 @@ def test_waiting_does_not_last_for_ever_when_the_embedder_is_away(
     memory.store("something", wait=True)
     status = memory.work.wait(timeout=5)
 
-    assert (status.waiting, status.dead) == (1, 0)
+    assert (status.to_embed, status.to_compare, status.dead) == (1, 1, 0)
     assert status.last_error == "the server is away"
 
 
@@ -162,7 +162,7 @@ def test_what_was_given_up_is_told_and_can_be_tried_again(
     status = memory.work.wait(progress=told.append)
 
     assert (status.waiting, status.dead, status.last_error) == (0, 1, "the text is refused")
-    assert sum(told) == 6  # each was to be embedded, and to be read
+    assert sum(told) == 9  # each was to be embedded, to be read and to be compared
     embedder.trouble = lambda _: None
     assert memory.work.retry_dead() == 1
     assert memory.work.wait().dead == 0

@@ -15,7 +15,7 @@ from bearinmind.models.local import HashEmbedder
 from bearinmind.store.sqlite import SqliteStore
 from bearinmind.testing import FixedClock
 from bearinmind.trace import Answer
-from bearinmind.types import Hit, UserId
+from bearinmind.types import Decider, EarlierState, Hit, Outdated, UserId
 from bearinmind_bench.audit import faults
 
 Change = Callable[[Answer], Answer]
@@ -146,3 +146,23 @@ def test_real_answers_keep_every_promise(
     assert [*faults(memory.recall("nothing of this"), memory.settings)] == []
     assert next(iter(answer.trace.legs[1].detail)) == ("model" if embedded else "off")
     memory.close()
+
+
+def test_an_answer_is_displayed_with_earlier_states_under_their_hit(answer: Answer) -> None:
+    first_hit, second_hit, *_ = answer.hits
+    earlier = EarlierState(
+        memory=second_hit.memory,
+        outdated=Outdated(
+            by=first_hit.memory.id,
+            until=first_hit.memory.created_at,
+            probability=0.9,
+            decided_by=Decider.SCORER,
+        ),
+    )
+    grouped = first(answer, earlier=(earlier,))
+    grouped = hits(grouped, lambda given: (given[0], *given[2:]))
+
+    assert grouped.displayed == answer.displayed == tuple(hit.memory for hit in answer.hits)
+    assert "a memory stands in an answer twice" in {
+        *faults(first(answer, earlier=(earlier,)), Settings())
+    }

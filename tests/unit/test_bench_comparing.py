@@ -175,3 +175,23 @@ def test_an_unknown_metric_is_refused_and_the_known_ones_are_named(result: Resul
     with pytest.raises(errors.InvalidData, match="'ndcg@5' is not a metric") as raised:
         compare(result, result, ["mrr", "ndcg@5"])
     assert "ndcg@10" in raised.value.hint
+
+
+def test_less_of_a_fault_is_better_and_only_queries_that_have_it_are_compared(
+    result: Result,
+) -> None:
+    def with_stale(first: bool) -> Result:
+        rows = [
+            row.model_copy(update={"metrics": {**row.metrics, "stale_above_current": float(first)}})
+            if number % 5 < 4  # 32 of the 40 queries are about now
+            else row
+            for number, row in enumerate(result.rows)
+        ]
+        overall = {**result.overall, "stale_above_current": float(first)}
+        return result.model_copy(update={"rows": tuple(rows), "overall": overall})
+
+    [row, *_] = compare(with_stale(True), with_stale(False), ["stale_above_current"]).rows
+    assert (row.difference.queries, row.difference.mean) == (32, -1.0)
+    assert row.verdict is Verdict.BETTER
+    [row, *_] = compare(with_stale(False), with_stale(True), ["stale_above_current"]).rows
+    assert row.verdict is Verdict.WORSE

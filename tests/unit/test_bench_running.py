@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bearinmind import errors
+from bearinmind.types import LinkKind
 from bearinmind_bench import metrics
 from bearinmind_bench.evaluation import load
 from bearinmind_bench.results import Result
@@ -122,6 +123,45 @@ def test_a_newer_memory_stands_in_the_place_of_the_older(tmp_path: Path, superse
     asked: Row = {"text": "where is the walrus?"}
     assert ranked(tmp_path, corpus, asked) == [("new",)]
     assert ranked(tmp_path, corpus, asked | {"as_of": "2025-01-15"}) == [("old",)]
+
+
+WALRUS_MOVES: list[Row] = [
+    {"id": "old", "content": "the walrus lives in bay three", "created_at": "2025-01-01"},
+    {
+        "id": "new",
+        "content": "the walrus lives in bay four",
+        "created_at": "2025-02-01",
+        "supersedes": ["old"],
+    },
+]
+
+
+def test_links_that_are_withheld_are_not_stored_and_counted(tmp_path: Path) -> None:
+    asked = [{"query_id": 1, "text": "where does the walrus live?", "relevant_ids": ["new"]}]
+    data = write_set(tmp_path / "set", corpus=WALRUS_MOVES, queries=asked)
+    given, withheld = measure(data), measure(data, withhold=frozenset({LinkKind.SUPERSEDES}))
+
+    assert given.rows[0].ranked == ("new",)
+    assert {*withheld.rows[0].ranked} == {"old", "new"}
+    assert "1 supersedes links were withheld" in withheld.manifest.adaptations
+
+
+def test_what_is_stale_is_measured_only_where_a_question_says_so(tmp_path: Path) -> None:
+    corpus = [{key: row[key] for key in row if key != "supersedes"} for row in WALRUS_MOVES]
+    asked = [
+        {"query_id": 1, "text": "walrus four", "relevant_ids": ["new"], "stale_ids": ["old"]},
+        {"query_id": 2, "text": "walrus three", "relevant_ids": ["new"], "stale_ids": ["old"]},
+        {"query_id": 3, "text": "walrus", "relevant_ids": ["old", "new"]},
+    ]
+    pairs = [{"newer": "new", "older": "old", "label": "both-true", "shape": "event"}]
+    result = measure(write_set(tmp_path / "set", corpus=corpus, queries=asked, pairs=pairs))
+
+    assert result.overall["queries"] == 3
+    assert result.overall["current_first"] == result.overall["stale_above_current"] == 0.5
+    assert "current_first" not in result.rows[2].metrics
+    assert result.rows[0].stale == ("old",)
+    assert result.pairs is not None
+    assert (result.pairs.wrongly_outdated.pairs, result.pairs.wrongly_outdated.share) == (1, 0.0)
 
 
 def test_equal_scores_are_in_the_order_of_the_corpus(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bearinmind import errors
 from bearinmind.app import Mind
-from bearinmind.outdates.judgements import judgement_of
+from bearinmind.outdates.verdicts import judgement_of
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.testing import FixedClock
 from bearinmind.types import Decider, Judgement, Link, LinkKind, MemoryId
@@ -46,14 +46,8 @@ def pair(ada: Mind, clock: FixedClock) -> Pair:
     return Pair(newer, older)
 
 
-def infer(
-    memory: Mind,
-    newer: MemoryId,
-    older: MemoryId,
-    probability: float,
-    by: Decider = Decider.SCORER,
-) -> None:
-    judgement = Judgement(probability=probability, by=by, thing="Atlas", evidence=("moved",))
+def infer(memory: Mind, newer: MemoryId, older: MemoryId, probability: float) -> None:
+    judgement = Judgement(probability=probability, by=Decider.SCORER, evidence=("moved",))
     link = Link(
         source=newer,
         target=older,
@@ -117,11 +111,13 @@ def test_a_word_decides_and_undoing_restores_what_was_inferred(
     assert ada.curation.review(propose=True).proposals == ()
 
 
-def test_merge_lets_the_newer_supersede_the_older(ada: Mind, pair: Pair) -> None:
+def test_merge_lets_the_newer_supersede_the_older(ada: Mind, pair: Pair, clock: FixedClock) -> None:
     decided = ada.curation.apply(proposed(ada).id, "merge")
     assert [each.id for each in ada.list()] == [pair.newer]
+    clock.advance(hours=1)
     ada.curation.undo(decided.id)
     assert {each.id for each in ada.list()} == {*pair}
+    assert judged(ada, pair) == [(pair.newer, LinkKind.OUTDATES, 0.6, Decider.SCORER)]
 
 
 def test_to_dismiss_is_to_say_that_both_hold(ada: Mind, pair: Pair, clock: FixedClock) -> None:
@@ -140,8 +136,7 @@ def test_what_was_settled_elsewhere_waits_no_more_and_is_closed(
     found = proposed(ada)
     match how:
         case "decide":
-            ada.unlink(pair.newer, "outdates", pair.older)
-            infer(ada, pair.older, pair.newer, 1.0, Decider.AGENT)
+            ada.resolve(pair.newer, "older", pair.older)
         case "supersede":
             ada.link(pair.newer, "supersedes", pair.older)
         case "delete":
@@ -154,8 +149,7 @@ def test_what_was_settled_elsewhere_waits_no_more_and_is_closed(
 
 def test_a_decision_that_comes_late_is_refused_and_changes_nothing(ada: Mind, pair: Pair) -> None:
     found = proposed(ada)
-    ada.unlink(pair.newer, "outdates", pair.older)
-    infer(ada, pair.newer, pair.older, 0.0, Decider.AGENT)
+    ada.resolve(pair.newer, "both", pair.older)
     with pytest.raises(errors.ProposalDecided, match="settled"):
         ada.curation.apply(found.id)
     assert judged(ada, pair) == [(pair.newer, LinkKind.OUTDATES, 0.0, Decider.AGENT)]

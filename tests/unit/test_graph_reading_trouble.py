@@ -74,7 +74,7 @@ def test_a_failure_of_any_kind_is_the_dead_letter_of_its_memory(
     place.keep(make("Odd: odd"), make("Even: fine"))
 
     assert place.reader(TitleExtractor(trouble=crash)).once()[:3] == (1, 0, 1)
-    [count] = place.store.work_counts(place.clock())
+    [count] = place.jobs()
     assert count.last_error == "ZeroDivisionError: by nought"
 
 

@@ -11,6 +11,7 @@ from bearinmind import errors
 from bearinmind.app import Mind
 from bearinmind.graph.importer import Line
 from bearinmind.testing import FixedClock
+from bearinmind.types import Decider, Judgement, Link, LinkKind
 
 
 def given(**fields: Any) -> str:
@@ -109,3 +110,22 @@ def test_the_graph_of_a_memory_follows_its_merges(memory: Mind, id_: str) -> Non
         "kestrel",
         "db-1",
     }
+
+
+def test_what_is_trusted_less_contradicts_nothing_unless_a_person_says_so(memory: Mind) -> None:
+    texts = ("Atlas uses Redis.", "user"), ("Atlas uses Valkey.", "external")
+    older, newer = (memory.store(text, trust=trust).memory.id for text, trust in texts)
+    memory.work.wait()
+    judgement = Judgement(probability=0.9, by=Decider.SCORER)
+    link = Link(
+        source=newer,
+        target=older,
+        kind=LinkKind.OUTDATES,
+        created_at=memory.get(newer).updated_at,
+        judgement=judgement,
+    )
+    memory._parts.store.add_link(memory.scope, link)
+    assert memory.graph.contradictions() == []
+    memory.resolve(newer, "newer", older, trust="user")
+    [found] = memory.graph.contradictions()
+    assert (found.older.target, found.newer.target) == ("redis", "valkey")

@@ -127,7 +127,7 @@ def test_a_job_that_keeps_failing_is_given_up_with_its_error_and_can_be_revived(
         clock.advance(hours=7)
 
     assert tries == MOST_ATTEMPTS
-    assert place.store.work_counts(clock())[0].last_error == "the server is away"
+    assert place.jobs()[0].last_error == "the server is away"
     embedder.trouble = lambda _: None
     assert place.store.revive(embed.KIND) == 1
     assert worker.once().finished == 1
@@ -181,7 +181,7 @@ def test_what_a_text_does_to_a_model_is_its_own_dead_letter(place: Workplace, ma
     place.keep(make("odd"), make("even"))
 
     assert place.worker(TroubledEmbedder(crash)).once()[:3] == (1, 0, 1)
-    [count] = place.store.work_counts(place.clock())
+    [count] = place.jobs()
     assert count.last_error == "ZeroDivisionError: by nought"
 
 
@@ -207,7 +207,7 @@ def test_a_memory_that_ends_its_worker_again_and_again_is_given_up(
     done = place.worker(WordEmbedder()).once()
 
     assert (done.finished, done.given_up) == (1, 1)
-    [count] = place.store.work_counts(clock())
+    [count] = place.jobs()
     assert "the worker ended 8 times" in str(count.last_error)
 
 

@@ -22,7 +22,7 @@ from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
 from bearinmind.learn.learner import Learner, LearningStatus, Origin, status
 from bearinmind.learn.model import Mode
-from bearinmind.outdates.judgements import judgement_of, prevailing
+from bearinmind.outdates.verdicts import is_decided, judgement_of, prevailing_of_pairs
 from bearinmind.proposals import Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.recall.pipeline import check_number
@@ -33,7 +33,6 @@ from bearinmind.text import ids
 from bearinmind.types import (
     Decider,
     Draft,
-    Judgement,
     Link,
     LinkKind,
     Memory,
@@ -84,8 +83,7 @@ class Curation:
             reviewed = review.review_memories(self.store, self.scope, self.clock(), options, model)
         if not propose:
             return reviewed
-        for link in reviewed.judged:
-            judge(self.store, self.scope, (link.source, link.target), [link], self.clock())
+        self._keep_judged(reviewed.judged)
         self._close_settled()
         added = self.store.propose(self.scope, reviewed.proposals)
         return replace(reviewed, proposals=tuple(added), known=frozenset())
@@ -147,8 +145,8 @@ class Curation:
         if proposal.kind is not ProposalKind.OUTDATE:
             return ()
         newer, older = proposal.memories
-        links = prevailing(judgements(self.store, self.scope, newer, older))
-        return [word for link in links.values() for word in judgement_of(link).evidence]
+        links = prevailing_of_pairs(judgements(self.store, self.scope, (newer, older)))
+        return [word for link in links for word in judgement_of(link).evidence]
 
     def apply(self, id: str, resolution: Resolution | str | None = None) -> Proposal:
         """Do what a proposal says, unless the last retrievable copy of a fact would be lost.
@@ -175,6 +173,13 @@ class Curation:
         """How learning from turns is set up, and what it has cost today."""
         settings = self.settings
         return status(settings.learn, self.turn_reader, settings.learn_daily_tokens)
+
+    def _keep_judged(self, links: Sequence[Link]) -> None:
+        """Keep what a model judged, unless somebody decided while it was asked."""
+        for link in links:
+            pair = (link.source, link.target)
+            if not any(map(is_decided, judgements(self.store, self.scope, pair))):
+                judge(self.store, self.scope, pair, [link], self.clock())
 
     def _close_settled(self) -> None:
         opened = [*review.all_proposals(self.store, self.scope, ProposalState.OPEN)]
@@ -216,20 +221,8 @@ class _Verbs:
         return self.remember.delete(self.scope, memory)
 
     def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
-        if resolution is Resolution.MERGE:
-            return self.link(newer, LinkKind.SUPERSEDES, older)
-        source, target = (older, newer) if resolution is Resolution.OLDER else (newer, older)
-        probability = 0.0 if resolution is Resolution.BOTH else 1.0
-        now = self.remember.clock()
-        link = Link(
-            source=source.id,
-            target=target.id,
-            kind=LinkKind.OUTDATES,
-            created_at=now,
-            judgement=Judgement(probability=probability, by=Decider.PERSON),
-        )
-        judge(self.remember.store, self.scope, (source.id, target.id), [link], now)
-        return link
+        decided = self.remember.resolve(self.scope, newer, [older], resolution, Decider.PERSON)
+        return decided.links[0]
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

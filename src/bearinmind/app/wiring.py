@@ -270,7 +270,12 @@ def handlers_of(
         extract.KIND: extract.Extracting(
             store=store, extractor=extractor, clock=clock, certain=certain
         ),
-        COMPARE: Comparing(store=store, compare=compare, clock=clock),
+        COMPARE: Comparing(
+            store=store,
+            compare=compare,
+            clock=clock,
+            embeds=lambda: embedders.configured() is not None,
+        ),
     }
 
 

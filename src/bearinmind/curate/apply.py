@@ -26,7 +26,7 @@ from bearinmind.errors import (
     ProposalDecided,
     WouldLoseFact,
 )
-from bearinmind.outdates.judgements import PEOPLE, judgement_of, prevailing
+from bearinmind.outdates.verdicts import is_decided, prevailing_of_pairs
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import (
@@ -43,6 +43,8 @@ from bearinmind.types import (
 
 #: The fields of a memory that a proposal may change.
 FIELDS = ("content", "category", "tags", "keywords", "importance", "valid_from", "valid_to")
+
+_JUDGING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 
 Undo = dict[str, Any]
 
@@ -174,10 +176,10 @@ class ProposalDecider:
                 f"somebody settled what proposal {proposal.id} is about meanwhile"
             )
         link = self.verbs.resolve(newer, older, resolution)
-        undo: Undo = {"resolution": resolution.value}
-        if link.kind is LinkKind.SUPERSEDES:
-            return undo | {"links": _as_lists([link])}
-        return undo | {"judged": [link.source, link.target, link.created_at.isoformat()]}
+        return {
+            "resolution": resolution.value,
+            "judged": [link.source, link.target, link.created_at.isoformat()],
+        }
 
     def _supersede(self, keeper: MemoryId, others: Sequence[MemoryId]) -> Undo:
         now = self.clock()
@@ -254,7 +256,7 @@ class ProposalDecider:
         """Whether the decision of a moment about two memories still holds."""
         return any(
             (link.source, link.created_at) == (source, datetime.fromisoformat(moment))
-            for link in judgements(self.store, self.scope, source, target)
+            for link in judgements(self.store, self.scope, (source, target))
         )
 
     def _take_back(self, proposal: Proposal) -> None:
@@ -274,10 +276,9 @@ class ProposalDecider:
     def _judge_as_before(self, source: MemoryId, target: MemoryId, moment: str) -> None:
         """Restore what was judged about two memories just before a moment."""
         then = datetime.fromisoformat(moment) - timedelta(microseconds=1)
-        before = judgements(self.store, self.scope, source, target, then)
+        before = judgements(self.store, self.scope, (source, target), then)
         now = self.clock()
-        latest = prevailing(before).values()
-        restored = [replace(link, created_at=now, removed_at=None) for link in latest]
+        restored = [replace(link, created_at=now, removed_at=None) for link in before]
         judge(self.store, self.scope, (source, target), restored, now)
 
     def _change_back(self, undo: Mapping[str, Any]) -> None:
@@ -301,11 +302,11 @@ class ProposalDecider:
 
 
 def judgements(
-    store: Store, scope: Scope, one: MemoryId, other: MemoryId, as_of: datetime | None = None
+    store: Store, scope: Scope, pair: tuple[MemoryId, MemoryId], as_of: datetime | None = None
 ) -> list[Link]:
-    """The `outdates` links between two memories, in either direction."""
-    links = store.links(scope, [one], as_of)
-    return [x for x in links if x.kind is LinkKind.OUTDATES and other in (x.source, x.target)]
+    """The links between two memories that say which of them holds."""
+    links = store.links(scope, [pair[0]], as_of)
+    return [x for x in links if x.kind in _JUDGING and {x.source, x.target} == {*pair}]
 
 
 def judge(
@@ -316,8 +317,8 @@ def judge(
     now: datetime,
 ) -> None:
     """Keep what is judged about two memories in place of what was judged before."""
-    ended = [replace(link, removed_at=now) for link in judgements(store, scope, *pair)]
-    store.finish_comparison(scope, (), links, ended)  # all in one transaction
+    ended = [replace(link, removed_at=now) for link in judgements(store, scope, pair)]
+    store.change_links(scope, ended, links)
 
 
 def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[Proposal]:
@@ -335,9 +336,8 @@ def settled(store: Store, scope: Scope, proposals: Iterable[Proposal]) -> list[P
         return []
     links, memories = store.links(scope, ids), store.get_many(scope, ids)
     present = {id_ for id_, memory in memories.items() if memory.deleted_at is None}
-    judged = prevailing(links)
-    decided = {pair for pair, link in judged.items() if judgement_of(link).by in PEOPLE}
-    decided |= {frozenset({x.source, x.target}) for x in links if x.kind is LinkKind.SUPERSEDES}
+    judged = prevailing_of_pairs(x for x in links if x.kind in _JUDGING)
+    decided = {frozenset({x.source, x.target}) for x in judged if is_decided(x)}
     return [
         each
         for each in asked

@@ -16,9 +16,11 @@ from typing import NamedTuple
 from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
-from bearinmind.outdates.judgements import OFFER, PEOPLE, is_less_trusted, judgement_of
+from bearinmind.outdates.verdicts import is_decided, is_less_trusted, judgement_of
 from bearinmind.proposals import ProposalKind
 from bearinmind.types import Decider, Link, MemoryId
+
+OFFER = 0.35  # the probability from which on somebody is asked which of two memories holds
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})
@@ -90,7 +92,7 @@ def undecided(
     for link in judged:
         judgement = judgement_of(link)
         newer, older = candidates.get(link.source), candidates.get(link.target)
-        if judgement.by in PEOPLE or judgement.probability < OFFER or not (newer and older):
+        if is_decided(link) or judgement.probability < OFFER or not (newer and older):
             continue
         if is_less_trusted(newer.memory, older.memory):
             continue

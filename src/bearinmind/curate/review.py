@@ -22,7 +22,7 @@ from bearinmind.errors import MindError, WorkFailure
 from bearinmind.models.chat import NotAChat, Question, json_object
 from bearinmind.models.outbound_http import CallFailed
 from bearinmind.models.token_budget import MeteredChat
-from bearinmind.outdates.judgements import OFFER, Pair, judgement_of, prevailing
+from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Scope
@@ -211,7 +211,7 @@ def _asked(judge: ChatJudge, finding: Finding, judged: list[Link], now: datetime
         if probability is None:
             return finding
         judged.append(_by_model(newer, older, probability, now))
-        if probability < OFFER:
+        if probability < contradictions.OFFER:
             return None
         return contradictions.with_judgement(finding, probability, Decider.MODEL)
     return finding
@@ -244,17 +244,18 @@ def _findings(
 ) -> Iterator[Finding]:
     since = options.since
     new = {id_ for id_, x in candidates.items() if since is None or x.memory.updated_at >= since}
-    judged = _judged(store, scope, [*candidates])
+    judged = _judged(store, scope, [*candidates])  # about which memory outdates which
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
     sure = [
         *map(duplicates.supersede, same),
-        *contradictions.undecided(judged.values(), candidates),
+        *contradictions.undecided(judged, candidates),
     ]
     yield from sure
     near = [*similarity.near(candidates, [*new], options.cosine)]
     clashes = contradictions.contradictions(candidates.values(), near, new)
-    settled = {pair for pair, x in judged.items() if judgement_of(x).by is not Decider.SCORER}
-    settled |= {*map(_pair, sure)}
+    settled = {*map(_pair, sure)} | {
+        frozenset({x.source, x.target}) for x in judged if judgement_of(x).by is not Decider.SCORER
+    }
     doubtful = filter(None, map(duplicates.doubtful, near))
     for finding in (*map(contradictions.outdate, clashes), *doubtful):
         if _pair(finding) not in settled:
@@ -267,14 +268,15 @@ def _findings(
     yield from _no_longer_said(store, scope, now)
 
 
-def _pair(finding: Finding) -> Pair:
+def _pair(finding: Finding) -> frozenset[MemoryId]:
     return frozenset(memory.id for memory in finding.memories)
 
 
-def _judged(store: Store, scope: Scope, ids: Sequence[MemoryId]) -> dict[Pair, Link]:
-    """Of each pair of these memories what was judged about which outdates which."""
+def _judged(store: Store, scope: Scope, ids: Sequence[MemoryId]) -> list[Link]:
+    """Of each pair of these memories the `outdates` link that prevails."""
     pages = (ids[start : start + PAGE] for start in range(0, len(ids), PAGE))
-    return prevailing(link for page in pages for link in store.links(scope, page))
+    links = (link for page in pages for link in store.links(scope, page))
+    return prevailing_of_pairs(link for link in links if link.kind is LinkKind.OUTDATES)
 
 
 def _no_longer_said(store: Store, scope: Scope, now: datetime) -> Iterator[Finding]:

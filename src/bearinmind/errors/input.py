@@ -75,7 +75,7 @@ class InvalidQuery(InvalidInput):
 
 
 class InvalidLink(InvalidInput):
-    """The kind of link is not one of the closed set."""
+    """The kind of link is not one of the closed set, or its judgement cannot be kept."""
 
 
 class InvalidRecord(InvalidInput):

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bearinmind.concepts import ConceptName, Relation
-from bearinmind.outdates.judgements import PEOPLE, SURE, Pair, judgement_of, prevailing
+from bearinmind.outdates.verdicts import LEAST, is_decided, judgement_of, prevailing_of_pairs
 from bearinmind.types import Link, LinkKind, MemoryId
 
 
@@ -85,7 +85,7 @@ class _Chronology:
     """Orders relations by age."""
 
     above: Mapping[MemoryId, set[MemoryId]]  #: what superseded or outdates a memory
-    compatible: set[Pair]  #: memories of which somebody decided that both hold
+    compatible: set[frozenset[MemoryId]]  #: memories of which somebody decided that both hold
     outdated: set[MemoryId]
     written: Mapping[MemoryId, datetime]
 
@@ -95,15 +95,15 @@ class _Chronology:
         if not evidence:
             return cls({}, set(), set(), {})
         links = [*history.newer(evidence)]
-        judged = prevailing(links)
-        outdates = [x for x in judged.values() if judgement_of(x).probability >= SURE]
+        judged = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+        outdates = [x for x in judged if judgement_of(x).probability >= LEAST]
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
         for link in (*(x for x in links if x.kind is LinkKind.SUPERSEDES), *outdates):
             above[link.target].add(link.source)
         compatible = {
-            pair
-            for pair, link in judged.items()
-            if judgement_of(link).probability < SURE and judgement_of(link).by in PEOPLE
+            frozenset({link.source, link.target})
+            for link in judged
+            if judgement_of(link).probability < LEAST and is_decided(link)
         }
         outdated = {link.target for link in outdates}
         return cls(above, compatible, outdated, history.written(evidence))

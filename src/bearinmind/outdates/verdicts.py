@@ -36,6 +36,12 @@ def is_less_trusted(newer: Memory, older: Memory) -> bool:
     return _TRUST.index(newer.provenance.trust) < _TRUST.index(older.provenance.trust)
 
 
+def is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
+    """Whether the newer memory may outdate the older, by its trust or by a person's word."""
+    by_person = judgement_of(link).by is Decider.PERSON
+    return by_person or not is_less_trusted(memories[link.source], memories[link.target])
+
+
 def prevailing_of_pairs(links: Iterable[Link]) -> list[Link]:
     """Of all links between the same two memories, in either direction, the one that prevails."""
     of_pair: dict[frozenset[MemoryId], Link] = {}
@@ -54,7 +60,7 @@ def prevailing(
     that would close a circle the weakest is left out.
     """
     valid = [x for x in links if x.source in memories and x.target in memories]
-    counting = [x for x in valid if _is_trusted(x, memories) or not _says_outdated(x, least)]
+    counting = [x for x in valid if is_trusted(x, memories) or not _says_outdated(x, least)]
     above: dict[MemoryId, list[Link]] = {}
     for link in sorted(prevailing_of_pairs(counting), key=_weight, reverse=True):
         source = memories[link.source]
@@ -88,12 +94,6 @@ def _weight(link: Link) -> tuple[object, ...]:
 
 def _says_outdated(link: Link, least: float) -> bool:
     return judgement_of(link).probability >= least
-
-
-def _is_trusted(link: Link, memories: Mapping[MemoryId, Memory]) -> bool:
-    """Whether the newer memory may outdate the older, by its trust or by a person's word."""
-    by_person = judgement_of(link).by is Decider.PERSON
-    return by_person or not is_less_trusted(memories[link.source], memories[link.target])
 
 
 def _reaches(above: Mapping[MemoryId, list[Link]], link: Link) -> bool:

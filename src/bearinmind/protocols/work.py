@@ -64,7 +64,8 @@ class Work(Protocol):
     ) -> None:
         """Keep the inferred links, end others and remove the jobs, in one transaction.
 
-        A new link is kept only where none between its two memories holds, in either direction.
+        A new link is kept only between two live memories in clear, and only where none between
+        them holds in either direction. When none of the jobs is there any more, nothing is changed.
         """
 
     def give_back(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from bearinmind.changes import ConflictState, ShareState
+from bearinmind.changes import ConflictState, LinkState, ShareState
 from bearinmind.errors import InvalidChange, UserNotFound, VaultKeyMissing
 from bearinmind.protocols import History, Sealed, Store, SubjectState
 from bearinmind.remember.admit import check_tag, check_user
@@ -29,6 +29,8 @@ class Admission:
             return self._keyless.admit_history(self.scope, state.versions, state.sealed)
         if isinstance(state, ShareState) and state.share is not None:
             return ShareState(self._share(state.share))
+        for link in state.links if isinstance(state, LinkState) else ():
+            self.remember.check_judgement(link)
         if isinstance(state, ConflictState) and state.conflict is not None:
             self._check_detail(state.conflict.detail)
         return state

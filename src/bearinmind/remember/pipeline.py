@@ -12,6 +12,7 @@ from datetime import datetime
 from bearinmind import errors
 from bearinmind.outdates.verdicts import LEAST, judgement_of
 from bearinmind.protocols import History, Sealed, Store
+from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
 from bearinmind.remember.resolve import Resolved, resolve
 from bearinmind.remember.sensitive import (
@@ -304,11 +305,22 @@ class Remember:
         """Store a link from elsewhere, with its times; both memories must be there."""
         if link.source == link.target:
             raise errors.SelfLink(f"memory {link.source} cannot be linked to itself")
+        self.check_judgement(link)
         memories = self.store.get_many(scope, [link.source, link.target])
         for id_ in (link.source, link.target):
             if id_ not in memories:
                 raise errors.MemoryNotFound(f"the link names {id_}, which is not stored")
         self.store.add_link(scope, link)
+
+    def check_judgement(self, link: Link) -> None:
+        """Make sure that the judgement of a link from elsewhere can be kept, in clear."""
+        if flaw := flaw_of_judgement(link):
+            words = f"{link.source} {link.kind} {link.target}"
+            raise errors.InvalidLink(f"{words} has a judgement that {flaw}")
+        judgement = link.judgement
+        for text in (judgement.thing, judgement.aspect, *judgement.evidence) if judgement else ():
+            check_text(text, "the judgement of a link")
+            self.boundary.refuse_in_clear("the judgement of a link", text)
 
     def unlink(self, scope: Scope, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
         """End a link; that it was there stays known.

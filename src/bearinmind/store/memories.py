@@ -10,6 +10,7 @@ from bearinmind import errors
 from bearinmind.protocols import History, Page, Sealed, Statistics
 from bearinmind.store import access, rows, sync_feed, versions
 from bearinmind.store.database import OnDatabase, Owned
+from bearinmind.store.judgements import link_row
 from bearinmind.store.versions import BulkInsert
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -264,7 +265,7 @@ def _known(transaction: Owned, memory: Memory, known_by: bytes) -> Memory | None
 def insert_link(transaction: Owned, link: Link) -> None:
     """Keep a link, inside a transaction of the caller."""
     refuse_cycle(transaction, link)
-    if not transaction.change("insert_link", rows.from_link(link)):
+    if not transaction.change("insert_link", link_row(transaction, link)):
         raise errors.DuplicateLink(f"{link.source} {link.kind} {link.target} is there already")
 
 

@@ -19,6 +19,7 @@ from bearinmind.store.database import (
     Transaction,
     Version,
 )
+from bearinmind.store.judgements import link_row
 from bearinmind.types import Link, MemoryId, Scope, Space
 
 if TYPE_CHECKING:
@@ -56,10 +57,15 @@ class QueuesInDatabase(OnDatabase):
         self, scope: Scope, jobs: Sequence[Job], new: Sequence[Link], ended: Sequence[Link]
     ) -> None:
         with self._writing(scope) as transaction:
+            if not transaction.change_each(
+                "finish_comparison", [{"number": x.number} for x in jobs]
+            ):
+                return  # the version is a past one by now, or somebody else compared it
             changed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
-            changed += [x for x in new if transaction.change("infer_link", rows.from_link(x))]
+            changed += [
+                x for x in new if transaction.change("infer_link", link_row(transaction, x))
+            ]
             sync_feed.note_written(transaction, links=changed)
-            transaction.change_each("finish_comparison", [{"number": job.number} for job in jobs])
 
     def give_back(
         self, jobs: Sequence[Job], error: str, due: datetime, *, dead: bool = False

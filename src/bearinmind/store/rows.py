@@ -178,7 +178,7 @@ def from_link(link: Link) -> dict[str, Any]:
 @lru_cache(maxsize=4_096)
 def _to_judgement(text: str) -> Judgement:
     fields = json.loads(text)
-    by, evidence = Decider(fields.pop("by")), tuple(fields.pop("evidence"))
+    by, evidence = Decider(fields.pop("by")), tuple(fields.pop("evidence", ()))
     return Judgement(by=by, evidence=evidence, **fields)
 
 

@@ -11,6 +11,7 @@ from bearinmind.protocols import Gone, History, Received, Sealed
 from bearinmind.receipts import Receipts, flaw_of, last_kept, versions_kept
 from bearinmind.store import memories, rows, sync_feed, versions
 from bearinmind.store.database import Database, Owned
+from bearinmind.store.judgements import link_row
 from bearinmind.store.versions import BulkInsert, content_hashes
 from bearinmind.types import MemoryId, Scope
 
@@ -176,7 +177,8 @@ class _Reception:
         source, kind, target = subject.parts
         named = {"source": source, "kind": kind, "target": target}
         self._transaction.change("remove_link_named", named)
-        self._transaction.change_each("insert_link", [*map(rows.from_link, state.links)])
+        links = [link_row(self._transaction, link) for link in state.links]
+        self._transaction.change_each("insert_link", links)
 
     def _take_share(self, subject: Subject, state: ShareState) -> None:
         self._transaction.change("remove_share_named", {"names": [subject.name]})

@@ -63,7 +63,7 @@ TABLES = (
     INDEXED,
     _table(
         "links",
-        "owner source kind target removed_at created_at",
+        "owner source kind target removed_at created_at judgement",
         key="owner source kind target removed_at",
     ),
     _table(

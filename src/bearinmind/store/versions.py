@@ -14,6 +14,7 @@ from bearinmind.errors import KeyRetired
 from bearinmind.protocols import History, Sealed
 from bearinmind.store import graph, queues, rows, spaces
 from bearinmind.store.database import Database, Owned, Parameters, Version
+from bearinmind.store.judgements import conceal_judgements
 from bearinmind.text import analysis
 from bearinmind.types import AlreadyKnown, Memory, MemoryId, Outcome, Stored
 
@@ -23,6 +24,7 @@ def insert_version(database: Database, transaction: Owned, memory: Memory, known
     [number] = transaction.numbers(1)
     version = rows.from_memory(memory, None) | {"row": number, "content_hash": known_by}
     [[row]] = transaction.rows("insert_memory", version)
+    conceal_judgements(transaction, [memory])
     if memory.deleted_at is None:
         index_versions(database, transaction, {row: memory})
         spaces.add_version(database, transaction, row, memory)
@@ -34,7 +36,7 @@ def close_version(database: Database, transaction: Owned, present: Memory, at: d
     """End the present version of a memory."""
     place = {"id": present.id, "version": present.version}
     for [row] in transaction.rows("close_version", place | {"replaced_at": rows.from_time(at)}):
-        for statement in database.steps.closed:
+        for statement in ("forget_comparison", *database.steps.closed):
             transaction.change(statement, {"row": row})
 
 
@@ -215,6 +217,7 @@ class BulkInsert:
             for row, memory, values in placed
             if memory.deleted_at is None
         ]
+        conceal_judgements(transaction, memories)
         index_versions(self._database, transaction, {each.row: each.memory for each in live})
         spaces.queue_versions(transaction, live)
         graph.queue_versions(transaction, live)

@@ -19,7 +19,7 @@ from bearinmind.changes import (
     link_subject,
 )
 from bearinmind.errors import DuplicateLink, InvalidChange, StoreBusy, SupersedeCycle, VaultFailure
-from bearinmind.protocols import History, Received, Store, SubjectState
+from bearinmind.protocols import Gone, History, Received, Store, SubjectState
 from bearinmind.sync.model import Arrived, Sealing, SyncReport
 from bearinmind.sync.reconcile import Reconciliation
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, Scope
@@ -43,14 +43,21 @@ class Pull:
     def take(self, changes: Sequence[Arrived]) -> None:
         """Take changes, in order; what is known already changes nothing."""
         known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
-        left = [change for change in changes if change.number > known.get(change.subject, 0)]
-        for _ in range(TRIES):
-            left = self._take(left)
-            if not left:
-                break
-        else:
-            raise StoreBusy(f"{len(left)} changed things are being changed here all the time")
+        new = [change for change in changes if change.number > known.get(change.subject, 0)]
+        # A purge ends links here: what is left of them is merged with what the server has of them.
+        for is_purge in (True, False):
+            self._take_all([x for x in new if isinstance(x.state, Gone) is is_purge])
         self._join_twins(changes)
+
+    def _take_all(self, changes: Sequence[Arrived]) -> None:
+        """Take changes, as often as another writer is faster."""
+        left = [*changes]
+        for _ in range(TRIES):
+            if not left:
+                return
+            left = self._take(left)
+        if left:
+            raise StoreBusy(f"{len(left)} changed things are being changed here all the time")
 
     def _take(self, changes: Sequence[Arrived]) -> list[Arrived]:
         """Take changes; those that were not taken because another writer was faster."""

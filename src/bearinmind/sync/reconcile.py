@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -21,7 +23,9 @@ from bearinmind.protocols import Gone, History, SubjectState
 from bearinmind.receipts import covers
 from bearinmind.sync.merge import merge
 from bearinmind.sync.model import Sealing
-from bearinmind.types import Link
+from bearinmind.types import Decider, Link, LinkKind
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 class Reconciled(NamedTuple):
@@ -52,7 +56,8 @@ class Reconciliation(NamedTuple):
             case History(), Gone():
                 merged = self._purged_there(subject, local, server)
             case LinkState(), LinkState():
-                merged = _links(local, server)
+                is_judged = subject.parts[1] == LinkKind.OUTDATES
+                merged = (_judged_links if is_judged else _links)(local, server)
             case ShareState(), ShareState():
                 merged = _shares(local, server)
             case ConflictState(), ConflictState():
@@ -122,6 +127,66 @@ def _links(local: LinkState, server: LinkState) -> Reconciled:
             known[link.created_at] = link
     united = LinkState(_one_at_a_time(known.values()))
     return Reconciled(united, settled=united == server)
+
+
+def _judged_links(local: LinkState, server: LinkState) -> Reconciled:
+    """Every judgement that either side knows; of those that hold, only the prevailing one goes on.
+
+    A judgement that ended on either side has ended: whoever ended it had seen it.
+    """
+    sides = [_by_judgement(state.links) for state in (server, local)]
+    known = [
+        link
+        for judgement in dict.fromkeys([*sides[0], *sides[1]])
+        for link in _later_state(*(side.get(judgement, ()) for side in sides))
+    ]
+    held = max((link for link in known if link.removed_at is None), key=_weight, default=None)
+    ended = [
+        replace(link, removed_at=max(link.created_at, held.created_at))
+        if held is not None and link.removed_at is None and link is not held
+        else link
+        for link in known
+    ]
+    united = LinkState(_ending_apart(ended))
+    return Reconciled(united, settled=united == server)
+
+
+def _by_judgement(links: Iterable[Link]) -> Mapping[object, Sequence[Link]]:
+    """Links by when and how somebody judged; the texts may have been removed from one of two."""
+    known: defaultdict[object, list[Link]] = defaultdict(list)
+    for link in links:
+        judgement = link.judgement
+        how = (judgement.by, judgement.probability) if judgement else None
+        known[link.created_at, how].append(link)
+    return known
+
+
+def _later_state(*sides: Sequence[Link]) -> Sequence[Link]:
+    """Of what two sides know of one judgement: that it was made again, or ended; else the first."""
+    return max(sides, key=lambda links: (len(links), not _is_live(links)))
+
+
+def _weight(link: Link) -> tuple[int, datetime, float]:
+    """Which judgement prevails: that of the later decider, then the later one."""
+    if link.judgement is None:  # it was made by hand
+        return [*Decider].index(Decider.PERSON), link.created_at, 1.0
+    by = [*Decider].index(link.judgement.by)
+    return by, link.created_at, link.judgement.probability
+
+
+def _ending_apart(links: Iterable[Link]) -> tuple[Link, ...]:
+    """Links in order; where two end at the same moment, the later one ends a little later."""
+    apart: dict[datetime | None, Link] = {}
+    for link in sorted(links, key=_in_time):
+        end = link.removed_at
+        while end is not None and end in apart:
+            end += timedelta(microseconds=1)
+        apart[end] = replace(link, removed_at=end)
+    return tuple(sorted(apart.values(), key=_in_time))
+
+
+def _in_time(link: Link) -> tuple[datetime, datetime]:
+    return link.created_at, link.removed_at or _NEVER
 
 
 def _is_live(links: Iterable[Link]) -> bool:

@@ -10,7 +10,7 @@ from typing import Protocol
 from bearinmind.errors import WorkFailure
 from bearinmind.protocols import Job, Spaces, SpaceState, Syncing, Work
 from bearinmind.types import Link, Memory, MemoryId, Scope
-from bearinmind.work.status import COMPARE, WorkDone
+from bearinmind.work.status import COMPARE, EMBED, WorkDone
 from bearinmind.work.worker import Attempts, Handled
 
 KIND = COMPARE
@@ -32,6 +32,7 @@ class Comparing:
     store: ComparingStore
     compare: Compare
     clock: Callable[[], datetime]
+    embeds: Callable[[], bool]  #: whether memories are embedded here
     batch: int = BATCH
 
     def begin(self) -> bool:
@@ -45,7 +46,10 @@ class Comparing:
         ready = self._embedded(allowed)
         early = [job for job in allowed if job.number not in ready]
         if early:
-            self.store.give_back(early, "", self.clock() + timedelta(seconds=_NOT_EMBEDDED))
+            now = self.clock()
+            embedding = self.store.next_due(now, [EMBED]) or now
+            soonest = now + timedelta(seconds=_NOT_EMBEDDED)
+            self.store.give_back(early, "", max(embedding, soonest))
             handled = handled.plus(Handled(WorkDone(postponed=len(early))))
         parts = [[job] for job in allowed if job.number in ready]
         return handled.plus(attempts.each(parts, self._compare, lambda: True, stopping))
@@ -56,7 +60,7 @@ class Comparing:
     def _embedded(self, jobs: Sequence[Job]) -> set[int]:
         """The jobs whose memories have their vector, or will never have one."""
         active = [x for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
-        if not active or not active[0].waiting:
+        if not self.embeds() or not active or not active[0].waiting:
             return {job.number for job in jobs}
         owners = {job.owner for job in jobs}
         vectors: set[tuple[str, MemoryId]] = set()

@@ -57,6 +57,11 @@ class WorkStatus:
         """Memories to read for the graph."""
         return self.of_kind(EXTRACT).waiting
 
+    @property
+    def to_compare(self) -> int:
+        """Memories to compare with earlier ones."""
+        return self.of_kind(COMPARE).waiting
+
     def of_kind(self, kind: str) -> WorkStatus:
         """The status with the jobs of one kind only."""
         return replace(self, queue=[count for count in self.queue if count.kind == kind])

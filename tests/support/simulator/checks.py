@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from bearinmind.changes import ConflictKind, SyncConflict, conflict_subject, digest
 from bearinmind.protocols import Store, Vault
-from bearinmind.types import Link, Memory, MemoryId, Scope, Share
+from bearinmind.types import Decider, Link, Memory, MemoryId, Scope, Share
 from support.simulator.ledger import SECRET, Broken, Ledger, memories_of, words_of
+
+_DECIDERS = [*Decider]
 
 
 class Found(NamedTuple):
@@ -29,7 +31,7 @@ class Found(NamedTuple):
         }
         for link in self.links:
             name = f"link {link.source} {link.kind} {link.target} {link.created_at.isoformat()}"
-            same[name] = link.removed_at
+            same[f"{name} until {link.removed_at}"] = link.judgement
         for share in self.shares:
             same[f"share {share.reader} {share.memory or share.tag}"] = share.right
         return same
@@ -100,6 +102,50 @@ def check_nothing_lost(ledger: Ledger, found: Found, conflicts: Iterable[SyncCon
     for triple in {*ledger.linked} - ledger.unlinked - there:
         if ledger.purged.isdisjoint((MemoryId(triple[0]), MemoryId(triple[2]))):
             raise Broken(f"the link {triple} is lost")
+
+
+def check_decisions(ledger: Ledger, found: Found) -> None:
+    """No decision is lost, and none that nobody overruled gives way to what is weaker.
+
+    Of what was judged about a sensitive memory no word is kept.
+    """
+    judged: dict[tuple[str, ...], list[Link]] = {}
+    for link in found.links:
+        if link.judgement is None:
+            continue
+        judged.setdefault((link.source, link.target), []).append(link)
+        histories = [found.histories.get(end) for end in (link.source, link.target)]
+        if link.judgement.evidence and not all(map(_is_in_clear, histories)):
+            raise Broken(f"{link} has words about a sensitive or a purged memory")
+    for ends, decided in ledger.decided.items():
+        if ledger.purged.isdisjoint(map(MemoryId, ends)):
+            _check_decided(ends, decided, judged.get(ends, []), ledger.overruled)
+
+
+def _is_in_clear(versions: Sequence[Memory] | None) -> bool:
+    return bool(versions) and not any(version.sensitive for version in versions or ())
+
+
+def _check_decided(
+    ends: tuple[str, ...],
+    decided: dict[float, Decider],
+    links: Sequence[Link],
+    overruled: set[float],
+) -> None:
+    known = {x.judgement.probability: x for x in links if x.judgement}
+    if lost := {*decided} - {*known}:
+        raise Broken(f"of what was decided about {ends}, {lost} is lost")
+    live = [x for x in links if x.removed_at is None]
+    if len(live) > 1:
+        raise Broken(f"{ends} are judged twice: {live}")
+    standing = {*decided} - overruled
+    if not standing:
+        return
+    if not live or live[0].judgement is None or live[0].judgement.probability in overruled:
+        raise Broken(f"{standing} was decided about {ends}, and {live} holds")
+    strongest = max(_DECIDERS.index(decided[each]) for each in standing)
+    if _DECIDERS.index(live[0].judgement.by) < strongest:
+        raise Broken(f"{standing} was decided about {ends}, and the weaker {live} holds")
 
 
 def check_histories(ledger: Ledger, found: Found) -> None:

@@ -19,6 +19,8 @@ WRITES = frozenset(
         "purge",
         "add_link",
         "remove_link",
+        "change_links",
+        "finish_comparison",
         "add_share",
         "end_share",
         "resolve_conflict",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from bearinmind.protocols import History, Page, Store, Vault
 from bearinmind.remember.sensitive import record_of
-from bearinmind.types import Filter, Link, Memory, MemoryId, Scope, State
+from bearinmind.types import Decider, Filter, Link, Memory, MemoryId, Scope, State
 from support.simulator.clocks import START
 
 SECRET = "sesame-"  # noqa: S105  what every secret of the simulator begins with
@@ -26,6 +26,9 @@ class Ledger:
     removed: set[str] = field(default_factory=set)  #: marks that a purge knew of
     linked: dict[tuple[str, ...], Link] = field(default_factory=dict)
     unlinked: set[tuple[str, ...]] = field(default_factory=set)
+    #: Which of two memories holds, as somebody decided: by whom, under the probability alone.
+    decided: dict[tuple[str, ...], dict[float, Decider]] = field(default_factory=dict)
+    overruled: set[float] = field(default_factory=set)  #: decisions that a later decider knew
     purged: set[MemoryId] = field(default_factory=set)
     flagged: set[MemoryId] = field(default_factory=set)  #: sealed with all their versions
     unsealed: set[MemoryId] = field(default_factory=set)  #: of those: laid open again

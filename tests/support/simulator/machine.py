@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property
 from random import Random
 
@@ -16,7 +17,20 @@ from bearinmind.remember.sensitive import Boundary, Reveal
 from bearinmind.sync.model import SyncReport
 from bearinmind.sync.replica import Replica
 from bearinmind.sync.shared_copies import SharedCopies
-from bearinmind.types import Draft, LinkKind, Memory, MemoryId, Right, Scope, Share, Stored, UserId
+from bearinmind.types import (
+    Decider,
+    Draft,
+    Judgement,
+    Link,
+    LinkKind,
+    Memory,
+    MemoryId,
+    Right,
+    Scope,
+    Share,
+    Stored,
+    UserId,
+)
 from support.simulator.clocks import Clock
 from support.simulator.crashes import Dying
 from support.simulator.ledger import SECRET, Ledger, memories_of, words_of
@@ -111,6 +125,8 @@ class Machine:
             (2, self._purge),
             (5, self._link),
             (2, self._unlink),
+            (4, self._infer),
+            (6, self._decide),
             (2, self._share),
             (1, self._unshare),
             (1 if self.store.conflicts(self.scope, 1) else 0, self._resolve),
@@ -228,12 +244,69 @@ class Machine:
             self.ledger.linked[source.id, kind.value, target.id] = link
 
     def _unlink(self) -> None:
-        links = [x for x in self.store.all_links(self.scope) if x.removed_at is None]
+        links = [x for x in self._links() if x.kind is not LinkKind.OUTDATES]
         if links:
             link = self.random.choice(links)
             self.told.append(f"  unlinks {link.source} {link.kind} {link.target}")
             self.ledger.unlinked.add((link.source, link.kind.value, link.target))
             self.remember.unlink(self.scope, link.source, link.kind, link.target)
+
+    def _links(self) -> list[Link]:
+        return [x for x in self.store.all_links(self.scope) if x.removed_at is None]
+
+    def _infer(self) -> None:
+        """Do a job of comparing, as a worker does; every machine infers the same."""
+        now = self.clock()
+        for job in self.store.claim(["compare"], 1, now, now + timedelta(seconds=1)):
+            scope, other = Scope(user=job.owner), self._some(sensitive=False)
+            ended = [x for x in self._links() if x.judgement and x.judgement.by is Decider.SCORER]
+            new = []
+            if other is not None and job.owner == self.scope.user and other.id != job.memory.id:
+                new.append(_inferred(*sorted((job.memory, other), key=_age)))
+            ended = [
+                replace(link, removed_at=now)
+                for link in ended
+                if job.memory.id in (link.source, link.target) and self.random.random() < 0.3
+            ]
+            self.told.append(f"  infers {[(x.source, x.target) for x in new]}, ends {len(ended)}")
+            self.store.finish_comparison(scope, [job], new, ended)
+
+    def _decide(self) -> None:
+        """Say which of two memories holds, mostly where that was inferred or decided before."""
+        judged = [x for x in self._links() if x.kind is LinkKind.OUTDATES]
+        if judged and self.random.random() < 0.7:
+            link = self.random.choice(judged)
+            ends = self.random.sample((link.source, link.target), 2)
+        else:
+            some = [x.id for x in (self._some(), self._some()) if x is not None]
+            ends = sorted({*some}, key=lambda _: self.random.random())
+        live = self.store.get_many(self.scope, ends)
+        if len(ends) < 2 or len(live) < 2 or any(x.deleted_at for x in live.values()):
+            return
+        between = [x for x in judged if {x.source, x.target} == {*ends}]
+        by = self.random.choice((Decider.AGENT, Decider.PERSON))
+        if by is Decider.AGENT and any(x.judgement.by is Decider.PERSON for x in between):
+            return  # which a person decided
+        self._keep_decision(ends, by, between)
+
+    def _keep_decision(self, ends: Sequence[MemoryId], by: Decider, before: list[Link]) -> None:
+        mark = self.new_mark()
+        probability = int(mark[1:]) / 2**20  # no other decision has it
+        judgement = Judgement(probability=probability, by=by, evidence=(f"because of {mark}",))
+        link = Link(
+            source=ends[0],
+            target=ends[1],
+            kind=LinkKind.OUTDATES,
+            created_at=self.clock(),
+            judgement=judgement,
+        )
+        known = [x for x in self.store.all_links(self.scope) if {x.source, x.target} == {*ends}]
+        self.told.append(f"  {by} decides {link.source} outdates {link.target} {mark}")
+        self.ledger.overruled |= {x.judgement.probability for x in known if x.judgement}
+        ended = [replace(each, removed_at=link.created_at) for each in before]
+        self.store.change_links(self.scope, ended, [link])
+        decided = self.ledger.decided.setdefault((link.source, link.target), {})
+        decided[probability] = by
 
     def _share(self) -> None:
         memory = self._some(sensitive=False)
@@ -261,6 +334,21 @@ class Machine:
         found = self.random.choice(self.store.conflicts(self.scope, 99))
         self.told.append(f"  resolves {found.kind} {found.subject.label}")
         self.store.resolve_conflict(self.scope, found.number, self.clock())
+
+
+def _age(memory: Memory) -> tuple[object, str]:
+    return memory.updated_at, memory.id
+
+
+def _inferred(older: Memory, newer: Memory) -> Link:
+    """What every machine infers of these versions of two memories."""
+    return Link(
+        source=newer.id,
+        target=older.id,
+        kind=LinkKind.OUTDATES,
+        created_at=newer.updated_at,
+        judgement=Judgement(probability=0.9, by=Decider.SCORER, evidence=("it says so",)),
+    )
 
 
 def _name(memory: Memory) -> tuple[object, str]:

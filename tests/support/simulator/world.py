@@ -21,6 +21,7 @@ from bearinmind.vault.keys import Key, Keyring
 from bearinmind.vault.seal import SealingVault
 from support.simulator.checks import (
     check_conflicts,
+    check_decisions,
     check_histories,
     check_nothing_lost,
     check_same,
@@ -306,6 +307,7 @@ class World:
         found = {name: found_in(store, vault, scope) for name, store in stores.items()}
         check_same(found)
         check_histories(self.ledger, found[SERVER])  # and so everywhere
+        check_decisions(self.ledger, found[SERVER])
         conflicts = {x: store.conflicts(scope, 999, every=True) for x, store in stores.items()}
         check_nothing_lost(self.ledger, found[SERVER], conflicts[SERVER])
         check_conflicts(conflicts)

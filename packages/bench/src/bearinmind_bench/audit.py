@@ -32,7 +32,7 @@ def faults(answer: Answer, settings: Settings) -> Iterator[str]:
 
 def _order(answer: Answer) -> Iterator[str]:
     ids = [hit.memory.id for hit in answer.hits]
-    if len({*ids}) < len(ids):
+    if len({memory.id for memory in answer.displayed}) < len(answer.displayed):
         yield "a memory stands in an answer twice"
     if _rises(hit.score for hit in _before_rerank(answer)):
         yield "an answer is not in the order of its scores"
@@ -75,9 +75,10 @@ def _rises(numbers: Iterable[float]) -> bool:
 
 
 def _provenance(answer: Answer) -> Iterator[str]:
-    for hit in answer.hits:
-        if hit.memory.owner != answer.query.filter.scope.user:
+    for memory in answer.displayed:
+        if memory.owner != answer.query.filter.scope.user:
             yield "an answer holds a memory of another user"
+    for hit in answer.hits:
         if not hit.placings:
             yield "an answer holds a memory that no leg found"
         if not _is_way(hit) or bool(hit.path) != bool(hit.placings.keys() & _FOLLOWING):

@@ -52,7 +52,7 @@ class Condition(BaseModel):
     retriever: str = PRODUCT
     against: str | None = None  #: the name of the condition that is compared with this row
     settings: dict[str, Any] = Field(default_factory=dict)
-    withhold: frozenset[LinkKind] = frozenset()  #: links of the set that are not stored
+    withhold: tuple[LinkKind, ...] = ()  #: links of the set that are not stored
     expected: dict[str, float] = Field(default_factory=dict)
     tolerance: float = 0.0005
     verdict: str | None = None  #: of that condition over this row, in nDCG@10
@@ -175,7 +175,7 @@ def _run(
         data=data,
         split=condition.split,
         settings=condition.settings,
-        withhold=condition.withhold,
+        withhold=frozenset(condition.withhold),
         retriever=None if condition.retriever == PRODUCT else condition.retriever,
     )
     return run(plan, started(condition, plan.steps))

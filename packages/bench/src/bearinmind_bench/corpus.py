@@ -209,11 +209,7 @@ def fill(
         bounds=lifted.settings,
         adaptations=(*lifted.notes, *(f"{n} {text}" for text, n in notes.items() if n)),
         names={own: name for name, own in ids.items()},
-        newest={
-            user: max(map(_created, records))
-            for user, records in data.users.items()
-            if all(record.get("created_at") for record in records)
-        },
+        newest=newest_of(data),
         ingest=Ingest(
             seconds=seconds,
             memories_per_second=outcomes["stored"] / seconds,
@@ -330,6 +326,15 @@ def memory_of(record: Record, id_: MemoryId, notes: Counter[str]) -> Memory:
         provenance=Provenance(),
         version=1,
     )
+
+
+def newest_of(data: EvaluationSet) -> dict[str, datetime]:
+    """By user: the last memory's time, if all have one."""
+    return {
+        user: max(map(_created, records))
+        for user, records in data.users.items()
+        if all(record.get("created_at") for record in records)
+    }
 
 
 def _created(record: Record) -> datetime:

@@ -12,11 +12,11 @@ from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
-from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
+from bearinmind.outdates.judgements import judgement_of, prevailing
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind.types import LinkKind, Scope, UserId
+from bearinmind.types import Scope, UserId
 from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
@@ -119,13 +119,11 @@ class Product:
         ids = {name: id_ for id_, name in self._corpus.names.items()}
         marks = set()
         for pair in among:
-            scope, both = Scope(user=UserId(pair.user)), {ids[pair.newer], ids[pair.older]}
+            scope = Scope(user=UserId(pair.user))
             links = self._corpus.store.links(scope, [ids[pair.newer]])
-            for link in prevailing_of_pairs(
-                x for x in links if x.kind is LinkKind.OUTDATES and {x.source, x.target} == both
-            ):
-                if judgement_of(link).probability >= pairs.MARK:
-                    marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
+            link = prevailing(links).get(frozenset((ids[pair.newer], ids[pair.older])))
+            if link and judgement_of(link).probability >= pairs.MARK:
+                marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
         return frozenset(marks)
 
     @property

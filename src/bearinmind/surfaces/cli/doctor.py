@@ -243,7 +243,11 @@ def _background(mind: Mind, status: WorkStatus, lock: WorkerLock) -> Check:
 
 
 def _waiting(status: WorkStatus) -> str:
-    counts = {"to embed": status.to_embed, "to read for the graph": status.to_read}
+    counts = {
+        "to embed": status.to_embed,
+        "to read for the graph": status.to_read,
+        "to compare": status.to_compare,
+    }
     parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     return f"{status.waiting:,} jobs wait{f' ({parts})' if parts else ''}"
 

@@ -32,6 +32,7 @@ from bearinmind.surfaces.cli.terminal import (
     group,
     listed_line,
     many,
+    memory_count,
     memory_list,
     minute,
     origins,
@@ -373,6 +374,7 @@ def _data(
         "embedded_by": active.space.model if active else None,
         "waiting": embed.waiting,
         "given_up": embed.dead,
+        "to_compare": work.to_compare,
         "meaning_off": work.meaning_off.reason if work.meaning_off else None,
         "graph": graph_data(work, graph),
     }
@@ -404,6 +406,7 @@ def _table(
         "links": f"{value.links:,}",
         "embedded": _embedded(work),
         "graph": _graph(work, graph),
+        "changes": f"{memory_count(work.to_compare)} to compare" if work.to_compare else "",
         "categories": _counted(value.categories),
         "tags": _counted(value.tags),
         "oldest": minute(value.oldest),

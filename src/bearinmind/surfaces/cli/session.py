@@ -20,7 +20,7 @@ from bearinmind.config import Configuration, Settings
 from bearinmind.errors import FileMissing, MemoryNotFound, MindError
 from bearinmind.surfaces.cli import terminal
 from bearinmind.text.store_name import StoreFile, StoreName
-from bearinmind.work.status import EMBED, EXTRACT
+from bearinmind.work.status import COMPARE, EMBED, EXTRACT
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -132,6 +132,7 @@ class Session:
         for kind, done, instead in (
             (EMBED, "embedded", "recall finds them by their words"),
             (EXTRACT, "read for the graph", "recall finds them, but not by way of others"),
+            (COMPARE, "compared", "recall does not know yet what they outdate"),
         ):
             left = status.of_kind(kind)
             if left.waiting or left.dead:

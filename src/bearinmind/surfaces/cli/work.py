@@ -29,7 +29,7 @@ from bearinmind.surfaces.cli.terminal import (
     minute,
     styled,
 )
-from bearinmind.work.status import EMBED, EXTRACT, WorkDone, WorkStatus
+from bearinmind.work.status import COMPARE, EMBED, EXTRACT, WorkDone, WorkStatus
 from bearinmind.work.worker import Progress, Worker
 from bearinmind.work.worker_lock import WorkerLock
 
@@ -54,7 +54,7 @@ def work(
         bool, typer.Option("--retry-dead", help="Try again what was given up.")
     ] = False,
 ) -> None:
-    """Embed, and read for the graph, what waits for it."""
+    """Embed, read for the graph and compare with earlier memories what waits for it."""
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
     with run.existing_store(NO_STORE) as mind:
@@ -151,7 +151,7 @@ def _stay(run: Session, mind: Mind, worker: Worker) -> WorkDone:
             f"another worker is at work on {str(run.place)!r} already",
             hint="It ends by itself when there is nothing left to do; then try again.",
         )
-    run.note("Embedding what is stored, and reading it for the graph; Ctrl-C ends it.")
+    run.note("Embedding what is stored, reading it for the graph and comparing it; Ctrl-C ends it.")
     try:
         return stay(mind, worker, idle=None)
     finally:
@@ -183,6 +183,7 @@ def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableTyp
         [
             ("worker", "at work" if at_work else "not running"),
             ("graph", _graph_line(value) if value.extractor else ""),
+            ("changes", _comparing_line(value)),
             ("embedding", styled(f"off: {off.reason}" if off else "", NOTICE)),
             ("", styled(off.hint if off else "", NOTICE)),
             ("next attempt", retry_at),
@@ -193,22 +194,28 @@ def _status_lines(value: WorkStatus, *, at_work: bool) -> Iterator[RenderableTyp
 
 
 def _to_do(value: WorkStatus) -> str:
-    """What waits, such as "3 memories to embed, 3 to read for the graph"."""
-    embed, read = value.to_embed, value.to_read
-    if not read:
-        return f"{memory_count(embed)} to embed"
-    counted = f"{read:,}" if embed else memory_count(read)
-    return f"{memory_count(embed)} to embed, {counted} to read for the graph".removeprefix(
-        "0 memories to embed, "
+    """What waits, such as "3 memories to embed, 3 to read for the graph, 3 to compare"."""
+    counts = (
+        (value.to_embed, "to embed"),
+        (value.to_read, "to read for the graph"),
+        (value.to_compare, "to compare"),
+    )
+    [(first, what), *others] = [each for each in counts if each[0]] or counts[:1]
+    return ", ".join(
+        [f"{memory_count(first)} {what}", *(f"{count:,} {what}" for count, what in others)]
     )
 
 
 def _done_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:
     """What a worker did, and what is left."""
-    embedded, read = (value.by_kind.get(kind, 0) for kind in (EMBED, EXTRACT))
-    sentences = [f"Embedded {memory_count(embedded)}."] if embedded or not read else []
-    if read:
-        sentences.append(f"Read {read if embedded else memory_count(read)} for the graph.")
+    done = (
+        (EMBED, "Embedded {}."),
+        (EXTRACT, "Read {} for the graph."),
+        (COMPARE, "Compared {} with earlier ones."),
+    )
+    counts = [(value.by_kind.get(kind, 0), sentence) for kind, sentence in done]
+    [(first, sentence), *others] = [each for each in counts if each[0]] or counts[:1]
+    sentences = [sentence.format(memory_count(first)), *(x.format(f"{n:,}") for n, x in others)]
     yield styled(" ".join(sentences))
     yield from _trouble(value, left)
 
@@ -256,6 +263,13 @@ def _graph_line(value: WorkStatus) -> str:
     waiting = f"{memory_count(reading.waiting)} to read" if reading.waiting else "all is read"
     dead = f", {reading.dead:,} given up" if reading.dead else ""
     return f"{value.extractor}: {waiting}{dead}"
+
+
+def _comparing_line(value: WorkStatus) -> str:
+    comparing = value.of_kind(COMPARE)
+    waiting = f"{memory_count(comparing.waiting)} to compare" if comparing.waiting else ""
+    dead = f"{comparing.dead:,} given up" if comparing.dead else ""
+    return ", ".join(filter(None, (waiting, dead))) or "all is compared"
 
 
 def _reembedded_lines(value: WorkDone, left: WorkStatus) -> Iterator[RenderableType]:

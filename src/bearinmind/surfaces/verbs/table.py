@@ -378,6 +378,7 @@ VERBS: tuple[Verb, ...] = (
         gives=Proposal,
         path="/proposals/{id}/apply",
         command="curate apply",
+        example={"resolution": "newer"},
     ),
     _write(
         name="curation.dismiss",

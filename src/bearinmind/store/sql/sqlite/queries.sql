@@ -197,13 +197,23 @@ SELECT count(*) FROM links WHERE owner = :owner AND removed_at = 922337203685477
 INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
 VALUES (:owner, :source, :target, :kind, :created_at, :removed_at, :judgement) ON CONFLICT DO NOTHING;
 
--- infer_link: keep an inferred link, unless one between the two holds in either direction
+-- infer_link: keep an inferred link of two live memories, unless one between them holds in either direction
 INSERT INTO links (owner, source, target, kind, created_at, removed_at, judgement)
 SELECT :owner, :source, :target, :kind, :created_at, :removed_at, :judgement
 WHERE NOT EXISTS (
     SELECT 1 FROM links WHERE owner = :owner AND kind = :kind AND removed_at = 9223372036854775807
     AND source IN (:source, :target) AND target IN (:source, :target)
+) AND 2 = (
+    SELECT count(*) FROM memories WHERE owner = :owner AND id IN (:source, :target)
+    AND replaced_at = 9223372036854775807 AND deleted_at IS NULL AND NOT sensitive
 );
+
+-- sensitive_among: those of these memories that have a sensitive version
+SELECT DISTINCT id FROM memories WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids)) AND sensitive;
+
+-- conceal_judgements: remove the texts of what was judged about a memory
+UPDATE links SET judgement = json_remove(judgement, '$.thing', '$.aspect', '$.evidence')
+WHERE owner = :owner AND (source = :id OR target = :id) AND judgement IS NOT NULL;
 
 -- remove_link: close a link that holds
 UPDATE links SET removed_at = :removed_at + (
@@ -448,7 +458,11 @@ CROSS JOIN exact_vectors AS e ON e.seq = v.seq
 WHERE /*admitted*/ AND m.deleted_at IS NULL;
 
 -- finish_comparison: remove a job that is done
-DELETE FROM work WHERE number = :number AND kind = 'compare';
+DELETE FROM work WHERE number = :number AND kind = 'compare'
+AND EXISTS (SELECT 1 FROM memories AS m WHERE m.row = work.row AND m.owner = :owner);
+
+-- forget_comparison: a version that is a past one is not compared
+DELETE FROM work WHERE row = :row AND kind = 'compare';
 
 -- anything_due: a row if any job of these kinds can be claimed
 SELECT 1 FROM json_each(:kinds) AS asked WHERE EXISTS (
