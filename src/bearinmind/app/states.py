@@ -55,9 +55,11 @@ class States:
         by = Decider.PERSON if is_person else Decider.AGENT
         return self.remember.resolve(self.scope, memory, others, chosen, by)
 
-    def outdated(self, memories: Sequence[Memory]) -> dict[MemoryId, Outdated]:
+    def outdated(
+        self, memories: Sequence[Memory], as_of: datetime | None
+    ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated, and by which one that the user can see."""
-        filter = Filter(scope=self.scope, now=self.clock())
+        filter = Filter(scope=self.scope, now=as_of or self.clock(), as_of=as_of)
         return history.outdated_among(self._view(filter), filter, [each.id for each in memories])
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:

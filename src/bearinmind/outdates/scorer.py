@@ -59,7 +59,11 @@ class Scorer:
     def __call__(self, pair: Pair) -> float:
         """The probability that the newer outdates the older."""
         days = (pair.newer.created_at - pair.older.created_at).total_seconds() / _DAY
-        values = [*features(read(pair.newer.content), read(pair.older.content), days, pair.cosine).values()]
+        values = [
+            *features(
+                read(pair.newer.content), read(pair.older.content), days, pair.cosine
+            ).values()
+        ]
         score = self.base + math.fsum(_leaf(tree, values) for tree in self.trees)
         if pair.vectors and pair.space == self.space:
             both = (*map(float, pair.vectors[0]), *map(float, pair.vectors[1]))

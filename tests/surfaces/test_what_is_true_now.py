@@ -161,6 +161,9 @@ def test_what_a_tool_decides_is_an_agents_word(path: Path) -> None:
             settled |= {"other": [other]}
             [link] = (await answer(client, "memory_resolve", **settled))["links"]
             assert link["judgement"]["by"] == "agent"
+            by_hand = {"source": new, "kind": "outdates", "target": other}
+            refused = await refusal(client, "memory_link", **by_hand)
+            assert "memory_resolve" in refused["hint"]
             listed = await client.call_tool("memory_list", {})
             assert f" by {new}\nJenkins runs our builds." in text_of(listed)
             whole = await answer(client, "memory_get", id=old)
