@@ -130,7 +130,7 @@ class SettingFields(BaseModel):
         default=0.2, ge=0, le=10, description="Added for tags and categories in focus."
     )
     time_bonus: float = Field(
-        default=1.0, ge=0, le=10, description="Added for memories of the time a question names."
+        default=2.0, ge=0, le=10, description="Added for memories of the time a question names."
     )
     decay_days: dict[str, _AboveZero] = Field(
         default_factory=dict,

@@ -100,8 +100,8 @@ def test_the_trace_says_which_time_was_read_from_the_question(run: Run, remember
     trace = run("recall", question, "--trace", "--json").json["trace"]
 
     assert 'then from 2024-05-01 until 2024-06-01 ("in May 2024")' in out
-    assert "time \N{MULTIPLICATION SIGN}2" in out
-    assert (hit["memory"]["id"], hit["factors"]["time"]) == (then, 2.0)
+    assert "time \N{MULTIPLICATION SIGN}3" in out
+    assert (hit["memory"]["id"], hit["factors"]["time"]) == (then, 3.0)
     assert trace["time"] == {
         "asks": "then",
         "span": {"start": "2024-05-01T00:00:00Z", "end": "2024-06-01T00:00:00Z"},

@@ -128,6 +128,8 @@ def test_a_longer_span_says_less_and_an_open_one_nothing(
     memory = make(created_at=MAY.end - DAY)
     ten_months = Span(MAY.end - 310 * DAY, MAY.end)
     assert adjust(ask(), memory, noon, ten_months)["time"] == pytest.approx(1.1)
+    assert adjust.most(ask(), ten_months) == pytest.approx(1.1)
+    assert adjust.most(ask(), Span(None, MAY.end)) == 1.0
     assert adjust(ask(), memory, noon, Span(None, MAY.end)) == {}
     assert Adjustments(importance=0, time=0)(ask(), memory, noon, MAY) == {}
 

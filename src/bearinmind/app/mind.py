@@ -216,7 +216,7 @@ class Mind:
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return outcome
+        return self._parts.group(States).with_offers(outcome, replaced)
 
     def update(
         self,

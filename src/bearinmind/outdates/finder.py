@@ -1,23 +1,147 @@
-"""Finds the earlier memories that a memory outdates."""
+"""Finds which memories are states of one thing: the few nearest, compared by the scorer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bearinmind.protocols import Store
-from bearinmind.types import Link, Memory, Scope
+from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
+from bearinmind.outdates.verdicts import KEEP, OFFER, is_decided, is_less_trusted
+from bearinmind.protocols import SpaceState, Store
+from bearinmind.text import analysis
+from bearinmind.types import (
+    Decider,
+    Filter,
+    Judgement,
+    Link,
+    LinkKind,
+    MayReplace,
+    Memory,
+    MemoryId,
+    Scope,
+    State,
+)
+
+_NEAREST = 24  # memories by meaning ...
+_BY_WORDS = 12  # ... and by words that one is compared with
+_AT_ONCE = 6  # that it is compared with while somebody waits
+_TERMS = 6  # the rarest terms of a text, by which it is searched
+_LONGEST = 40  # terms of a text that are looked up for that
+_MOST_LINKS = 6  # that are kept of one memory
+MOST_OFFERED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """Compares a memory with the few that may be states of the same thing."""
+    """Compares a memory with those that may be states of the same thing."""
 
     store: Store
 
     def links(
         self, scope: Scope, memory: Memory, now: datetime
     ) -> tuple[Sequence[Link], Sequence[Link]]:
-        """The `outdates` links that follow from a memory, and those that no longer do."""
-        return (), ()
+        """The links that follow from a memory, and those of the scorer that no longer do."""
+        here = self.store.links(scope, [memory.id])
+        filter = Filter(scope=scope, now=now, states=frozenset({State.LIVE, State.EXPIRED}))
+        cosines = self._nearest(filter, memory)
+        near = self._by_words(filter, memory, _BY_WORDS)
+        near |= self.store.get_many(scope, [id_ for id_ in cosines if id_ not in near])
+        settled = {*_ends(link for link in here if _settles(link)), memory.id}
+        candidates = [each for id_, each in near.items() if id_ not in settled]
+        scored = [
+            (newer, older, score)
+            for newer, older, score in _scored(memory, candidates, cosines)
+            if score.probability >= KEEP
+        ]
+        scored.sort(key=lambda each: -each[2].probability)
+        new = [_link(*each) for each in scored[:_MOST_LINKS]]
+        kept = {(link.source, link.target) for link in new}
+        inferred = [
+            link for link in here if link.kind is LinkKind.OUTDATES and not is_decided(link)
+        ]
+        known = {(x.source, x.target): x for x in inferred}
+        same = {pair for pair, x in known.items() if pair in kept}
+        ended = [replace(x, removed_at=now) for pair, x in known.items() if pair not in same]
+        return [link for link in new if (link.source, link.target) not in same], ended
+
+    def offers(self, scope: Scope, memory: Memory, now: datetime) -> tuple[MayReplace, ...]:
+        """The earlier memories that a new one may outdate, by their words alone."""
+        near = self._by_words(Filter(scope=scope, now=now), memory, _AT_ONCE)
+        candidates = [each for each in near.values() if each.id != memory.id]
+        offers = [
+            MayReplace(
+                memory=older,
+                newer=memory.id,
+                probability=score.probability,
+                because=score.evidence[0] if score.evidence else "it may state the same thing",
+            )
+            for newer, older, score in _scored(memory, candidates, {})
+            if score.probability >= OFFER and newer.id == memory.id
+        ]
+        return tuple(sorted(offers, key=lambda each: -each.probability)[:MOST_OFFERED])
+
+    def _nearest(self, filter: Filter, memory: Memory) -> dict[MemoryId, float]:
+        active = [x.space for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
+        vectors = self.store.vectors_of(filter.scope, active[0], [memory.id]) if active else {}
+        if memory.id not in vectors:
+            return {}
+        answer = self.store.nearest(filter, active[0], vectors[memory.id], _NEAREST)
+        return {near.id: near.cosine for near in answer.nearest}
+
+    def _by_words(self, filter: Filter, memory: Memory, limit: int) -> dict[MemoryId, Memory]:
+        """The memories that share the rarest terms of one."""
+        terms = [*dict.fromkeys(analysis.index(memory.content).terms)][:_LONGEST]
+        frequency = self.store.lexical_statistics(filter.scope, terms).frequency
+        shared = [term for term in terms if frequency.get(term, 0) > 1]
+        rarest = sorted(shared, key=lambda term: frequency[term])[:_TERMS]
+        if not rarest:
+            return {}
+        matches = self.store.lexical_matches(filter, rarest, every=False, limit=limit + 1)
+        return {match.id: match.load() for match in matches}
+
+
+def _scored(
+    memory: Memory, candidates: Iterable[Memory], cosines: Mapping[MemoryId, float]
+) -> Iterable[tuple[Memory, Memory, Score]]:
+    """Each pair that may be two states, the newer first, with its score."""
+    score = scorer()
+    for other in candidates:
+        older, newer = sorted((memory, other), key=begins)
+        if may_outdate(newer, older):
+            yield newer, older, score(newer, older, cosines.get(other.id, NO_COSINE))
+
+
+def begins(memory: Memory) -> tuple[datetime, MemoryId]:
+    """From when a memory holds, as far as it is known; equal times break on the id."""
+    return memory.valid_from or memory.created_at, memory.id
+
+
+def may_outdate(newer: Memory, older: Memory) -> bool:
+    """Whether one memory can outdate another at all, whatever they say."""
+    projects = {newer.provenance.project, older.provenance.project} - {None}
+    hidden = any(x.sensitive or x.deleted_at is not None for x in (newer, older))
+    return not hidden and len(projects) <= 1 and not is_less_trusted(newer, older)
+
+
+def _link(newer: Memory, older: Memory, score: Score) -> Link:
+    return Link(
+        source=newer.id,
+        target=older.id,
+        kind=LinkKind.OUTDATES,
+        created_at=max(newer.updated_at, older.updated_at),  # the same on every replica
+        judgement=Judgement(
+            probability=score.probability, by=Decider.SCORER, evidence=score.evidence
+        ),
+    )
+
+
+def _settles(link: Link) -> bool:
+    """Whether a link leaves nothing to find between its two memories."""
+    if link.kind is LinkKind.OUTDATES:
+        return is_decided(link)
+    return link.kind in (LinkKind.SUPERSEDES, LinkKind.RESOLVED_BY)
+
+
+def _ends(links: Iterable[Link]) -> set[MemoryId]:
+    return {end for link in links for end in (link.source, link.target)}

@@ -1,78 +1,77 @@
 """How probable it is that one memory outdates another: a small learned scorer over features.
 
-`weights.json` is made by `benchmarks/outdates_scorer.py`: boosted trees over what two texts show,
-and, for the embedder that it was trained with, one weight for every dimension of both vectors.
+`benchmarks/outdates_scorer.py` made its `weights.json`: boosted trees over what two texts show.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from bearinmind.outdates.features import features, read
+from bearinmind.outdates.features import Text, features, read
 from bearinmind.types import Memory
 
-if TYPE_CHECKING:  # numpy
-    from bearinmind.protocols import Vector
-
-#: From this probability on a memory is marked outdated, and grouped under what outdates it.
-MARK = 0.8
-#: From this one on it is asked which of two memories holds.
-OFFER = 0.35
-#: From this one on a link is kept: at recall the newer of the two comes first.
-KEEP = 0.12
+#: Stands for the cosine of two memories of which one has no vector.
+NO_COSINE = 0.0
 
 _DAY = 86_400.0
+_WORDS = {  # what a person reads of a feature that speaks for a change
+    "denied_value": "it names the earlier value as no longer so",
+    "newer_moved": "it speaks of a change",
+    "newer_ended": "it says that something ended",
+    "newer_now": "it says how it is now",
+    "newer_back": "it says that something is back",
+    "kind_swapped": "another amount of the same kind",
+    "numbers_swapped": "another number",
+    "identifiers_swapped": "another identifier",
+    "names_swapped": "another name",
+}
+_MOST_EVIDENCE = 3
+
 #: A node is a feature's number, a threshold and the two nodes below; a leaf is a number.
-Node = float | tuple[int, float, Any, Any]
+Node = float | list[Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
-    """Two memories, and how near they are in meaning."""
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What the scorer says of a pair."""
 
-    newer: Memory
-    older: Memory
-    cosine: float
-    vectors: tuple[Vector, Vector] | None = None  #: of the newer and the older, if both have one
-    space: str = ""  #: the key of the vectors' space
+    probability: float
+    evidence: tuple[str, ...]  #: in words that quote neither text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Scorer:
     """The learned weights."""
 
-    trees: Sequence[Node]
+    features: Sequence[str]
     base: float
     slope: float  #: and
-    offset: float  #: turn the sum into log odds that are probabilities on unseen pairs
-    space: str  #: the key of the space that the weights below are for
-    dimensions: Sequence[float]  #: weights of the newer vector's dimensions, then the older's
-    bias: float
+    offset: float  #: turn the sum into log odds that are right on pairs it was not trained on
+    trees: Sequence[Node]
 
-    def __call__(self, pair: Pair) -> float:
-        """The probability that the newer outdates the older."""
-        days = (pair.newer.created_at - pair.older.created_at).total_seconds() / _DAY
-        values = [
-            *features(
-                read(pair.newer.content), read(pair.older.content), days, pair.cosine
-            ).values()
-        ]
-        score = self.base + math.fsum(_leaf(tree, values) for tree in self.trees)
-        if pair.vectors and pair.space == self.space:
-            both = (*map(float, pair.vectors[0]), *map(float, pair.vectors[1]))
-            score += self.bias + math.sumprod(self.dimensions, both)
-        return 1 / (1 + math.exp(-self.slope * score - self.offset))
+    def __call__(self, newer: Memory, older: Memory, cosine: float = NO_COSINE) -> Score:
+        """How probable it is that the newer memory outdates the older."""
+        days = (newer.created_at - older.created_at).total_seconds() / _DAY
+        return self.score(read(newer.content), read(older.content), days, cosine)
+
+    def score(self, newer: Text, older: Text, days: float, cosine: float) -> Score:
+        """The same of two texts."""
+        named = features(newer, older, days, cosine)
+        values = [*named.values()]
+        total = self.base + math.fsum(_leaf(tree, values) for tree in self.trees)
+        evidence = [words for name, words in _WORDS.items() if named[name]]
+        probability = 1 / (1 + math.exp(-self.slope * total - self.offset))
+        return Score(round(probability, 4), tuple(evidence[:_MOST_EVIDENCE]))
 
 
 def _leaf(node: Node, values: Sequence[float]) -> float:
-    while not isinstance(node, float):
+    while isinstance(node, list):
         feature, threshold, low, high = node
         node = low if values[feature] <= threshold else high
     return node
@@ -80,6 +79,6 @@ def _leaf(node: Node, values: Sequence[float]) -> float:
 
 @cache
 def scorer() -> Scorer:
-    """The scorer that ships with this release."""
-    weights = json.loads(files("bearinmind.outdates").joinpath("weights.json").read_text("utf-8"))
-    return weights
+    """The scorer of this release."""
+    weights = files("bearinmind.outdates").joinpath("weights.json").read_text(encoding="utf-8")
+    return Scorer(**json.loads(weights))

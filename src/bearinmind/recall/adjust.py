@@ -33,7 +33,7 @@ class Adjustments:
     importance: float = 0.3  #: a memory of importance 0 keeps 1 - this of its score
     exact: float = 0.0  #: added when the memory holds the query word for word
     focus: float = 0.2  #: added when the memory has a tag or category in the query's focus
-    time: float = 1.0  #: added when the memory is from the time that the question names
+    time: float = 2.0  #: added when the memory is from the time that the question names
     #: By category: tau of exp(-age/tau).
     decay_days: Mapping[str, float] = field(default_factory=dict)
     trust: Mapping[Trust, float] = field(default_factory=dict)  #: factor by trust class
@@ -42,7 +42,7 @@ class Adjustments:
         """The largest product that the factors of a memory can have."""
         most = 1 + self.exact
         if span:
-            most *= 1 + self.time
+            most *= 1 + self.time * most_share_of_time(span)
         if query.focus:
             most *= 1 + self.focus
         return most * max(1.0, *self.trust.values(), 1.0)
@@ -85,12 +85,17 @@ def is_in_focus(memory: Memory, query: Query) -> bool:
 def share_of_time(memory: Memory, span: Span) -> float:
     """How much a memory is from a span: 1 within it, half in the week after, less if it is long."""
     start, end = span
-    if start is None:  # "before 2024": nearly everything is
+    if start is None:
         return 0.0
-    share = _MONTH / max(_MONTH, end - start)
+    share = most_share_of_time(span)
     if _is_within(memory, start, end):
         return share
     return share / 2 if end <= memory.created_at < end + _TOLD_LATER else 0.0
+
+
+def most_share_of_time(span: Span) -> float:
+    """The share of a memory within a span; none if it is open: nearly all are "before 2024"."""
+    return _MONTH / max(_MONTH, span.end - span.start) if span.start else 0.0
 
 
 def _is_within(memory: Memory, start: datetime, end: datetime) -> bool:
