@@ -129,8 +129,12 @@ def test_a_judgement_is_known_as_of_the_moments_between_its_ends(
     assert store.remove_link(scope, replace(made, removed_at=noon + HOUR))
     store.add_link(scope, decided)
     ended = replace(made, removed_at=noon + HOUR)
-    asked = ((noon - HOUR, []), (noon, [ended]), (noon + HOUR, [decided]), (None, [decided]))
-    for moment, expected in asked:
+    for moment, expected in (
+        (noon - HOUR, []),
+        (noon, [ended]),
+        (noon + HOUR, [decided]),
+        (None, [decided]),
+    ):
         assert store.newer(scope, [old.id], moment, [OUTDATES]) == expected
         assert store.links(scope, [new.id], moment) == expected
     assert [*store.all_links(scope)] == [ended, decided]

@@ -97,7 +97,7 @@ def test_build_leaves_embedding_to_others(
     run("graph", "build")
 
     left = run("work", "--status", "--json").json["queue"]
-    assert [count["kind"] for count in left] == ["embed"]
+    assert [count["kind"] for count in left] == ["compare", "embed"]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_chat_model_that_is_away_keeps_nobody_from_embedding(
 
     ran = run("work", "--once", "--json").json
 
-    assert ran["by_kind"] == {"embed": 1}
+    assert ran["by_kind"] == {"compare": 1, "embed": 1}
     assert ran["postponed"] == 1
     assert "1 memory to read for the graph" in run("work", "--once").out
 

@@ -31,6 +31,8 @@ from bearinmind.sync import wire
 from bearinmind.sync.model import Arrived, Operation, Pulled, SentVector
 from bearinmind.text import ids
 from bearinmind.types import (
+    Decider,
+    Judgement,
     Link,
     LinkKind,
     Memory,
@@ -114,9 +116,22 @@ def links(draw: st.DrawFn) -> tuple[Subject, SubjectState]:
     source, target = draw(st.lists(memory_ids, min_size=2, max_size=2, unique=True))
     kind = draw(st.sampled_from(LinkKind))
     ends = draw(st.lists(st.none() | moments, max_size=3, unique=True))
+    judgements = st.none() | st.builds(
+        Judgement,
+        probability=st.floats(0, 1),
+        by=st.sampled_from(Decider),
+        thing=texts,
+        aspect=texts,
+        evidence=st.lists(texts, max_size=5).map(tuple),
+    )
     made = [
         Link(
-            source=source, target=target, kind=kind, created_at=draw(moments), removed_at=removed_at
+            source=source,
+            target=target,
+            kind=kind,
+            created_at=draw(moments),
+            removed_at=removed_at,
+            judgement=draw(judgements) if kind is LinkKind.OUTDATES else None,
         )
         for removed_at in ends
     ]
@@ -360,6 +375,52 @@ def test_what_does_not_belong_together_is_named(
 
     with pytest.raises(InvalidChange, match=named):
         operate(asked)
+
+
+def judged(**changed: Any) -> dict[str, Any]:
+    """An operation on a link with a judgement."""
+    source, _, target = LINK
+    judgement = {"probability": 0.5, "by": "agent", "thing": "", "aspect": "", "evidence": []}
+    link = {
+        "source": source,
+        "target": target,
+        "kind": "outdates",
+        "created_at": "2026-11-15T12:00:00Z",
+        "removed_at": None,
+        "judgement": {**judgement, **changed},
+    }
+    state = {"kind": "link_state", "links": [link]}
+    return operation() | {"subject": subject("link", source, "outdates", target), "state": state}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"probability": 1.01}, "probability 1.01"),
+        ({"probability": -1}, "probability -1"),
+        ({"probability": float("nan")}, "probability"),
+        ({"probability": float("inf")}, "probability"),
+        ({"probability": "sure"}, "probability"),
+        ({"by": "oracle"}, "by"),
+        ({"thing": "x" * 101}, "a thing of 101 characters"),
+        ({"aspect": "x" * 101}, "an aspect of 101 characters"),
+        ({"evidence": ["x" * 201]}, "evidence of 201 characters"),
+        ({"evidence": ["x"] * 6}, "6 pieces of evidence"),
+        ({"mood": "calm"}, "mood"),
+    ],
+)
+def test_a_damaged_judgement_is_refused(changed: dict[str, Any], named: str) -> None:
+    operate(judged())
+    with pytest.raises(InvalidChange, match=named):
+        operate(judged(**changed))
+
+
+def test_a_release_that_knows_no_judgements_is_told_to_upgrade() -> None:
+    asked = judged()
+    del asked["state"]["links"][0]["judgement"]
+    with pytest.raises(InvalidChange, match="judgement is missing") as caught:
+        operate(asked)
+    assert "upgrade" in caught.value.hint
 
 
 def secret(**changed: Any) -> dict[str, Any]:

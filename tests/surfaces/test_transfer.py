@@ -234,6 +234,61 @@ def test_bad_links_are_named(run: Run, remember: Run, tmp_path: Path) -> None:
     assert run("doctor", "--json").out.count('"0 links without a memory at one end"') == 1
 
 
+JUDGED = {
+    "record": "link",
+    "kind": "outdates",
+    "created_at": "2026-01-01T00:00:00Z",
+    "judgement": {
+        "probability": 0.75,
+        "by": "scorer",
+        "thing": "the cache",
+        "aspect": "is",
+        "evidence": ["switched to “Valkey”", "since May"],
+    },
+}
+
+
+def test_judgements_come_with_an_export_and_go_with_an_import(
+    run: Run, remember: Run, tmp_path: Path
+) -> None:
+    old, new = remember("The cache is Redis."), remember("The cache is Valkey.")
+    link = JUDGED | {"source": new, "target": old}
+    file = _jsonl(tmp_path / "links.jsonl", link)
+    assert run("import", file, "--json").json["links_stored"] == 1
+    copy, other = tmp_path / "copy.jsonl", tmp_path / "other.db"
+    run("export", copy)
+    assert run("import", copy, "--json", store=other).json["links_stored"] == 1
+    for store in ({}, {"store": other}):
+        records = [json.loads(line) for line in run("export", **store).out.splitlines()]
+        [read] = [record for record in records if record["record"] == "link"]
+        assert read == link | {"removed_at": None}
+    assert run("import", copy, "--json").json["links_known"] == 1
+
+
+@pytest.mark.parametrize(
+    ("judgement", "code"),
+    [
+        ({"probability": 1.5}, "invalid_link"),
+        ({"probability": "likely"}, "invalid_record"),
+        ({"by": "oracle"}, "invalid_record"),
+        ({"thing": "x" * 101}, "invalid_link"),
+        ({"evidence": ["x" * 201]}, "invalid_link"),
+        ({"evidence": ["x"] * 6}, "invalid_link"),
+        ({"evidence": ["the password is hunter2-and-more-9X"]}, "secret_in_clear_field"),
+    ],
+)
+def test_a_judgement_that_cannot_be_is_not_imported(
+    run: Run, remember: Run, tmp_path: Path, judgement: dict[str, Any], code: str
+) -> None:
+    old, new = remember("The cache is Redis."), remember("The cache is Valkey.")
+    given = {**JUDGED["judgement"], **judgement}  # type: ignore[dict-item]
+    link = JUDGED | {"source": new, "target": old, "judgement": given}
+    ran = run("import", _jsonl(tmp_path / "links.jsonl", link), "--json")
+    assert ran.code == 2
+    assert [problem["code"] for problem in json.loads(ran.out)["problems"]] == [code]
+    assert "hunter2" not in ran.out
+
+
 def test_an_export_of_a_newer_release_is_refused(run: Run, tmp_path: Path) -> None:
     header = {"record": "bearinmind-export", "format": 2}
     file = _jsonl(tmp_path / "new.jsonl", header, {"record": "memory", "content": "x"})

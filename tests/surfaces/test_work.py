@@ -52,9 +52,10 @@ def test_work_shows_how_things_stand_and_changes_nothing(run: Run, remember: Run
     assert shown.code == 0
     assert "active" in shown.out
     assert "not running" in shown.out
+    assert "1 memory to compare" in shown.out
     assert answer["worker_running"] is False
     waiting = {count["kind"]: count["jobs"] for count in answer["queue"]}
-    assert waiting == {"embed": 1, "extract": 1}
+    assert waiting == {"embed": 1, "extract": 1, "compare": 1}
     assert answer["next_due"] is not None
 
 
@@ -219,5 +220,5 @@ def test_a_worker_that_watches_ends_cleanly_when_it_is_told_to(
     assert "another worker is at work" in refused.err
     assert process.returncode == 130
     assert "Traceback" not in errors
-    assert json.loads(out)["by_kind"] == {"embed": 2, "extract": 2}
+    assert json.loads(out)["by_kind"] == {"embed": 2, "extract": 2, "compare": 2}
     assert not place.with_name(place.name + ".sock").exists()

@@ -57,9 +57,8 @@ class QueuesInDatabase(OnDatabase):
         self, scope: Scope, jobs: Sequence[Job], new: Sequence[Link], ended: Sequence[Link]
     ) -> None:
         with self._writing(scope) as transaction:
-            if not transaction.change_each(
-                "finish_comparison", [{"number": x.number} for x in jobs]
-            ):
+            numbers = [{"number": job.number} for job in jobs]
+            if jobs and not transaction.change_each("finish_comparison", numbers):
                 return  # the version is a past one by now, or somebody else compared it
             changed = [x for x in ended if transaction.change("remove_link", rows.from_noun(x))]
             changed += [

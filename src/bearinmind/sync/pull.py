@@ -9,8 +9,10 @@ from datetime import datetime
 
 from bearinmind.changes import (
     ConflictKind,
+    ConflictState,
     LinkState,
     Refused,
+    ShareState,
     Stale,
     Subject,
     SubjectKind,
@@ -44,9 +46,9 @@ class Pull:
         """Take changes, in order; what is known already changes nothing."""
         known = self.store.peer_numbers(self.scope, [change.subject for change in changes])
         new = [change for change in changes if change.number > known.get(change.subject, 0)]
-        # A purge ends links here: what is left of them is merged with what the server has of them.
-        for is_purge in (True, False):
-            self._take_all([x for x in new if isinstance(x.state, Gone) is is_purge])
+        # Memories before links: a purge here removes links, and what the server has is merged then.
+        for kinds in (Gone, History, LinkState | ShareState | ConflictState):
+            self._take_all([change for change in new if isinstance(change.state, kinds)])
         self._join_twins(changes)
 
     def _take_all(self, changes: Sequence[Arrived]) -> None:
@@ -90,6 +92,9 @@ class Pull:
 
     def _received(self, change: Arrived, local: SubjectState, number: int) -> Received | None:
         """What is to be kept; None when the merge needs a key that is not here."""
+        if number and local == LinkState(()) and self._lacks_memory(change.subject):
+            settled = change.state == local  # a purge has removed it
+            return Received(change.subject, local, number, settled, change.number)
         reconcile = Reconciliation(self.sealing, self.clock())
         try:
             state, settled, conflict = reconcile(
@@ -103,6 +108,11 @@ class Pull:
         if isinstance(state, History):
             state = self._under_present_key(state)
         return Received(change.subject, state, number, settled, change.number, conflict)
+
+    def _lacks_memory(self, link: Subject) -> bool:
+        """Whether one of the memories of a link is not here."""
+        source, _, target = map(MemoryId, link.parts)
+        return len(self.store.get_many(self.scope, [source, target])) < 2  # noqa: PLR2004 (both)
 
     def _under_present_key(self, history: History) -> History:
         """The history; what was sealed under a key that was rotated away here is sealed anew."""

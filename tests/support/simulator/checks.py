@@ -107,19 +107,23 @@ def check_nothing_lost(ledger: Ledger, found: Found, conflicts: Iterable[SyncCon
 def check_decisions(ledger: Ledger, found: Found) -> None:
     """No decision is lost, and none that nobody overruled gives way to what is weaker.
 
-    Of what was judged about a sensitive memory no word is kept.
+    Of what was judged about a sensitive or a purged memory no word is kept.
     """
-    judged: dict[tuple[str, ...], list[Link]] = {}
+    judged: dict[frozenset[str], list[Link]] = {}
     for link in found.links:
         if link.judgement is None:
             continue
-        judged.setdefault((link.source, link.target), []).append(link)
+        judged.setdefault(frozenset((link.source, link.target)), []).append(link)
         histories = [found.histories.get(end) for end in (link.source, link.target)]
         if link.judgement.evidence and not all(map(_is_in_clear, histories)):
             raise Broken(f"{link} has words about a sensitive or a purged memory")
-    for ends, decided in ledger.decided.items():
-        if ledger.purged.isdisjoint(map(MemoryId, ends)):
-            _check_decided(ends, decided, judged.get(ends, []), ledger.overruled)
+    for links in judged.values():
+        live = [(x.source, x.target) for x in links if x.removed_at is None]
+        if len({*live}) < len(live):
+            raise Broken(f"{live} is judged twice")
+    for pair, decided in ledger.decided.items():
+        if ledger.purged.isdisjoint(map(MemoryId, pair)):
+            _check_decided(pair, decided, judged.get(pair, []), ledger.overruled)
 
 
 def _is_in_clear(versions: Sequence[Memory] | None) -> bool:
@@ -127,25 +131,21 @@ def _is_in_clear(versions: Sequence[Memory] | None) -> bool:
 
 
 def _check_decided(
-    ends: tuple[str, ...],
+    pair: frozenset[str],
     decided: dict[float, Decider],
     links: Sequence[Link],
     overruled: set[float],
 ) -> None:
-    known = {x.judgement.probability: x for x in links if x.judgement}
-    if lost := {*decided} - {*known}:
-        raise Broken(f"of what was decided about {ends}, {lost} is lost")
-    live = [x for x in links if x.removed_at is None]
-    if len(live) > 1:
-        raise Broken(f"{ends} are judged twice: {live}")
+    judgements = [(x.judgement, x.removed_at) for x in links if x.judgement]
+    if lost := {*decided} - {judgement.probability for judgement, _ in judgements}:
+        raise Broken(f"of what was decided about {sorted(pair)}, {lost} is lost")
     standing = {*decided} - overruled
+    live = [judgement for judgement, removed_at in judgements if removed_at is None]
     if not standing:
         return
-    if not live or live[0].judgement is None or live[0].judgement.probability in overruled:
-        raise Broken(f"{standing} was decided about {ends}, and {live} holds")
     strongest = max(_DECIDERS.index(decided[each]) for each in standing)
-    if _DECIDERS.index(live[0].judgement.by) < strongest:
-        raise Broken(f"{standing} was decided about {ends}, and the weaker {live} holds")
+    if not any(_DECIDERS.index(x.by) >= strongest and x.probability not in overruled for x in live):
+        raise Broken(f"{standing} was decided about {sorted(pair)}, and {live} holds")
 
 
 def check_histories(ledger: Ledger, found: Found) -> None:

@@ -27,7 +27,7 @@ class Ledger:
     linked: dict[tuple[str, ...], Link] = field(default_factory=dict)
     unlinked: set[tuple[str, ...]] = field(default_factory=set)
     #: Which of two memories holds, as somebody decided: by whom, under the probability alone.
-    decided: dict[tuple[str, ...], dict[float, Decider]] = field(default_factory=dict)
+    decided: dict[frozenset[str], dict[float, Decider]] = field(default_factory=dict)
     overruled: set[float] = field(default_factory=set)  #: decisions that a later decider knew
     purged: set[MemoryId] = field(default_factory=set)
     flagged: set[MemoryId] = field(default_factory=set)  #: sealed with all their versions

@@ -279,13 +279,15 @@ class Machine:
             ends = self.random.sample((link.source, link.target), 2)
         else:
             some = [x.id for x in (self._some(), self._some()) if x is not None]
-            ends = sorted({*some}, key=lambda _: self.random.random())
+            ends = [*dict.fromkeys(some)]
         live = self.store.get_many(self.scope, ends)
         if len(ends) < 2 or len(live) < 2 or any(x.deleted_at for x in live.values()):
             return
         between = [x for x in judged if {x.source, x.target} == {*ends}]
         by = self.random.choice((Decider.AGENT, Decider.PERSON))
-        if by is Decider.AGENT and any(x.judgement.by is Decider.PERSON for x in between):
+        if by is Decider.AGENT and Decider.PERSON in [
+            x.judgement.by for x in between if x.judgement
+        ]:
             return  # which a person decided
         self._keep_decision(ends, by, between)
 
@@ -305,7 +307,7 @@ class Machine:
         self.ledger.overruled |= {x.judgement.probability for x in known if x.judgement}
         ended = [replace(each, removed_at=link.created_at) for each in before]
         self.store.change_links(self.scope, ended, [link])
-        decided = self.ledger.decided.setdefault((link.source, link.target), {})
+        decided = self.ledger.decided.setdefault(frozenset(ends), {})
         decided[probability] = by
 
     def _share(self) -> None:

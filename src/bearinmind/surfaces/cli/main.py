@@ -83,7 +83,7 @@ TABLE: dict[str, tuple[Row, ...]] = {
             "Move a whole store, of every user, into an empty one.",
         ),
         Row("purge", "change.purge", "Remove deleted memories for good."),
-        Row("work", "work.work", "Embed, and read for the graph, what waits for it."),
+        Row("work", "work.work", "Embed, read for the graph and compare what waits for it."),
         Row("reembed", "work.reembed", "Embed every memory again, with the configured embedder."),
     ),
     "Measuring": (Row("bench", "", "Measure recall, and tell what is better from chance."),),

@@ -54,7 +54,7 @@ def work(
         bool, typer.Option("--retry-dead", help="Try again what was given up.")
     ] = False,
 ) -> None:
-    """Embed, read for the graph and compare with earlier memories what waits for it."""
+    """Embed, read for the graph and compare what waits for it."""
     if sum((once, watch, status)) > 1:
         raise InvalidInput("--once, --watch and --status exclude one another", hint="Give one.")
     with run.existing_store(NO_STORE) as mind:
