@@ -21,9 +21,10 @@ import change_costs
 import changes_offered
 import changes_unasked
 from bearinmind_bench.evaluation import EvaluationSet, load
-from bearinmind_bench.pairs import MARK
 from bearinmind_bench.results import PairShare, QueryRow
 from bearinmind_bench.runner import Plan, run
+
+from bearinmind.outdates.verdicts import MARK
 
 DATA = Path(__file__).parent / "data" / "changes"
 

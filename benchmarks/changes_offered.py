@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bearinmind.app import Mind
-from bearinmind.outdates.judgements import OFFER, PEOPLE, judgement_of, prevailing
+from bearinmind.outdates.verdicts import OFFER, is_decided, judgement_of, prevailing_of_pairs
 from bearinmind.store.sqlite.store import SqliteStore
-from bearinmind.types import MemoryId, Resolution, Stored
+from bearinmind.types import LinkKind, MemoryId, Resolution, Stored
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationSet, Pair, Record, user_of
@@ -101,8 +101,8 @@ class OneByOne:
         """What the background work took a memory to outdate perhaps, the likeliest first."""
         links = [
             link
-            for link in prevailing(mind.links(id_)).values()
-            if link.source == id_ and judgement_of(link).by not in PEOPLE
+            for link in prevailing_of_pairs(mind.links(id_))
+            if link.kind is LinkKind.OUTDATES and link.source == id_ and not is_decided(link)
         ]
         likely = [link for link in links if judgement_of(link).probability >= OFFER]
         likely.sort(key=lambda link: -judgement_of(link).probability)

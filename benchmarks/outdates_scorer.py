@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from bearinmind_bench.corpus import EmbeddersOfRun
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -26,6 +25,7 @@ from sklearn.metrics import roc_auc_score
 from bearinmind.config import Settings
 from bearinmind.outdates.features import features, read
 from bearinmind.outdates.scorer import NO_COSINE
+from bearinmind_bench.corpus import EmbeddersOfRun
 
 DATA = Path(__file__).parent / "data" / "changes"
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "outdates" / "weights.json"
@@ -98,7 +98,9 @@ def _development(embed: Any) -> Iterator[Example]:  # noqa: ANN401
 
 
 def _neighbours(
-    memories: list[dict[str, Any]], vectors: Any, labels: Any  # noqa: ANN401
+    memories: list[dict[str, Any]],
+    vectors: Any,
+    labels: Any,  # noqa: ANN401
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """The labelled pairs and those of near memories of a world, each once, the newer first."""
     by_id = {x["id"]: x for x in memories}
@@ -177,7 +179,9 @@ def check(every: list[Example]) -> None:
         print("without the cosine" if blind else "with the cosine")
         for world in sorted({x.world for x, _ in odds}):
             part = [(x.outdates, score) for x, score in odds if x.world == world]
-            print(f"  {world:10} {len(part):4} pairs  AUC {roc_auc_score(*zip(*part, strict=True)):.3f}")
+            print(
+                f"  {world:10} {len(part):4} pairs  AUC {roc_auc_score(*zip(*part, strict=True)):.3f}"
+            )
         dev = [(x.outdates, score) for x, score in odds if not x.world.startswith("train")]
         wrong = sorted((score for outdates, score in dev if not outdates), reverse=True)
         for rate in RATES:
@@ -195,7 +199,7 @@ def train(every: list[Example]) -> None:
     names = [*features(read(""), read(""), 0.0, 0.0)]
     written = {
         "features": names,
-        "base": float(trees._raw_predict_init(np.zeros((1, len(names))))[0, 0]),  # noqa: SLF001
+        "base": float(trees._raw_predict_init(np.zeros((1, len(names))))[0, 0]),
         "slope": round(float(calibration.coef_[0, 0]), 4),
         "offset": round(float(calibration.intercept_[0]), 4),
         "trees": [_tree(each.tree_, 0, trees.learning_rate) for each in trees.estimators_[:, 0]],
@@ -212,6 +216,8 @@ def _tree(tree: Any, node: int, rate: float) -> Any:  # noqa: ANN401  scikit-lea
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("what", choices=["check", "train"])
     {"check": check, "train": train}[parser.parse_args().what](examples())

@@ -281,3 +281,34 @@ def test_a_scope_knows_whether_it_ever_had_a_link(
     assert not store.has_links(Scope(user=UserId("eve")))
     assert store.remove_link(scope, replace(made, removed_at=noon + HOUR))
     assert store.has_links(scope)  # for whoever asks as of an earlier moment
+
+
+def test_links_are_ended_and_made_in_one_step(
+    store: Store, scope: Scope, chain: list[Memory], link: MakeLink, noon: datetime
+) -> None:
+    a, b, *_ = chain
+    before, never = link(a, LinkKind.OUTDATES, b), link(b, LinkKind.SEE_ALSO, a)
+    store.add_link(scope, before)
+    after = replace(before, created_at=noon + HOUR)
+    store.change_links(
+        scope, [replace(x, removed_at=noon + HOUR) for x in (before, never)], [after]
+    )
+    assert store.links(scope, [a.id]) == [after]
+    assert [*store.all_links(scope)] == [replace(before, removed_at=noon + HOUR), after]
+
+
+def test_no_link_is_ended_when_another_cannot_be_made(
+    store: Store, scope: Scope, chain: list[Memory], link: MakeLink, noon: datetime
+) -> None:
+    a, b, *_ = chain
+    outdates, supersedes = link(a, LinkKind.OUTDATES, b), link(a, SUPERSEDES, b)
+    for made in (outdates, supersedes):
+        store.add_link(scope, made)
+    ended = replace(outdates, removed_at=noon + HOUR)
+    for refused, error in (
+        (link(b, SUPERSEDES, a), errors.SupersedeCycle),
+        (supersedes, errors.DuplicateLink),
+    ):
+        with pytest.raises(error):
+            store.change_links(scope, [ended], [refused])
+    assert {*store.links(scope, [a.id])} == {outdates, supersedes}

@@ -55,7 +55,7 @@ def infer(memory: Mind, newer: MemoryId, older: MemoryId, probability: float) ->
         created_at=memory.get(newer).updated_at,
         judgement=judgement,
     )
-    memory._parts.store.finish_comparison(memory.scope, (), [link], ())
+    memory._parts.store.add_link(memory.scope, link)
 
 
 def proposed(memory: Mind) -> Proposal:

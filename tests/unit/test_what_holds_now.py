@@ -53,7 +53,7 @@ def states(ada: Mind, clock: FixedClock) -> list[Memory]:
 
 
 def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.8) -> None:
-    """Have the scorer link two memories, as its job does."""
+    """Link two memories as the scorer does."""
     link = Link(
         source=newer.id,
         target=older.id,
@@ -61,7 +61,7 @@ def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.8) 
         created_at=newer.updated_at,
         judgement=Judgement(probability=probability, by=Decider.SCORER),
     )
-    store.finish_comparison(ADA, (), [link], ())
+    store.add_link(ADA, link)
 
 
 def judged(mind: Mind, memory: Memory) -> list[tuple[str, str, float, Decider]]:
@@ -223,14 +223,13 @@ def test_a_proposal_that_names_two_memories_is_decided_by_its_id(
         ada.resolve("zz0000000002", "newer")
 
 
-def test_a_link_that_is_ended_is_not_inferred_again(
+def test_where_a_link_is_ended_both_hold_so_that_it_is_not_inferred_again(
     ada: Mind, store: Store, states: list[Memory]
 ) -> None:
     old, new, _ = states
     infer(store, new, old)
     ended = ada.unlink(new.id, "outdates", old.id)
     assert ended.removed_at is not None
-    infer(store, new, old)
     assert judged(ada, new) == [(new.id, old.id, 0.0, Decider.PERSON)]
     with pytest.raises(errors.LinkNotFound):
         ada.unlink(new.id, "outdates", old.id)
@@ -252,6 +251,15 @@ def test_an_outdated_memory_names_its_next_state_and_since_when(
     )
     assert ada.outdated(states) == {first.id: expected}
     assert ada.outdated([third]) == {}
+
+
+def test_at_an_earlier_moment_what_held_then_is_not_outdated(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    first, second, _ = states
+    infer(store, second, first)
+    assert ada.outdated([first], as_of=first.created_at) == {}
+    assert {*ada.outdated([first], as_of=second.created_at)} == {first.id}
 
 
 def test_a_successor_that_was_superseded_gives_its_place_to_the_newer_one(

@@ -21,7 +21,7 @@ from bearinmind.errors import (
 )
 from bearinmind.graph import lookup, walk
 from bearinmind.models.embedders import Embedders
-from bearinmind.outdates.verdicts import LEAST, is_trusted, judgement_of
+from bearinmind.outdates.verdicts import MARK, is_trusted, judgement_of
 from bearinmind.protocols import GraphCounts, Store
 from bearinmind.recall import history
 from bearinmind.recall.attach import one_line
@@ -54,7 +54,7 @@ class _MemoryHistory(NamedTuple):
         links = self.store.newer(scope, [*ids], as_of, kinds=_REPLACING)
         ends = {id_ for link in links for id_ in (link.source, link.target)}
         memories = self.store.get_many(scope, [*ends], as_of) if ends else {}
-        return [x for x in links if judgement_of(x).probability < LEAST or is_trusted(x, memories)]
+        return [x for x in links if judgement_of(x).probability < MARK or is_trusted(x, memories)]
 
     def written(self, ids: Collection[MemoryId]) -> Mapping[MemoryId, datetime]:
         memories = self.store.get_many(self.filter.scope, [*ids], self.filter.as_of)

@@ -20,7 +20,7 @@ from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
-from bearinmind.remember.admit import check_moment, check_origin, check_user
+from bearinmind.remember.admit import check_moment, check_origin, check_time, check_user
 from bearinmind.remember.pipeline import Changes, PurgePlan
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
@@ -216,7 +216,7 @@ class Mind:
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return outcome
+        return self._parts.group(States).with_offers(outcome, replaced)
 
     def update(
         self,
@@ -359,9 +359,11 @@ class Mind:
         """The present state of each of these memories."""
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
-    def outdated(self, memories: Sequence[Memory]) -> dict[MemoryId, Outdated]:
-        """Which of these memories are outdated, by which one, and since when."""
-        return self._parts.group(States).outdated(memories)
+    def outdated(
+        self, memories: Sequence[Memory], as_of: datetime | None = None
+    ) -> dict[MemoryId, Outdated]:
+        """Which of these memories are outdated now or at a moment, by which one, since when."""
+        return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))
 
     def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
         """The states of a thing in order, with their spans; of at most so many chains."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
-from bearinmind.outdates.verdicts import is_decided
-from bearinmind.protocols import Readable, Store
+from bearinmind.outdates.verdicts import OFFER, is_decided, judgement_of, prevailing_of_pairs
+from bearinmind.protocols import Page, Readable, Store
 from bearinmind.recall import history, shared
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved, says
 from bearinmind.text import ids
 from bearinmind.types import (
+    AlreadyKnown,
     Decider,
     Filter,
     LinkKind,
+    MayReplace,
     Memory,
     MemoryId,
+    Outcome,
     Outdated,
     Query,
     Resolution,
@@ -31,6 +34,8 @@ from bearinmind.types import (
 HITS = 10  #: memories whose chains are followed for the history of a thing
 _NEAR = 0.5  # of the best score: what is further off is about something else
 _PAIR = 2
+_RECENT = 20  # memories of a session about which something may have been found since
+_UNSAID = "it may state the same thing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,7 @@ class States:
     clock: Callable[[], datetime]
     remember: Remember
     recall: Recall
+    asked: set[tuple[MemoryId, MemoryId]]  #: pairs that this process has asked about
 
     def resolve(self, id: str, resolution: str, other: str | Iterable[str], trust: str) -> Resolved:
         """Decide about a memory and others, or about the two memories of a proposal."""
@@ -55,9 +61,55 @@ class States:
         by = Decider.PERSON if is_person else Decider.AGENT
         return self.remember.resolve(self.scope, memory, others, chosen, by)
 
-    def outdated(self, memories: Sequence[Memory]) -> dict[MemoryId, Outdated]:
+    def with_offers(self, outcome: Outcome, replaced: Sequence[Memory]) -> Outcome:
+        """The outcome of a store with what the new memory may replace, if nobody said it already.
+
+        What was found since about earlier memories of the session is asked with it, once.
+        """
+        memory = outcome.memory
+        if isinstance(outcome, AlreadyKnown) or memory.sensitive or memory.deleted_at is not None:
+            return outcome
+        from bearinmind.outdates.finder import MOST_OFFERED, Finder  # noqa: PLC0415  only writers
+
+        now, session = self.clock(), memory.provenance.session
+        offers = [] if replaced else [*Finder(self.store).offers(self.scope, memory, now)]
+        earlier = [memory]
+        if session is not None:
+            filter = Filter(scope=self.scope, now=now, session=session)
+            earlier = self.store.browse(filter, Page(limit=_RECENT))
+        known = {(offer.newer, offer.memory.id) for offer in offers} | self.asked
+        offers += [x for x in self._inferred(earlier) if (x.newer, x.memory.id) not in known]
+        offers = offers[:MOST_OFFERED]
+        self.asked.update((offer.newer, offer.memory.id) for offer in offers)
+        return replace(outcome, may_replace=tuple(offers))
+
+    def _inferred(self, memories: Sequence[Memory]) -> Iterator[MayReplace]:
+        """What the background work found that these memories may replace, the likeliest first."""
+        own = {each.id for each in memories}
+        links = self.store.links(self.scope, [*own])
+        asked = [
+            (link, judgement)
+            for link in prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
+            if link.source in own and not is_decided(link)
+            if (judgement := judgement_of(link)).probability >= OFFER
+        ]
+        held = self.store.get_many(self.scope, [link.target for link, _ in asked]) if asked else {}
+        for link, judgement in sorted(asked, key=lambda each: -each[1].probability):
+            older = held.get(link.target)
+            if older and older.deleted_at is None and not older.sensitive:
+                because = judgement.evidence[0] if judgement.evidence else _UNSAID
+                yield MayReplace(
+                    memory=older,
+                    newer=link.source,
+                    probability=judgement.probability,
+                    because=because,
+                )
+
+    def outdated(
+        self, memories: Sequence[Memory], as_of: datetime | None
+    ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated, and by which one that the user can see."""
-        filter = Filter(scope=self.scope, now=self.clock())
+        filter = Filter(scope=self.scope, now=as_of or self.clock(), as_of=as_of)
         return history.outdated_among(self._view(filter), filter, [each.id for each in memories])
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
@@ -82,10 +134,13 @@ class States:
 
     def _may_replace(self, memory: Memory) -> Sequence[Memory]:
         """The earlier memories that a memory may replace and that nobody has decided on."""
-        links = [x for x in self.store.links(self.scope, [memory.id]) if x.source == memory.id]
-        asked = [x.target for x in links if x.kind is LinkKind.OUTDATES and not is_decided(x)]
-        held = self.store.get_many(self.scope, asked).values()
-        return [x for x in held if x.deleted_at is None and not x.sensitive]
+        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers
+
+        links = self.store.links(self.scope, [memory.id])
+        decided = {end for x in links if is_decided(x) for end in (x.source, x.target)}
+        at_once = Finder(self.store).offers(self.scope, memory, self.clock())
+        offers = {x.memory.id: x.memory for x in (*self._inferred([memory]), *at_once)}
+        return [each for id_, each in offers.items() if id_ not in decided]
 
     def _resolved_so(self, memory: Memory, resolution: Resolution) -> Sequence[Memory]:
         """The memories about which the same was decided before: to say it twice is no error."""

@@ -77,6 +77,7 @@ class Parts:
     reranker: factory.OwnedReranker | None
     executor: Executor
     recall: Recall
+    asked: set[tuple[MemoryId, MemoryId]]  #: pairs of memories that it was asked about
 
     def group(self, kind: type[Group]) -> Group:
         """A group of verbs, which names the parts that it needs as its fields."""
@@ -158,6 +159,7 @@ def parts_of(store: Store, settings: Settings, **options: Unpack[Options]) -> Pa
         reranker=reranker,
         executor=executor,
         recall=recall_of(settings, store.for_recall(), active, reranker, executor),
+        asked=set(),
     )
 
 

@@ -16,11 +16,9 @@ from typing import NamedTuple
 from bearinmind.curate.candidates import CONTRADICTION, Candidate, Finding
 from bearinmind.curate.differences import Difference, Kind, Tokens, compare_read
 from bearinmind.curate.duplicates import NearPair
-from bearinmind.outdates.verdicts import is_decided, is_less_trusted, judgement_of
+from bearinmind.outdates.verdicts import OFFER, is_decided, is_less_trusted, judgement_of
 from bearinmind.proposals import ProposalKind
 from bearinmind.types import Decider, Link, MemoryId
-
-OFFER = 0.35  # the probability from which on somebody is asked which of two memories holds
 
 #: Whatever stands in the place of these is a value of the same thing.
 _VALUES = frozenset({Kind.NUMBER, Kind.DATE, Kind.NAME, Kind.VALUE})

@@ -22,7 +22,7 @@ from bearinmind.errors import MindError, WorkFailure
 from bearinmind.models.chat import NotAChat, Question, json_object
 from bearinmind.models.outbound_http import CallFailed
 from bearinmind.models.token_budget import MeteredChat
-from bearinmind.outdates.verdicts import judgement_of, prevailing_of_pairs
+from bearinmind.outdates.verdicts import OFFER, judgement_of, prevailing_of_pairs
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Scope
@@ -211,7 +211,7 @@ def _asked(judge: ChatJudge, finding: Finding, judged: list[Link], now: datetime
         if probability is None:
             return finding
         judged.append(_by_model(newer, older, probability, now))
-        if probability < contradictions.OFFER:
+        if probability < OFFER:
             return None
         return contradictions.with_judgement(finding, probability, Decider.MODEL)
     return finding

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bearinmind.concepts import ConceptName, Relation
-from bearinmind.outdates.verdicts import LEAST, is_decided, judgement_of, prevailing_of_pairs
+from bearinmind.outdates.verdicts import MARK, is_decided, judgement_of, prevailing_of_pairs
 from bearinmind.types import Link, LinkKind, MemoryId
 
 
@@ -96,14 +96,14 @@ class _Chronology:
             return cls({}, set(), set(), {})
         links = [*history.newer(evidence)]
         judged = prevailing_of_pairs(x for x in links if x.kind is LinkKind.OUTDATES)
-        outdates = [x for x in judged if judgement_of(x).probability >= LEAST]
+        outdates = [x for x in judged if judgement_of(x).probability >= MARK]
         above: defaultdict[MemoryId, set[MemoryId]] = defaultdict(set)
         for link in (*(x for x in links if x.kind is LinkKind.SUPERSEDES), *outdates):
             above[link.target].add(link.source)
         compatible = {
             frozenset({link.source, link.target})
             for link in judged
-            if judgement_of(link).probability < LEAST and is_decided(link)
+            if judgement_of(link).probability < MARK and is_decided(link)
         }
         outdated = {link.target for link in outdates}
         return cls(above, compatible, outdated, history.written(evidence))

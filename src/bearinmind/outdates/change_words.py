@@ -103,7 +103,8 @@ CUES: dict[str, re.Pattern[str]] = {
         "stands?|gets?|comes?|keeps?|stores?|sends?|writes?|deploys?|builds?|supports?|allows?",
     ),
     "dated": re.compile(
-        r"^\W*(?:\d{1,2}[:.]\d\d|\d{4}-\d\d-\d\d|\d{1,2} [A-Z][a-z]{2,8}\b|[A-Z][a-z]{2,8} \d{1,2}\b)"
+        r"^\W*(?:\d{1,2}[:.]\d\d|\d{4}-\d\d-\d\d|"
+        r"\d{1,2} [A-Z][a-z]{2,8}\b|[A-Z][a-z]{2,8} \d{1,2}\b)"
     ),
     "asks": re.compile(r"\?"),
 }

@@ -25,21 +25,32 @@ _AMOUNT = re.compile(
     r"(?P<sign>[$\u20ac\u00a3])?(?P<number>\d+(?:[.,:]\d+)*)(?P<thousand>k\b)?\s?(?P<unit>%|[a-zA-Z\u20ac\u00a3]+)?"
 )
 _SPELLED = {
-    word: str(number)
-    for number, word in enumerate(
-        "two three four five six seven eight nine ten eleven twelve".split(),
-        start=2,  # noqa: SIM905
-    )
-} | {"twenty": "20", "thirty": "30", "fifteen": "15", "hundred": "100"}
-_KINDS = {
-    "money": frozenset("$ \u20ac \u00a3 eur usd gbp euro euros dollars pounds kr chf".split()),  # noqa: SIM905
-    "share": frozenset({"%", "percent"}),
-    "duration": frozenset(
-        "s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks "
-        "month months year years ms".split()  # noqa: SIM905
-    ),
-    "size": frozenset("mm cm m km g kg t l ml kb mb gb tb mib gib px w kw words".split()),  # noqa: SIM905
-    "clock": frozenset({"clock", "am", "pm", "uhr"}),
+    "two": "2",
+    "three": "3",
+    "four": "4",
+    "five": "5",
+    "six": "6",
+    "seven": "7",
+    "eight": "8",
+    "nine": "9",
+    "ten": "10",
+    "eleven": "11",
+    "twelve": "12",
+    "fifteen": "15",
+    "twenty": "20",
+    "thirty": "30",
+    "hundred": "100",
+}
+_UNITS = """
+    money $ \u20ac \u00a3 eur usd gbp euro euros dollars pounds kr chf
+    share % percent
+    duration s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week
+    duration weeks month months year years ms
+    size mm cm m km g kg t l ml kb mb gb tb mib gib px w kw words
+    clock clock am pm uhr
+"""
+_KIND = {
+    unit: kind for kind, *units in map(str.split, _UNITS.strip().splitlines()) for unit in units
 }
 
 
@@ -68,7 +79,7 @@ def read(text: str) -> Text:
     """The parts of a text that are compared."""
     matches = [*_WORD.finditer(text)]
     words = [match.group().lower() for match in matches]
-    names, identifiers, numbers = _values(text, matches)
+    names, identifiers, numbers = _values(matches)
     amounts, kinds = _amounts(text)
     spelled = frozenset(words)
     terms = analysis.index(text).terms
@@ -95,7 +106,7 @@ def read(text: str) -> Text:
     )
 
 
-def _values(text: str, matches: list[re.Match[str]]) -> tuple[dict[str, int], set[str], set[str]]:
+def _values(matches: list[re.Match[str]]) -> tuple[dict[str, int], set[str], set[str]]:
     """The names of a text with their places, its identifiers and its numbers."""
     names: dict[str, int] = {}
     identifiers: set[str] = set()
@@ -126,7 +137,7 @@ def _amounts(text: str) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[
 def _kind(unit: str, number: str) -> str:
     if ":" in number:
         return "clock"
-    return next((kind for kind, units in _KINDS.items() if unit in units), "count")
+    return _KIND.get(unit, "count")
 
 
 def _frozen(groups: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:

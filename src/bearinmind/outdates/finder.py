@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bearinmind.outdates.scorer import KEEP, NO_COSINE, OFFER, Score, scorer
-from bearinmind.outdates.verdicts import is_decided, is_less_trusted
+from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
+from bearinmind.outdates.verdicts import KEEP, OFFER, is_decided, is_less_trusted
 from bearinmind.protocols import SpaceState, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -57,7 +57,9 @@ class Finder:
         scored.sort(key=lambda each: -each[2].probability)
         new = [_link(*each) for each in scored[:_MOST_LINKS]]
         kept = {(link.source, link.target) for link in new}
-        inferred = [link for link in here if link.kind is LinkKind.OUTDATES and not is_decided(link)]
+        inferred = [
+            link for link in here if link.kind is LinkKind.OUTDATES and not is_decided(link)
+        ]
         known = {(x.source, x.target): x for x in inferred}
         same = {pair for pair, x in known.items() if pair in kept}
         ended = [replace(x, removed_at=now) for pair, x in known.items() if pair not in same]
@@ -96,7 +98,7 @@ class Finder:
         if not rarest:
             return {}
         matches = self.store.lexical_matches(filter, rarest, every=False, limit=limit + 1)
-        return {match.id: match.memory() for match in matches}
+        return {match.id: match.load() for match in matches}
 
 
 def _scored(

@@ -1,6 +1,6 @@
 """How probable it is that one memory outdates another: a small learned scorer over features.
 
-`weights.json` holds boosted trees over what two texts show; `benchmarks/outdates_scorer.py` makes it.
+`benchmarks/outdates_scorer.py` made its `weights.json`: boosted trees over what two texts show.
 """
 
 from __future__ import annotations
@@ -16,12 +16,6 @@ from typing import Any
 from bearinmind.outdates.features import Text, features, read
 from bearinmind.types import Memory
 
-#: From this probability on a memory is marked outdated, and grouped under what outdates it.
-MARK = 0.8
-#: From this one on it is asked which of two memories holds.
-OFFER = 0.35
-#: From this one on a link is kept: at recall the newer of the two comes first.
-KEEP = 0.12
 #: Stands for the cosine of two memories of which one has no vector.
 NO_COSINE = 0.0
 

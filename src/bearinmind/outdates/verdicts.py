@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from bearinmind.types import Decider, Judgement, Link, Memory, MemoryId, Outdated, Trust
 
-LEAST = 0.5  # the probability from which on a memory counts as outdated
+MARK = 0.8  #: from this probability on a memory is marked outdated, and grouped
+OFFER = 0.35  #: from this one on it is asked which of two memories holds
+KEEP = 0.12  #: from this one on a link is kept: at recall the newer of the two comes first
 
 _DECIDERS = [*Decider]
 _TRUST = [Trust.EXTERNAL, Trust.AGENT, Trust.USER]
@@ -26,7 +28,7 @@ def is_decided(link: Link) -> bool:
 def in_words(link: Link) -> str:
     """What stands between the two memories of a link when it is read."""
     probability = judgement_of(link).probability
-    if probability >= LEAST:
+    if probability >= MARK:
         return link.kind.value
     return "may outdate" if probability else "holds beside"
 
@@ -51,7 +53,7 @@ def prevailing_of_pairs(links: Iterable[Link]) -> list[Link]:
 
 
 def prevailing(
-    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = LEAST
+    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = MARK
 ) -> dict[MemoryId, Link]:
     """For each outdated memory the link from its next state; chains are not followed.
 
@@ -71,7 +73,7 @@ def prevailing(
 
 
 def outdated(
-    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = LEAST
+    links: Iterable[Link], memories: Mapping[MemoryId, Memory], least: float = MARK
 ) -> dict[MemoryId, Outdated]:
     """For each outdated memory, by which one it is outdated and since when; see `prevailing`."""
     result = {}

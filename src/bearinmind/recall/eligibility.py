@@ -80,6 +80,14 @@ class Eligibility:
                 kept.setdefault(id_, candidate)
         return [*kept.values()]
 
+    def servable(self, reader: MemoryReader, links: Sequence[Link]) -> Mapping[MemoryId, Memory]:
+        """The memories of these links that may be served, those that are no candidates included."""
+        ends = [*dict.fromkeys(end for link in links for end in (link.source, link.target))]
+        if not ends:
+            return {}
+        self.memories = reader.get(ends)
+        return {id_: self.memories[id_] for id_ in ends if self._refusal(id_) is None}
+
     def _serve_head(self, old: Fused, head: MemoryId, kept: dict[MemoryId, Fused]) -> None:
         """Serve the newest memory of a chain in place of an old one, if the filter admits it."""
         admitted = self._refusal(head) is None and admits(self._filter, self.memories[head])

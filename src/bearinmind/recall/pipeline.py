@@ -15,6 +15,7 @@ from typing import NamedTuple
 from bearinmind import errors
 from bearinmind.errors import MindError
 from bearinmind.protocols import Following, Fusion, Leg, Readable
+from bearinmind.recall import groups
 from bearinmind.recall.adjust import Adjustments, support
 from bearinmind.recall.attach import NONE, attachments
 from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
@@ -32,7 +33,17 @@ from bearinmind.trace import (
     RerankReport,
     Trace,
 )
-from bearinmind.types import Fused, Hit, MemoryId, Query, Ranking, State, Step
+from bearinmind.types import (
+    Fused,
+    Hit,
+    Link,
+    LinkKind,
+    MemoryId,
+    Query,
+    Ranking,
+    State,
+    Step,
+)
 
 TEXT_LIMIT = 100_000  # characters
 LARGEST_LIMIT = 1_000
@@ -129,7 +140,7 @@ class Recall:
                 adjustments=repr(self.adjustments),
                 selection=repr(self.selection),
                 fused=OnDemand(lambda: fused),
-                judged=tuple(choice.judged),
+                judged=tuple(choice.arranged.judged),
                 dropped=OnDemand(
                     lambda: [*dropped, *(Dropped(x.id, below) for x in fused[considered:])]
                 ),
@@ -160,20 +171,32 @@ class Recall:
 
         The others are not even read, unless one of these is dropped and makes room.
         """
-        superseded: Mapping[MemoryId, MemoryId] = {}
-        if linked and fused:
-            ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
-            links = self.store.newer(query.filter.scope, ids, query.filter.as_of)
-            superseded = heads(links)
+        newer = self._newer(query, rankings, fused) if linked and fused else _NONE_NEWER
         reader = MemoryReader(self.store, query.filter, rankings)
-        if superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
-            return self._choose_among(query, time, fused, superseded, reader)
+        if newer.superseded or self.rerank:  # a chain, or a reranker, may lift any candidate
+            return self._choose_among(query, time, fused, newer, reader)
         depth = self._contenders(query, time, fused, reader)
-        choice = self._choose_among(query, time, fused[:depth], superseded, reader)
+        if newer.outdates:
+            depth = max(depth, min(groups.DEPTH, len(fused)))
+        choice = self._choose_among(query, time, fused[:depth], newer, reader)
         makes_room = any(not isinstance(each.reason, BelowLimit) for each in choice.dropped)
-        if makes_room and depth < len(fused):
-            return self._choose_among(query, time, fused, superseded, reader)
+        if (makes_room or choice.arranged.earlier) and depth < len(fused):
+            return self._choose_among(query, time, fused, newer, reader)
         return choice
+
+    def _newer(self, query: Query, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> _Newer:
+        """What supersedes the candidates, and what may outdate the best of them."""
+        ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
+        scope, as_of = query.filter.scope, query.filter.as_of
+        links = self.store.newer(scope, ids, as_of, (LinkKind.SUPERSEDES, LinkKind.OUTDATES))
+        superseded = heads(link for link in links if link.kind is LinkKind.SUPERSEDES)
+        looked_at = {superseded.get(each.id, each.id) for each in fused[: groups.DEPTH]}
+        outdates: list[Link] = []
+        for link in links:  # the earlier links first, so that chains are followed upwards
+            if link.kind is LinkKind.OUTDATES and link.target in looked_at:
+                outdates += [link]
+                looked_at.add(link.source)
+        return _Newer(superseded, tuple(outdates))
 
     def _contenders(
         self, query: Query, time: QuestionTime, fused: Sequence[Fused], reader: MemoryReader
@@ -203,16 +226,18 @@ class Recall:
         query: Query,
         time: QuestionTime,
         fused: Sequence[Fused],
-        superseded: Mapping[MemoryId, MemoryId],
+        newer: _Newer,
         reader: MemoryReader,
     ) -> _Choice:
-        eligibility = Eligibility(query.filter, fused, superseded, reader)
+        eligibility = Eligibility(query.filter, fused, newer.superseded, reader)
         judged, report = self._judge(query, time, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
-        chosen, dropped = self.selection(query, judged, eligibility.memories)
+        seen = eligibility.servable(reader, newer.outdates)
+        arranged = groups.arrange(judged, newer.outdates, seen, time.asks, query.group)
+        chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
         every = [*eligibility.dropped, *dropped]
-        return _Choice(judged, chosen, every, len(fused), eligibility, report)
+        return _Choice(arranged, chosen, every, len(fused), eligibility, report)
 
     def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:
         """The candidates that may be served, adjusted, best first."""
@@ -235,6 +260,7 @@ class Recall:
         linked: bool,
     ) -> list[Hit]:
         memories, replaced = choice.eligibility.memories, choice.eligibility.replaced
+        arranged = choice.arranged
         chosen = present(choice.chosen, memories, query.sort_by)
         left = query.budget_bytes
         if left is not None:
@@ -245,6 +271,10 @@ class Recall:
         for rank, candidate in enumerate(chosen, start=1):
             added = extra.get(candidate.id, NONE)
             served_for = replaced.get(candidate.id, ())
+            outdated = arranged.outdated.get(candidate.id)
+            attached = added.attached
+            if outdated and outdated.by not in ids and outdated.by in memories:
+                attached = (*attached, memories[outdated.by])  # never the old without the new
             hits.append(
                 Hit(
                     memory=memories[candidate.id],
@@ -254,10 +284,12 @@ class Recall:
                     factors=candidate.factors,
                     reranked=candidate.reranked,
                     replaces=served_for,
-                    attached=added.attached,
+                    attached=attached,
                     pointers=added.pointers,
                     path=self._path(candidate, served_for, paths),
                     support=support(candidate.placings, among),
+                    earlier=arranged.earlier.get(candidate.id, ()),
+                    outdated=outdated,
                 )
             )
         return hits
@@ -274,10 +306,20 @@ class Recall:
         return next((paths[id_] for id_ in (candidate.id, *served_for) if id_ in paths), ())
 
 
+class _Newer(NamedTuple):
+    """Newer memories than the candidates."""
+
+    superseded: Mapping[MemoryId, MemoryId]  #: by what each superseded one is replaced
+    outdates: tuple[Link, ...]  #: that end at one of the best
+
+
+_NONE_NEWER = _Newer({}, ())
+
+
 class _Choice(NamedTuple):
     """What was chosen among the candidates, and why not the others."""
 
-    judged: list[Judged]
+    arranged: groups.Arranged
     chosen: list[Judged]
     dropped: list[Dropped]
     considered: int  #: so many of the best candidates; the others are below the limit

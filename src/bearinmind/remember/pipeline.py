@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import LEAST, judgement_of
+from bearinmind.outdates.verdicts import MARK, judgement_of
 from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
@@ -366,7 +366,7 @@ class Remember:
 def _replaces(link: Link) -> bool:
     """Whether the target of a link gives its place to the source."""
     if link.kind is LinkKind.OUTDATES:
-        return judgement_of(link).probability >= LEAST
+        return judgement_of(link).probability >= MARK
     return link.kind is LinkKind.SUPERSEDES
 
 

@@ -212,3 +212,22 @@ def test_a_memory_can_be_asked_why_a_question_does_not_find_it(
     tab.press(*"fridays", "enter")
     tab.wait("return document.querySelector('.verdict')")
     assert "it was recalled, at rank 1" in text(tab, ".verdict")
+
+
+def test_what_is_outdated_says_by_which_memory(tab: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path / "memories.db", embedder="none") as server:
+        mind = server.bearinmind
+        old = mind.store("Jenkins runs our builds.").memory.id
+        new = mind.store("Actions runs our builds.").memory.id
+        mind.resolve(new, "newer", old)
+        other = mind.store("Make runs our builds too.").memory.id
+        mind.resolve(other, "both", new)
+        go(tab, server, at("memories"))
+        [mark] = texts(tab, ".mark")
+        assert mark.startswith("outdated since ")
+        assert mark.endswith(f" by {new}")
+        go(tab, server, f"/#/memory/{old}")
+        assert f" by {new}" in text(tab, ".mark")
+        go(tab, server, f"/#/memory/{new}")
+        assert f"{other} holds beside this memory" in text(tab)
+        assert tab.console() == []

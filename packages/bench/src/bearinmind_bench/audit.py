@@ -18,6 +18,7 @@ from bearinmind.trace import Answer
 from bearinmind.types import Fused, Hit, Placing
 
 _CLOSE = 1e-9
+_LIFTS = ("current", "earlier")  # before another state of the same thing
 _FOLLOWING = frozenset({"graph"})  # legs that go on from what the others found
 
 
@@ -146,7 +147,11 @@ def _share(placing: Placing, best: Placing, floor: float) -> float:
 def _scores(answer: Answer, settings: Settings) -> Iterator[str]:
     fused = {candidate.id: candidate.score for candidate in answer.trace.fused}
     for hit in answer.hits:
-        sources = [fused[id_] for id_ in (hit.memory.id, *hit.replaces) if id_ in fused]
+        sources = [
+            fused[id_]
+            for id_ in (hit.memory.id, *hit.replaces, *(x.memory.id for x in hit.earlier))
+            if id_ in fused
+        ]
         product = math.prod(hit.factors.values())
         if not any(math.isclose(hit.score, s * product, rel_tol=_CLOSE) for s in sources):
             yield "a score is not its fused score times its factors, each applied once"
@@ -169,7 +174,10 @@ def _other_factors(hit: Hit, answer: Answer, settings: Settings) -> Iterator[str
         "decay": math.exp(-age / tau),
         "trust": settings.trust_factors.get(memory.provenance.trust, 1.0),
     }
-    for name in hit.factors.keys() - {"importance"}:
+    lifted = [hit.factors.get(name, 1.0) for name in _LIFTS]
+    if min(lifted) < 1.0:
+        yield "a state of a thing was lowered rather than another one lifted"
+    for name in hit.factors.keys() - {"importance", *_LIFTS}:
         if name not in allowed:
             yield f"a score has the factor {name!r}, which no setting gives"
         elif not math.isclose(hit.factors[name], allowed[name], rel_tol=_CLOSE):

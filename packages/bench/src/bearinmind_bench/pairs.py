@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from bearinmind.outdates.judgements import SURE
 from bearinmind_bench.evaluation import Pair
 from bearinmind_bench.results import Pairs, PairShare
-
-#: The probability from which on a memory is marked as outdated.
-MARK = SURE
 
 #: The newer and the older memory of a link that marks.
 Mark = tuple[str, str]

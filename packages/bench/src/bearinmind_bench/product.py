@@ -12,11 +12,11 @@ from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
-from bearinmind.outdates.judgements import judgement_of, prevailing
+from bearinmind.outdates.verdicts import MARK, judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind.types import Scope, UserId
+from bearinmind.types import LinkKind, Scope, UserId
 from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
@@ -120,10 +120,16 @@ class Product:
         marks = set()
         for pair in among:
             scope = Scope(user=UserId(pair.user))
+            both = {ids[pair.newer], ids[pair.older]}
             links = self._corpus.store.links(scope, [ids[pair.newer]])
-            link = prevailing(links).get(frozenset((ids[pair.newer], ids[pair.older])))
-            if link and judgement_of(link).probability >= pairs.MARK:
-                marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
+            between = [
+                link
+                for link in links
+                if link.kind is LinkKind.OUTDATES and {link.source, link.target} == both
+            ]
+            for link in prevailing_of_pairs(between):
+                if judgement_of(link).probability >= MARK:
+                    marks.add((self._corpus.names[link.source], self._corpus.names[link.target]))
         return frozenset(marks)
 
     @property

@@ -94,7 +94,7 @@ def list_memories(
             newest_first=not oldest_first,
             **chosen,
         )
-        answer = ListAnswer.of(mind, page, limit)
+        answer = ListAnswer.of(mind, page, limit, chosen.get("as_of"))
     run.reply_rows(
         answer,
         answer.memories,

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from bearinmind import codec
-from bearinmind.errors import InvalidRequest, MindError
+from bearinmind.errors import InvalidLink, InvalidRequest, MindError
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import meaning_of
 from bearinmind.surfaces.http.responses import invalid_fields
@@ -24,7 +24,7 @@ from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.requests import Request
 from bearinmind.surfaces.verbs.table import BY_NAME, VERBS
 from bearinmind.surfaces.verbs.verb import Tool, Verb
-from bearinmind.types import Access, Trust
+from bearinmind.types import Access, LinkKind, Trust
 
 Context = ServerRequestContext[Any, Any]
 Schema = dict[str, Any]
@@ -83,8 +83,8 @@ class Tools:
                 meaning_of(InvalidRequest).rpc_code,
                 f"there is no tool {masked(params.name)[:64]!r}",
             )
-        arguments = _with_agent(context, verb, params.arguments or {})
         try:
+            arguments = _of_agent(context, verb, params.arguments or {})
             async with _telling_progress(context, params.name):
                 answer = await self._ask(context, verb, read(verb, arguments))
         except MindError as exc:
@@ -106,6 +106,8 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
     schema = _request_schema(verb, tool.fields)
     if categories and "category" in schema["properties"]:
         schema["properties"]["category"]["enum"] = [*categories]
+    if verb.name == "link":  # see `_of_agent`
+        schema["properties"]["kind"]["enum"].remove(LinkKind.OUTDATES)
     return types.Tool(
         name=tool.name,
         description=tool.says,
@@ -227,13 +229,17 @@ def _annotations(verb: Verb) -> types.ToolAnnotations:
     )
 
 
-def _with_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
+def _of_agent(context: Context, verb: Verb, arguments: dict[str, Any]) -> dict[str, Any]:
     """The arguments; what is stored comes from the client that stores it, unless it says.
 
-    What is resolved by a tool is resolved by an agent, whatever it says.
+    A tool decides for an agent, whatever it says. A link that is made by hand is a person's word.
     """
     if verb.name == "resolve":
         return {**arguments, "trust": Trust.AGENT}
+    if verb.name == "link" and arguments.get("kind") == LinkKind.OUTDATES:
+        raise InvalidLink(
+            "an agent does not link with outdates", hint="Call memory_resolve: newer, other."
+        )
     client = context.session.client_params
     if verb.name != "store" or client is None or "agent" in arguments:
         return arguments

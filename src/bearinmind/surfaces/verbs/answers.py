@@ -89,13 +89,15 @@ class ListAnswer:
     next: str | None  #: where the next page begins; null on the last one
 
     @classmethod
-    def of(cls, mind: Mind, page: Sequence[Memory], limit: int) -> Self:
+    def of(
+        cls, mind: Mind, page: Sequence[Memory], limit: int, as_of: datetime | None = None
+    ) -> Self:
         """The first `limit` memories; one more says that there is another page."""
         shown = tuple(page[:limit])
         return cls(
             memories=shown,
             states=mind.states(shown),
-            outdated=mind.outdated(shown),
+            outdated=mind.outdated(shown, as_of),
             as_data=as_data(mind.scope.user, shown),
             next=write_cursor(shown[-1].created_at, shown[-1].id) if len(page) > limit else None,
         )
@@ -164,7 +166,7 @@ class TimelineAnswer:
     as_data: tuple[MemoryId, ...]
 
     @classmethod
-    def of(cls, mind: Mind, timeline: Timeline) -> Self:
+    def of(cls, mind: Mind, timeline: Timeline, as_of: datetime | None = None) -> Self:
         """A timeline with the states of its memories."""
         anchor = () if timeline.anchor is None else (timeline.anchor,)
         memories = (*timeline.before, *anchor, *timeline.after)
@@ -174,7 +176,7 @@ class TimelineAnswer:
             before=timeline.before,
             after=timeline.after,
             states=mind.states(memories),
-            outdated=mind.outdated(memories),
+            outdated=mind.outdated(memories, as_of),
             as_data=as_data(mind.scope.user, memories),
         )
 

@@ -34,7 +34,7 @@ def list_memories(mind: Mind, request: r.ListRequest) -> a.ListAnswer:
     page = mind.list(
         limit=request.limit + 1, after=after, newest_first=request.newest_first, **fields
     )
-    return a.ListAnswer.of(mind, page, request.limit)
+    return a.ListAnswer.of(mind, page, request.limit, request.as_of)
 
 
 def get(mind: Mind, request: r.OneRequest) -> a.GetAnswer:
@@ -50,7 +50,7 @@ def why(mind: Mind, request: r.OneRequest) -> a.WhyAnswer:
 def timeline(mind: Mind, request: r.TimelineRequest) -> a.TimelineAnswer:
     """What was remembered around a moment."""
     timeline = mind.timeline(times.anchor(request.around), **request.given("around"))
-    return a.TimelineAnswer.of(mind, timeline)
+    return a.TimelineAnswer.of(mind, timeline, request.as_of)
 
 
 def history(mind: Mind, request: r.HistoryRequest) -> a.HistoryAnswer:

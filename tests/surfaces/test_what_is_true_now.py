@@ -16,6 +16,7 @@ from support.mcp import answer, finished, over_stdio, refusal, text_of
 
 Run = Callable[..., Any]
 MARK = "outdated since 3 June 2025 by"
+SWITCHED = "We switched from Jenkins to GitHub Actions for our builds."
 
 
 @pytest.fixture
@@ -83,6 +84,22 @@ def test_a_recall_can_be_asked_for_each_state_by_itself(run: Run, states: list[s
     assert given["understood"]["group"] == "off"
     assert {hit["memory"]["id"] for hit in given["hits"]} == {*states}
     assert run("recall", "our builds", "--group", "never").code == 2
+
+
+def test_one_word_settles_what_a_stored_memory_may_replace(run: Run, states: list[str]) -> None:
+    old, now = states
+    run("delete", now)
+    stored = run("store", SWITCHED)
+    new = run("list", "--json").json["memories"][0]["id"]
+    assert f"May replace, stored 12 May 2024: Jenkins runs our builds.  {old}" in stored.out
+    assert f"`bearinmind resolve {new} newer`" in stored.out
+
+    assert run("resolve", new, "newer").out == f"{new} outdates {old}\n"
+    given = run("recall", "what runs our builds?").out
+    assert given.startswith(f"1  {SWITCHED}\n")
+    assert ": Jenkins runs our builds." in given
+    by_itself = run("recall", "what runs our builds?", "--group", "off").out
+    assert f" by {new}" in by_itself
 
 
 # ---- HTTP and its clients ------------------------------------------------------------------------
@@ -161,6 +178,9 @@ def test_what_a_tool_decides_is_an_agents_word(path: Path) -> None:
             settled |= {"other": [other]}
             [link] = (await answer(client, "memory_resolve", **settled))["links"]
             assert link["judgement"]["by"] == "agent"
+            by_hand = {"source": new, "kind": "outdates", "target": other}
+            refused = await refusal(client, "memory_link", **by_hand)
+            assert "memory_resolve" in refused["hint"]
             listed = await client.call_tool("memory_list", {})
             assert f" by {new}\nJenkins runs our builds." in text_of(listed)
             whole = await answer(client, "memory_get", id=old)
@@ -171,6 +191,26 @@ def test_what_a_tool_decides_is_an_agents_word(path: Path) -> None:
             brief = await client.read_resource("bearinmind://brief")
             assert "Jenkins" not in str(brief.contents)
             assert "Actions" in str(brief.contents)
+
+    finished(drive())
+
+
+def test_an_agent_settles_what_it_stored_and_recalls_the_present_first(path: Path) -> None:
+    async def drive() -> None:
+        async with over_stdio("--store", path, "mcp", embedder="none") as client:
+            before = {"content": "Jenkins runs our builds.", "created_at": "2024-05-12"}
+            old = (await answer(client, "memory_store", **before))["memory"]["id"]
+            stored = await answer(client, "memory_store", content=SWITCHED)
+            new = stored["memory"]["id"]
+            assert [offer["memory"]["id"] for offer in stored["may_replace"]] == [old]
+            await answer(client, "memory_resolve", id=new, resolution="newer")
+            query = {"query": "what runs our builds?"}
+            [hit] = (await answer(client, "memory_recall", **query))["hits"]
+            assert hit["memory"]["id"] == new
+            assert [state["memory"]["id"] for state in hit["earlier"]] == [old]
+            plain = await answer(client, "memory_recall", **query, group="off")
+            marks = {hit["memory"]["id"]: hit.get("outdated") for hit in plain["hits"]}
+            assert (marks[old]["by"], marks[new]) == (new, None)
 
     finished(drive())
 
@@ -203,3 +243,17 @@ def test_a_session_starts_with_what_holds_also_after_a_compaction(
 
         assert claude.start("compact").ids == [new]
         assert claude.other_session("later").start("startup").ids == [new]
+
+
+def test_a_prompt_is_never_given_the_old_without_the_new(
+    place: Path, home: Callable[[Serving], Hooked]
+) -> None:
+    with serving(place, embedder="none") as server:
+        claude = home(server).claude()
+        old, new = store_states(server.bearinmind)
+
+        ran = claude.prompt("What runs our builds?")
+        assert ran.ids == [new]
+        assert "Jenkins runs our builds." in ran.context.partition(old)[0]
+        past = claude.other_session("two").prompt("What ran our builds before, was it Jenkins?").ids
+        assert old not in past or past.index(new) < past.index(old)
