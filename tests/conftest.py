@@ -8,7 +8,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
@@ -87,19 +87,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="skip what needs more than this process")
 
 
-def _keep_files_in_memory() -> None:
+@contextmanager
+def _files_in_memory() -> Iterator[None]:
     """Where there is room, all temporary folders are in memory: no commit waits for a disk.
 
     What a killed process leaves is the same there; no test cuts the power.
     """
-    memory = Path("/dev/shm")  # noqa: S108  whoever writes there makes a private folder
-    if memory.is_dir() and os.access(memory, os.W_OK):
-        system = os.statvfs(memory)
-        room = system.f_bavail * system.f_frsize >= 4 * 2**30  # the tests need a tenth of it
-        if room and not system.f_flag & os.ST_NOEXEC:  # some tests write programs
-            for variable in ("PYTEST_DEBUG_TEMPROOT", "TMPDIR"):
-                os.environ.setdefault(variable, str(memory))
-            tempfile.tempdir = None  # the folder that was chosen before the variable was set
+    memory = Path("/dev/shm")  # noqa: S108  pytest makes a private folder in it
+    if "PYTEST_DEBUG_TEMPROOT" in os.environ or not _has_room(memory):
+        yield  # one of several processes, or the disk
+        return
+    with tempfile.TemporaryDirectory(
+        dir=memory, prefix="bearinmind-run-", ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)
+        os.environ |= {"PYTEST_DEBUG_TEMPROOT": str(memory), "TMPDIR": folder}
+        tempfile.tempdir = None  # where they were before the variable was set
+        yield
+
+
+def _has_room(memory: Path) -> bool:
+    if not memory.is_dir() or not os.access(memory, os.W_OK):
+        return False
+    system = os.statvfs(memory)
+    room = system.f_bavail * system.f_frsize >= 4 * 2**30  # the tests need a tenth of it
+    return room and not system.f_flag & os.ST_NOEXEC  # some tests write programs
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -109,8 +121,8 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("quick")
     opened = ExitStack()
     opened.enter_context(shared_folder())  # on the disk of the programs that it links
+    opened.enter_context(_files_in_memory())
     config.add_cleanup(opened.close)
-    _keep_files_in_memory()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
