@@ -34,7 +34,7 @@ AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep thei
 settings.register_profile(
     "bearinmind",
     derandomize=True,
-    max_examples=int(os.environ.get("BEARINMIND_EXAMPLES", "30")),  # `make bench-properties`: more
+    max_examples=int(os.environ.get("BEARINMIND_EXAMPLES", "20")),  # `make bench-properties`: more
     deadline=None,  # a busy machine is no reason to fail
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
