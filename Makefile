@@ -21,7 +21,7 @@ BEARINMIND_SYNC_SCHEDULES ?= 20000
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup encoder run quick check test static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes gate lock clean test-agents
+.PHONY: help setup encoder run quick check test test-tools static bare-install fix docs bench bench-quality bench-sweep bench-ablation bench-pairing bench-neighbours bench-canonical bench-curation bench-learning bench-graph bench-peers bench-latency bench-embedding bench-hybrid bench-graph-speed bench-first-recall bench-writes bench-crash bench-properties bench-postgres bench-postgres-quality bench-postgres-scale bench-postgres-lexical bench-postgres-vectors bench-server bench-sync bench-hooks bench-changes gate lock clean test-agents
 
 help: ## Show what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -45,11 +45,13 @@ check: static ## The fast part of the tests: format, lint, types, import contrac
 	$(PYTEST) tests/unit tests/docs
 
 test: $(READY) ## Everything: also contracts, migrations, surfaces, crashes, a bare install
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync static bare-install
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync static bare-install test-tools
+	$(PYTEST) tests
+
+test-tools: ## What the tests need beside Python: Chromium, etcd, PgBouncer, the MCP inspector
 	@scripts/need-chromium
 	@scripts/need-postgres-tools
 	@scripts/need-inspector
-	$(PYTEST) tests
 
 static: $(READY) ## What is checked without running it: format, lint, types, import contracts, sizes
 	$(BIN)/ruff format --check .

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,7 +34,7 @@ AGENT_VARIABLES = ("CLAUDE_CONFIG_DIR", "CODEX_HOME")  #: where agents keep thei
 settings.register_profile(
     "bearinmind",
     derandomize=True,
-    max_examples=int(os.environ.get("BEARINMIND_EXAMPLES", "30")),  # `make bench-properties`: more
+    max_examples=int(os.environ.get("BEARINMIND_EXAMPLES", "20")),  # `make bench-properties`: more
     deadline=None,  # a busy machine is no reason to fail
     print_blob=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
@@ -48,6 +50,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+_homes = count(1)
 _left: list[str] = []  #: why the present test is none of the quick ones
 
 
@@ -84,27 +87,41 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="skip what needs more than this process")
 
 
-def _keep_files_in_memory() -> None:
-    """Where there is room, pytest's own folders are in memory: no commit waits for a disk.
+@contextmanager
+def _files_in_memory() -> Iterator[None]:
+    """Where there is room, all temporary folders are in memory: no commit waits for a disk.
 
     What a killed process leaves is the same there; no test cuts the power.
     """
     memory = Path("/dev/shm")  # noqa: S108  pytest makes a private folder in it
-    if memory.is_dir() and os.access(memory, os.W_OK):
-        system = os.statvfs(memory)
-        room = system.f_bavail * system.f_frsize >= 4 * 2**30  # the tests need a tenth of it
-        if room and not system.f_flag & os.ST_NOEXEC:  # some tests write programs
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(memory))
+    if "PYTEST_DEBUG_TEMPROOT" in os.environ or not _has_room(memory):
+        yield  # one of several processes, or the disk
+        return
+    with tempfile.TemporaryDirectory(
+        dir=memory, prefix="bearinmind-run-", ignore_cleanup_errors=True
+    ) as folder:
+        Path(folder).chmod(0o755)
+        os.environ |= {"PYTEST_DEBUG_TEMPROOT": str(memory), "TMPDIR": folder}
+        tempfile.tempdir = None  # where they were before the variable was set
+        yield
+
+
+def _has_room(memory: Path) -> bool:
+    if not memory.is_dir() or not os.access(memory, os.W_OK):
+        return False
+    system = os.statvfs(memory)
+    room = system.f_bavail * system.f_frsize >= 4 * 2**30  # the tests need a tenth of it
+    return room and not system.f_flag & os.ST_NOEXEC  # some tests write programs
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The processes of a run share a folder."""
-    _keep_files_in_memory()
     if config.getoption("quick"):
         sys.addaudithook(_stay_in_this_process)
         settings.load_profile("quick")
     opened = ExitStack()
-    opened.enter_context(shared_folder())
+    opened.enter_context(shared_folder())  # on the disk of the programs that it links
+    opened.enter_context(_files_in_memory())
     config.add_cleanup(opened.close)
 
 
@@ -121,6 +138,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path.name == "agents" and not named else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Nothing that is made while tests are collected is garbage, and it stays to the end."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
+
+
 @pytest.hookimpl(trylast=True)  # after the tests are shuffled
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no process is left alone with it at the end."""
@@ -130,7 +157,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes what belongs to whoever runs it."""
-    home = tmp_path_factory.mktemp("home")
+    # Not by `mktemp`, which reads the names of all folders before it makes one.
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_homes))
+    home.mkdir(parents=True)
     monkeypatch.setenv("HOME", str(home))
     for variable, folder in {
         "XDG_CONFIG_HOME": ".config",

@@ -10,7 +10,7 @@ from support.http_server import serving
 from support.permission_runs import Life
 
 LIVES = int(
-    os.environ.get("BEARINMIND_PERMISSION_LIVES", "24")
+    os.environ.get("BEARINMIND_PERMISSION_LIVES", "16")
 )  # `make bench-server` has thousands
 STEPS = 40
 

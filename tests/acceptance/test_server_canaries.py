@@ -161,7 +161,8 @@ def administer(house: House) -> None:
 
 def put_in_where_it_is_refused(house: House) -> None:
     """A secret in every part of a request of every verb, so that errors speak about it."""
-    for verb in EVERY_VERB:
+    tokens = house.tokens()
+    for turn, verb in enumerate(EVERY_VERB):
         named = set(re.findall(r"{(\w+)}", verb.path))
         for name in verb.request.model_fields:
             said = dict.fromkeys(named, "000000000000") | _needed(verb)
@@ -176,9 +177,10 @@ def put_in_where_it_is_refused(house: House) -> None:
         house.ask("root", verb.method, path, json={house.next().text: house.next().text})
         house.ask("root", verb.method, path, json=[house.next().text])
         house.ask("root", verb.method, path, params={house.next().text: house.next().text})
-        for header in ("Content-Type", "If-Match", "Idempotency-Key", "Authorization", "Accept"):
-            for token in house.tokens():
-                house.ask("root", verb.method, path, headers={header: token}, content=b"{}")
+        names = ("Content-Type", "If-Match", "Idempotency-Key", "Authorization", "Accept")
+        for place, header in enumerate(names):  # in each one every secret has its turn
+            token = tokens[(turn + place) % len(tokens)]
+            house.ask("root", verb.method, path, headers={header: token}, content=b"{}")
 
 
 def _needed(verb: Verb) -> dict[str, Any]:

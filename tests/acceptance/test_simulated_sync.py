@@ -22,7 +22,7 @@ from support.simulator.schedules import run
 from support.simulator.stores import InFiles, Keeping
 from support.simulator.world import World
 
-SCHEDULES = int(os.environ.get("BEARINMIND_SYNC_SCHEDULES", "1000"))
+SCHEDULES = int(os.environ.get("BEARINMIND_SYNC_SCHEDULES", "300"))
 ONCE_FAILED = (1_851,)  # lost a secret that was purged elsewhere
 CHUNKS = 20  # so that they spread over the processors
 ON_POSTGRES = range(30)

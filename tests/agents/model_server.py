@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from agents import wire
+from support.server_thread import on_thread
 
 PLAIN = "It is fine."  #: what it says when the script is at its end
 
@@ -141,9 +142,5 @@ def _names(tools: object) -> Iterator[str]:
 @contextmanager
 def modelling() -> Iterator[ModelServer]:
     """A model that can be asked."""
-    with ModelServer() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with on_thread(ModelServer()) as server:
         yield server
-        server.shutdown()
-        thread.join()

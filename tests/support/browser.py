@@ -18,6 +18,12 @@ _FLAGS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-gpu-rasterization",
+    "--disable-software-rasterizer",
+    "--disable-extensions",
+    "--disable-site-isolation-trials",
+    "--process-per-site",
+    "--disable-features=SpareRendererForSitePerProcess,BackForwardCache,Translate,OptimizationHints",
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -99,7 +105,7 @@ class Browser:
             const find = function () {{ {script} }};
             const look = () => {{
               const found = find(...given);
-              if (found) done(found); else requestAnimationFrame(look);
+              if (found) done(found); else setTimeout(look, 10);
             }};
             look();"""
         return self._ask("execute/async", script=looking, args=[*arguments])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
+
+from support.server_thread import on_thread
 
 Item = dict[str, Any]
 _NAME = re.compile(r"[A-Z]\w*(?: [A-Z]\w*)*")
@@ -203,7 +204,5 @@ def drips(handler: Handler, _seen: Seen) -> None:
 @contextmanager
 def serving() -> Iterator[ChatServer]:
     """A server in a thread of its own."""
-    with ChatServer() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with on_thread(ChatServer()) as server:
         yield server
-        server.shutdown()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import SecretStr
 
 from bearinmind.models.hosted_embedder import HTTP, Dialect, HostedEmbedder
+from support.server_thread import on_thread
 
 
 class Seen(NamedTuple):
@@ -174,10 +175,8 @@ def drips(handler: Handler, _body: Any) -> None:
 @contextmanager
 def serving() -> Iterator[EmbeddingServer]:
     """A server in a thread of its own."""
-    with EmbeddingServer() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with on_thread(EmbeddingServer()) as server:
         yield server
-        server.shutdown()
 
 
 @contextmanager
@@ -206,7 +205,7 @@ class SlowEmbedder(EmbeddingServer):
         self.always = self._wait
 
     def __enter__(self) -> Self:
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:

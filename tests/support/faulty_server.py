@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import http.client
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+
+from support.server_thread import on_thread
 
 _HOP = {"connection", "transfer-encoding", "content-length", "date", "server", "host"}
 
@@ -182,9 +183,5 @@ def _handed_on(url: str, seen: Seen) -> Answer:
 @contextmanager
 def faulty(behind: str | None = None) -> Iterator[FaultyServer]:
     """A server in a thread of its own."""
-    with FaultyServer(behind) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
+    with on_thread(FaultyServer(behind)) as server:
         yield server
-        server.shutdown()
-        thread.join()

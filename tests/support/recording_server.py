@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
+
+from support.server_thread import on_thread
 
 DIMENSIONS = 8
 
@@ -68,12 +68,8 @@ def vector_of(text: str) -> list[float]:
 @contextmanager
 def recording() -> Iterator[RecordingServer]:
     """A server that is up."""
-    with RecordingServer() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
+    with on_thread(RecordingServer()) as server:
         yield server
-        server.shutdown()
-        thread.join()
 
 
 class _Witness(BaseHTTPRequestHandler):
@@ -93,7 +89,5 @@ def witnessing() -> Iterator[tuple[str, list[str]]]:
     """Its address, and what it was asked."""
     asked: list[str] = []
     handler = type("Handler", (_Witness,), {"asked": asked})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with on_thread(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as server:
         yield f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from support.rerankers import overlap
+from support.server_thread import on_thread
 
 Row = dict[str, Any]
 Rows = list[Row]
@@ -108,7 +109,5 @@ def waits_for(event: threading.Event) -> Answer:
 @contextmanager
 def running() -> Iterator[RerankServer]:
     """A server that is up."""
-    with RerankServer() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with on_thread(RerankServer()) as server:
         yield server
-        server.shutdown()

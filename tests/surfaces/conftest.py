@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from bearinmind.surfaces.cli import app
+from support.browser import Browser, browser
 
 COMMAND: Any = get_command(app)  # made once: making it takes longer than running it
 
@@ -93,6 +94,13 @@ def remember(run: Callable[..., Ran]) -> Callable[..., str]:
         return str(answer["memory"]["id"])
 
     return store
+
+
+@pytest.fixture(scope="session")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A browser, started once."""
+    with browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
 
 
 @pytest.fixture

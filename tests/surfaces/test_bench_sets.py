@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -15,6 +14,7 @@ import pytest
 
 from bearinmind_bench.evaluation import load
 from support.bench_sets import rows_of, small_set, write_set
+from support.server_thread import on_thread
 
 Run = Callable[..., Any]
 
@@ -87,10 +87,8 @@ def publisher(tmp_path: Path) -> Iterator[str]:
     (place / "tiny.zip").write_bytes(made.getvalue())
     (place / "half.zip").write_bytes(made.getvalue()[: len(made.getvalue()) // 2])
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(place)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with on_thread(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}"
 
 
 def test_a_set_is_fetched_and_can_be_measured_on(run: Run, publisher: str, tmp_path: Path) -> None:

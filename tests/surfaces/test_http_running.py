@@ -7,7 +7,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -19,6 +18,7 @@ import pytest
 
 from bearinmind.app import Mind
 from support.http_server import Served, served, serving, wait_until
+from support.server_thread import on_thread
 
 #: What must be found nowhere but in the answer of `secret_get`.
 CANARY = "kelp9salt"
@@ -243,21 +243,15 @@ class _Taking(BaseHTTPRequestHandler):
 def test_traces_of_requests_go_to_a_collector_without_what_was_asked(
     place: Path, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Collector() as collector:
-        taking = threading.Thread(target=collector.serve_forever)
-        taking.start()
+    with on_thread(Collector()) as collector:
         monkeypatch.setenv(
             "OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{collector.server_port}"
         )
-        try:
-            with served(place, log, telemetry="true") as server:
-                body = {"query": f"what about {CANARY}"}
-                httpx.post(f"{server.url}/api/v1/recall", json=body).raise_for_status()
-                httpx.get(f"{server.url}/api/v1/memories", params={"session": CANARY})
-                assert server.stop() == 0
-        finally:
-            collector.shutdown()
-            taking.join()
+        with served(place, log, telemetry="true") as server:
+            body = {"query": f"what about {CANARY}"}
+            httpx.post(f"{server.url}/api/v1/recall", json=body).raise_for_status()
+            httpx.get(f"{server.url}/api/v1/memories", params={"session": CANARY})
+            assert server.stop() == 0
 
     assert b"POST /api/v1/recall" in collector.received
     assert b"GET /api/v1/memories" in collector.received

@@ -13,7 +13,7 @@ from bearinmind_bench.report.page import render
 from bearinmind_bench.results import QueryRow, Result
 from support.bench_runs import made_comparison, made_result, made_rows
 from support.bench_sets import measure, small_set
-from support.browser import FAINT, Browser, browser
+from support.browser import FAINT, Browser
 from support.recording_server import witnessing
 
 STRATA = (
@@ -24,12 +24,6 @@ STRATA = (
     "knowledge update",
     *(f"stratum {number}" for number in range(7)),
 )
-
-
-@pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

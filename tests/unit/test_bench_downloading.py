@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,6 +16,7 @@ from bearinmind import errors
 from bearinmind_bench import validation
 from bearinmind_bench.download import SOURCES, Fetched, fetch, half, source_of
 from bearinmind_bench.evaluation import load
+from support.server_thread import on_thread
 
 Files = dict[str, bytes]
 
@@ -47,15 +47,13 @@ class Publisher:
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/sets"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Publisher]:
     publisher = Publisher()
-    yield publisher
-    publisher.server.shutdown()
-    publisher.server.server_close()
+    with on_thread(publisher.server):
+        yield publisher
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
@@ -16,6 +15,7 @@ from pydantic import BaseModel, Field
 
 from bearinmind.errors import InvalidSetting, ModelFailure
 from bearinmind_bench.own.chat import TRIES, Answered, Chat, Unusable
+from support.server_thread import on_thread
 
 KEY = "sk-very-secret-123"
 
@@ -82,10 +82,8 @@ GOOD = says({"name": "red", "warmth": 3})
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with on_thread(Server()) as server:
         yield server
-        server.shutdown()
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,6 +30,7 @@ from bearinmind.vault.keys import (
     choose,
 )
 from bearinmind.vault.seal import SealingVault, opened_with, sealed_with
+from support.server_thread import on_thread
 
 ADA, ID = UserId("ada"), MemoryId("k7f29qmxt4hd")
 TEXT = "the wifi password is kelp9salt"
@@ -266,18 +268,15 @@ class KeyValueServer(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def hashicorp() -> Iterator[Callable[[dict[str, object]], str]]:
-    servers: list[ThreadingHTTPServer] = []
+    with ExitStack() as running:
 
-    def start(secrets: dict[str, object]) -> str:
-        handler = type("Handler", (KeyValueServer,), {"secrets": secrets})
-        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
-        threading.Thread(target=servers[-1].serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{servers[-1].server_port}"
+        def start(secrets: dict[str, object]) -> str:
+            handler = type("Handler", (KeyValueServer,), {"secrets": secrets})
+            server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+            running.enter_context(on_thread(server))
+            return f"http://127.0.0.1:{server.server_port}"
 
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+        yield start
 
 
 def test_keys_are_read_from_hashicorp_vault(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from bearinmind.recall.query_log import QueryLog
 from support.judge_server import KEY, Models
+from support.server_thread import on_thread
 
 Run = Callable[..., Any]
 NOUNS = """
@@ -24,14 +24,12 @@ NOUNS = """
 
 @pytest.fixture
 def models(monkeypatch: pytest.MonkeyPatch) -> Iterator[Models]:
-    with Models() as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    with on_thread(Models()) as server:
         monkeypatch.setenv("BEARINMIND_LLM_URL", f"http://127.0.0.1:{server.server_port}/v1")
         monkeypatch.setenv("BEARINMIND_LLM_MODEL", "writer")
         monkeypatch.setenv("BEARINMIND_JUDGE_MODEL", "judge")
         monkeypatch.setenv("BEARINMIND_LLM_KEY", KEY)
         yield server
-        server.shutdown()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A browser, and a server with memories for it, made once: what a test adds disturbs no other."""
+"""A server with memories for a browser, made once: what a test adds disturbs no other."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from bearinmind.types import Access
-from support.browser import Browser, browser
 from support.http_server import serving
 from support.page_views import LEGS, Filled, fill
-
-
-@pytest.fixture(scope="session")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("browser")) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.browser import FAINT, Browser
 from support.page_views import VIEWS, Filled, address, at, enter, focused, go, items, show, text
 
@@ -49,25 +47,18 @@ def test_everything_can_be_told_by_a_screen_reader(tab: Browser, filled: Filled)
         assert text(tab, "#status")
 
 
-@pytest.mark.parametrize("width", [320, 800, 1400])
-def test_every_view_fits_every_screen(tab: Browser, filled: Filled, width: int) -> None:
-    tab.resize(width)
-    enter(tab, filled.server)
-    for view in VIEWS:
-        go(tab, filled.server, address(filled, view))
-        tab.run("for (const part of document.querySelectorAll('details')) part.open = true")
-        assert tab.run("return document.documentElement.scrollWidth") <= width, view
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_word_of_the_page_has_enough_contrast(
-    tab: Browser, filled: Filled, theme: str
+def test_every_view_fits_every_screen_and_every_word_of_it_has_enough_contrast(
+    tab: Browser, filled: Filled
 ) -> None:
-    tab.prefer(theme)
     enter(tab, filled.server)
     for view in VIEWS:
         go(tab, filled.server, address(filled, view))
         tab.run("for (const part of document.querySelectorAll('details')) part.open = true")
-        dark = tab.run("return matchMedia('(prefers-color-scheme: dark)').matches")
-        assert dark == (theme == "dark")
-        assert tab.run(FAINT) == [], view
+        for width in (320, 800, 1400):
+            tab.resize(width)
+            assert tab.run("return document.documentElement.scrollWidth") <= width, (view, width)
+        for theme in ("light", "dark"):
+            tab.prefer(theme)
+            dark = tab.run("return matchMedia('(prefers-color-scheme: dark)').matches")
+            assert dark == (theme == "dark")
+            assert tab.run(FAINT) == [], (view, theme)

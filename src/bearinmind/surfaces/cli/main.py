@@ -5,6 +5,7 @@ A command's module is loaded when the command is named; `--help` is printed from
 
 from __future__ import annotations
 
+import gc
 import importlib
 import logging
 import sys
@@ -259,6 +260,7 @@ def root(
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(20_000)  # a command makes many objects at its start, and hardly any garbage
     if isinstance(sys.stdout, TextIOWrapper):
         # A terminal that cannot show a character gets a stand-in for it, not an error.
         sys.stdout.reconfigure(errors="replace")

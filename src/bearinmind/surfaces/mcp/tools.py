@@ -8,6 +8,7 @@ import math
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Protocol
 
 import mcp_types as types
@@ -112,7 +113,7 @@ def described(verb: Verb, categories: Sequence[str] = ()) -> types.Tool:
         name=tool.name,
         description=tool.says,
         input_schema=schema,
-        output_schema=_answer_schema(verb),
+        output_schema=_answer_schema(verb.answer),
         annotations=_annotations(verb),
         _meta=_ALWAYS if verb.name in _EVERY_TURN else None,
     )
@@ -169,16 +170,17 @@ def _request_schema(verb: Verb, fields: Mapping[str, str]) -> Schema:
     return described | ({"required": required} if required else {})
 
 
-def _answer_schema(verb: Verb) -> Schema:
+@cache  # to describe an answer takes Pydantic milliseconds, and every server asks
+def _answer_schema(answer: Any) -> Schema:  # noqa: ANN401  a noun, or a union of nouns
     """The fields that are sent of an answer: nobody fills them in, names and kinds will do.
 
     Nothing in it is required: an error has none of it, and clients hold errors to it too.
     """
-    whole = codec.schema(verb.answer)
+    whole = codec.schema(answer)
     shapes = whole.get("oneOf") or [whole]
     fields = {name: each for shape in shapes for name, each in _resolved(shape, whole).items()}
     kinds = {name: _simple(each, whole).get("type") for name, each in fields.items()}
-    unnamed = texts.left_out(verb.answer) | _NO_NEWS
+    unnamed = texts.left_out(answer) | _NO_NEWS
     properties = {name: {"type": kind} for name, kind in kinds.items() if kind}
     properties = {name: kind for name, kind in properties.items() if name not in unnamed}
     return {"type": "object", "properties": properties}
