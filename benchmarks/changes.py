@@ -20,11 +20,10 @@ from pathlib import Path
 import change_costs
 import changes_offered
 import changes_unasked
+from bearinmind.outdates.verdicts import MARK
 from bearinmind_bench.evaluation import EvaluationSet, load
 from bearinmind_bench.results import PairShare, QueryRow
 from bearinmind_bench.runner import Plan, run
-
-from bearinmind.outdates.verdicts import MARK
 
 DATA = Path(__file__).parent / "data" / "changes"
 

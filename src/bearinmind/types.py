@@ -404,6 +404,8 @@ class Ranking:
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     follows: bool = False  #: whether it goes on from what other legs found
     among: int = 0  #: how many memories it looked through
+    #: How many of them hold each term of the query, where the leg goes by terms.
+    frequency: Mapping[str, int] = field(default_factory=dict, metadata=NEVER_SENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ here: both must answer it, and a question about the past gets the past first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from bearinmind.outdates.verdicts import (
     prevailing,
     prevailing_of_pairs,
 )
+from bearinmind.text import analysis
 from bearinmind.trace import Asks, Judged
 from bearinmind.types import (
     EarlierState,
@@ -30,11 +32,36 @@ from bearinmind.types import (
 )
 
 DEPTH = 20  #: the best candidates whose states are looked at
-_ANSWERS = 0.5  # of the other's score: from there on both memories answer the query
+_FIRST = 3  # a memory that does not stand among these answers something else
+_ANSWERS = 0.6  # of the other's score: from there on both memories answer the query
+_MOST_MISSED = 0.35  # of the query's words that the other has, by their weight
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
 _PASSES = 5  # longer chains than that are not followed
 
 NO_EARLIER: Mapping[MemoryId, tuple[EarlierState, ...]] = {}
+
+
+class Question(NamedTuple):
+    """What a query asks for."""
+
+    asks: Asks
+    weights: Mapping[str, float]  #: of its terms that any memory has: the rare ones weigh more
+
+    @classmethod
+    def of(cls, asks: Asks, frequency: Mapping[str, int], among: int) -> Question:
+        """The question with terms that occur so often in so many memories."""
+        weights = {term: math.log(1 + among / (1 + times)) for term, times in frequency.items()}
+        return cls(asks, weights)
+
+    def missed(self, memory: Memory, other: Memory) -> float:
+        """The share of its words that the other memory has and this one has not."""
+        lost = _terms(other) - _terms(memory)
+        whole = math.fsum(self.weights.values())
+        return math.fsum(w for term, w in self.weights.items() if term in lost) / (whole or 1.0)
+
+
+def _terms(memory: Memory) -> set[str]:
+    return {*analysis.index(" ".join((memory.content, *memory.tags))).terms}
 
 
 class Arranged(NamedTuple):
@@ -49,51 +76,66 @@ def arrange(
     judged: list[Judged],
     links: Iterable[Link],
     memories: Mapping[MemoryId, Memory],
-    asks: Asks,
+    question: Question,
     group: Group,
 ) -> Arranged:
     """Put the states of one thing in the order that the query asks for."""
     links = [x for x in links if x.source in memories and x.target in memories]
     if not links:
         return Arranged(judged)
-    past = asks is Asks.THEN
-    ordered = _ordered(
-        judged, [*_pairs(links, memories, past=past)], "earlier" if past else "current"
-    )
+    together = _Together(judged, memories, question)
+    past = question.asks is Asks.THEN
+    pairs = [
+        (link.target, link.source) if past else (link.source, link.target)
+        for link in prevailing_of_pairs(links)
+        if judgement_of(link).probability >= KEEP
+        and is_trusted(link, memories)
+        and together.answer(link)
+    ]
+    ordered = _ordered(judged, pairs, "earlier" if past else "current")
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
         return Arranged(ordered, outdated=marked)
-    return _grouped(ordered, judged, marked, prevailing(links, memories, MARK), memories)
+    grouped = {
+        id_: link
+        for id_, link in prevailing(links, memories, MARK).items()
+        if is_decided(link) or together.answer(link)
+    }
+    return _grouped(ordered, marked, grouped, memories)
 
 
-def _pairs(
-    links: Sequence[Link], memories: Mapping[MemoryId, Memory], *, past: bool
-) -> Iterable[tuple[MemoryId, MemoryId]]:
-    """Pairs of which the first is to come before the second."""
-    for link in prevailing_of_pairs(links):
-        if judgement_of(link).probability >= KEEP and is_trusted(link, memories):
-            yield (link.target, link.source) if past else (link.source, link.target)
+class _Together:
+    """Which memories answer the query together."""
+
+    def __init__(
+        self, judged: Sequence[Judged], memories: Mapping[MemoryId, Memory], question: Question
+    ) -> None:
+        self._scores = {each.id: each.score for each in judged}
+        self._first = {each.id for each in judged[:_FIRST]}
+        self._memories = memories
+        self._question = question
+
+    def answer(self, link: Link) -> bool:
+        """Whether both memories of a link answer the query about equally well."""
+        scores = [self._scores.get(end, 0.0) for end in (link.source, link.target)]
+        if min(scores) <= 0 or min(scores) < _ANSWERS * max(scores):
+            return False
+        ends = (link.source, link.target) if scores[0] < scores[1] else (link.target, link.source)
+        behind, ahead = (self._memories[end] for end in ends)
+        return behind.id in self._first and self._question.missed(behind, ahead) <= _MOST_MISSED
 
 
 def _ordered(
     judged: list[Judged], pairs: Sequence[tuple[MemoryId, MemoryId]], factor: str
 ) -> list[Judged]:
-    """The candidates, each lifted before those that it is to precede, if both answer the query."""
-    before = {each.id: each.score for each in judged}
-    score = dict(before)
-    known = [
-        (first, second)
-        for first, second in pairs
-        if before.get(first, 0.0) >= _ANSWERS * before.get(second, 0.0) > 0
-    ]
+    """The candidates, each lifted before those that it is to precede."""
+    score = {each.id: each.score for each in judged}
     for _ in range(_PASSES):
-        behind = [pair for pair in known if score[pair[0]] <= score[pair[1]]]
+        behind = [pair for pair in pairs if score[pair[0]] <= score[pair[1]]]
         if not behind:
             break
         for first, second in behind:
             score[first] = max(score[first], score[second] * _BEFORE)
-    if score == before:
-        return judged
     lifted = [_lifted(each, score[each.id], factor) for each in judged]
     return sorted(lifted, key=lambda each: (-each.score, each.id))
 
@@ -107,44 +149,34 @@ def _lifted(candidate: Judged, score: float, factor: str) -> Judged:
 
 def _grouped(
     ordered: list[Judged],
-    judged: Sequence[Judged],
     marked: Mapping[MemoryId, Outdated],
-    deciding: Mapping[MemoryId, Link],
+    grouped: Mapping[MemoryId, Link],
     memories: Mapping[MemoryId, Memory],
 ) -> Arranged:
-    """The candidates with earlier states under the current one, where both answer the query."""
-    scores = {each.id: each.score for each in judged}
-    head_of: dict[MemoryId, MemoryId] = {}
-    for id_ in marked:
-        head, decided = _head(id_, marked, deciding)
-        answers = scores.get(head, 0.0) >= _ANSWERS * scores.get(id_, 0.0)
-        if id_ in scores and (decided or answers):
-            head_of[id_] = head
+    """The candidates with the earlier states under the current one."""
     kept: dict[MemoryId, Judged] = {}
-    for candidate in ordered:
-        head = head_of.get(candidate.id, candidate.id)
-        if head not in kept:
-            own = next((each for each in ordered if each.id == head), candidate)
-            kept[head] = _lifted(own, candidate.score, "current")._replace(id=head)
     earlier: dict[MemoryId, list[EarlierState]] = {}
-    for id_, head in head_of.items():
-        state = EarlierState(memory=memories[id_], outdated=marked[id_])
-        earlier.setdefault(head, []).append(state)
-    alone = {id_: each for id_, each in marked.items() if id_ not in head_of}
+    by_id = {each.id: each for each in ordered}
+    for candidate in ordered:
+        head = _head(candidate.id, grouped)
+        if head not in kept:
+            own = by_id.get(head, candidate._replace(id=head))
+            kept[head] = _lifted(own, max(own.score, candidate.score), "current")
+        if head != candidate.id:
+            state = EarlierState(memory=memories[candidate.id], outdated=marked[candidate.id])
+            earlier.setdefault(head, []).append(state)
     latest_first = {
         head: tuple(sorted(states, key=lambda x: (x.memory.created_at, x.memory.id), reverse=True))
         for head, states in earlier.items()
     }
+    alone = {id_: each for id_, each in marked.items() if id_ not in grouped}
     return Arranged([*kept.values()], latest_first, alone)
 
 
-def _head(
-    id_: MemoryId, marked: Mapping[MemoryId, Outdated], deciding: Mapping[MemoryId, Link]
-) -> tuple[MemoryId, bool]:
-    """The current state of what a memory states, and whether somebody decided all steps to it."""
-    decided, seen = True, {id_}
-    while id_ in marked and marked[id_].by not in seen:
-        decided = decided and is_decided(deciding[id_])
-        id_ = marked[id_].by
+def _head(id_: MemoryId, grouped: Mapping[MemoryId, Link]) -> MemoryId:
+    """The current state of what a memory states."""
+    seen = {id_}
+    while id_ in grouped and grouped[id_].source not in seen:
+        id_ = grouped[id_].source
         seen.add(id_)
-    return id_, decided
+    return id_

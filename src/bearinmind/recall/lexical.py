@@ -75,6 +75,7 @@ class LexicalLeg:
             candidates=tuple(candidates),
             memories={match.id: match.load for match in matches},
             among=statistics.total,
+            frequency={term: statistics.frequency[term] for term in terms},
         )
         return ranking, report
 

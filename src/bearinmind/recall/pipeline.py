@@ -196,7 +196,8 @@ class Recall:
             if link.kind is LinkKind.OUTDATES and link.target in looked_at:
                 outdates += [link]
                 looked_at.add(link.source)
-        return _Newer(superseded, tuple(outdates))
+        words = next((ranking for ranking in rankings if ranking.frequency), rankings[0])
+        return _Newer(superseded, tuple(outdates), words.frequency, words.among)
 
     def _contenders(
         self, query: Query, time: QuestionTime, fused: Sequence[Fused], reader: MemoryReader
@@ -234,7 +235,8 @@ class Recall:
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
         seen = eligibility.servable(reader, newer.outdates)
-        arranged = groups.arrange(judged, newer.outdates, seen, time.asks, query.group)
+        question = groups.Question.of(time.asks, newer.frequency, newer.among)
+        arranged = groups.arrange(judged, newer.outdates, seen, question, query.group)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
         every = [*eligibility.dropped, *dropped]
         return _Choice(arranged, chosen, every, len(fused), eligibility, report)
@@ -311,6 +313,8 @@ class _Newer(NamedTuple):
 
     superseded: Mapping[MemoryId, MemoryId]  #: by what each superseded one is replaced
     outdates: tuple[Link, ...]  #: that end at one of the best
+    frequency: Mapping[str, int] = {}  #: of the terms of the query ...
+    among: int = 0  #: ... in so many memories
 
 
 _NONE_NEWER = _Newer({}, ())

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from bearinmind.errors import WorkFailure
+from bearinmind.errors import StoreFailure, WorkFailure
 from bearinmind.protocols import Job, Spaces, SpaceState, Syncing, Work
 from bearinmind.types import Link, Memory, MemoryId, Scope
 from bearinmind.work.status import COMPARE, EMBED, WorkDone
-from bearinmind.work.worker import Attempts, Handled
+from bearinmind.work.worker import CLAIM, Attempts, Handled
 
 KIND = COMPARE
 BATCH = 50  # jobs of one claim
-_NOT_EMBEDDED = 2.0  # seconds after which it is looked again whether a memory is embedded
+_NOT_EMBEDDED = 0.5  # seconds after which it is looked again whether a memory is embedded
 
 #: The links that follow from a memory, and those that no longer do.
 Compare = Callable[[Scope, Memory], tuple[Sequence[Link], Sequence[Link]]]
@@ -48,8 +48,9 @@ class Comparing:
         if early:
             now = self.clock()
             embedding = self.store.next_due(now, [EMBED]) or now
-            soonest = now + timedelta(seconds=_NOT_EMBEDDED)
-            self.store.give_back(early, "", max(embedding, soonest))
+            is_running = embedding - now <= CLAIM  # else its embedder is away
+            soon = now + timedelta(seconds=_NOT_EMBEDDED)
+            self.store.give_back(early, "", soon if is_running else embedding)
             handled = handled.plus(Handled(WorkDone(postponed=len(early))))
         parts = [[job] for job in allowed if job.number in ready]
         return handled.plus(attempts.each(parts, self._compare, lambda: True, stopping))
@@ -73,6 +74,11 @@ class Comparing:
     def _compare(self, jobs: Sequence[Job]) -> WorkFailure | None:
         [job] = jobs
         scope = Scope(user=job.owner)
-        new, ended = self.compare(scope, job.memory)
+        try:
+            new, ended = self.compare(scope, job.memory)
+        except StoreFailure:
+            raise
+        except Exception as exc:  # noqa: BLE001  a text may make a comparison raise anything
+            return WorkFailure(f"{type(exc).__name__}: {exc}", permanent=True)
         self.store.finish_comparison(scope, jobs, new, ended)
         return None
