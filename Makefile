@@ -39,7 +39,7 @@ run: $(READY) ## Serve a coding agent's memories on a temporary file: a page, an
 	@$(BIN)/bearinmind serve --demo
 
 quick: $(READY) ## The unit tests of the rooms: no process, model, Postgres, client, sync or benchmark; half a minute
-	$(BIN)/pytest -n 2 --dist worksteal --quick tests/unit --ignore=tests/unit/client $(foreach part,bench own report hosted sync,--ignore-glob="*/test_$(part)*")
+	$(PYTEST) --quick tests/unit --ignore=tests/unit/client $(foreach part,bench own report hosted sync,--ignore-glob="*/test_$(part)*")
 
 check: static ## The fast part of the tests: format, lint, types, import contracts, sizes, unit tests, docs
 	$(PYTEST) tests/unit tests/docs
