@@ -246,10 +246,7 @@ def _findings(
     new = {id_ for id_, x in candidates.items() if since is None or x.memory.updated_at >= since}
     judged = _judged(store, scope, [*candidates])  # about which memory outdates which
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
-    sure = [
-        *map(duplicates.supersede, same),
-        *contradictions.undecided(judged, candidates),
-    ]
+    sure = [*map(duplicates.supersede, same), *contradictions.undecided(judged, candidates)]
     yield from sure
     near = [*similarity.near(candidates, [*new], options.cosine)]
     clashes = contradictions.contradictions(candidates.values(), near, new)

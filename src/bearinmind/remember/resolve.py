@@ -9,16 +9,7 @@ from datetime import datetime
 from bearinmind import errors
 from bearinmind.outdates.verdicts import is_less_trusted, judgement_of
 from bearinmind.protocols import Store
-from bearinmind.types import (
-    Decider,
-    Judgement,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryId,
-    Resolution,
-    Scope,
-)
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Resolution, Scope
 
 _DECIDING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 

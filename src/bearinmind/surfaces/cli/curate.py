@@ -150,10 +150,7 @@ def show(run: Session, id: _ProposalId) -> None:
 
 @app.command("apply")
 def apply(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-    resolution: _Resolution = None,
+    run: Session, ids: _ProposalIds = None, all_of: _AllOf = None, resolution: _Resolution = None
 ) -> None:
     """Do what proposals say; it can be undone.
 

@@ -157,10 +157,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
         **openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE]),
     )
     app.add_api_route(
-        "/metrics",
-        metrics,
-        response_class=Response,
-        **openapi.of_metrics(telemetry.METRICS_TYPE),
+        "/metrics", metrics, response_class=Response, **openapi.of_metrics(telemetry.METRICS_TYPE)
     )
 
 
