@@ -147,6 +147,32 @@ def test_deciding_the_same_again_writes_nothing(
         assert ada.resolve(new.id, resolution, old.id).links == first.links
 
 
+def test_what_another_decision_outweighs_is_decided_anew(
+    ada: Mind, store: Store, states: list[Memory], clock: FixedClock
+) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "newer", old.id, trust=Trust.USER)
+    opposite = Judgement(probability=1.0, by=Decider.PERSON)  # made on another machine, and synced
+    clock.advance(days=1)
+    store.add_link(
+        ADA,
+        Link(
+            source=old.id,
+            target=new.id,
+            kind=OUTDATES,
+            created_at=clock(),
+            judgement=opposite,
+        ),
+    )
+    assert marked(ada, old, new) == {new.id: old.id}
+    with pytest.raises(errors.PersonDecides):
+        ada.resolve(new.id, "newer", old.id)
+    clock.advance(days=1)
+    ada.resolve(new.id, "newer", old.id, trust=Trust.USER)
+    assert marked(ada, old, new) == {old.id: new.id}
+    assert judged(ada, new) == [(new.id, old.id, 1.0, Decider.PERSON)]
+
+
 def test_a_person_confirms_what_an_agent_decided(ada: Mind, states: list[Memory]) -> None:
     old, new, _ = states
     ada.resolve(new.id, "newer", old.id)
