@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from bearinmind import errors
 from bearinmind.curate.candidates import Candidate, live, obstacles, readers
@@ -39,26 +39,18 @@ _JUDGING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 Undo = dict[str, Any]
 
 
-class Verbs(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbs:
     """The ordinary verbs of one user."""
 
-    def link(self, source: Memory, kind: LinkKind, target: Memory) -> Link:
-        """Link two memories."""
-
-    def unlink(self, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
-        """End a link."""
-
-    def change(self, memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
-        """Give a memory that has this version these fields, named as in `FIELDS`."""
-
-    def add(self, fields: Mapping[str, Any], supersedes: Sequence[Memory]) -> Outcome:
-        """Store a new memory that supersedes others."""
-
-    def delete(self, memory: Memory) -> Memory:
-        """Hide a memory."""
-
-    def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
-        """Keep what somebody decided about two memories."""
+    link: Callable[[Memory, LinkKind, Memory], Link]
+    unlink: Callable[[MemoryId, LinkKind, MemoryId], Link]
+    delete: Callable[[Memory], Memory]
+    #: Gives a memory that has a version these fields, named as in `FIELDS`.
+    change: Callable[[Memory, Mapping[str, Any], int], Memory]
+    #: Stores a new memory that supersedes others.
+    add: Callable[[Mapping[str, Any], Sequence[Memory]], Outcome]
+    resolve: Callable[[Memory, Memory, Resolution], Link]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,17 +235,14 @@ class ProposalDecider:
         for source, kind, target in undo.get("links", []):
             if not has_link(self.store, self.scope, source, kind, target):
                 raise errors.CannotUndo(f"the link {source} {kind} {target} was ended since")
-        if "judged" in undo and not self._is_judged(*undo["judged"]):
-            raise errors.CannotUndo(
-                f"what proposal {proposal.id} is about was decided otherwise since"
-            )
-
-    def _is_judged(self, source: MemoryId, target: MemoryId, moment: str) -> bool:
-        """Whether the decision of a moment about two memories still holds."""
-        return any(
-            (link.source, link.created_at) == (source, datetime.fromisoformat(moment))
-            for link in judgements(self.store, self.scope, (source, target))
-        )
+        if "judged" in undo:
+            source, target, moment = undo["judged"]
+            judged = judgements(self.store, self.scope, (source, target))
+            decision = source, datetime.fromisoformat(moment)
+            if decision not in [(link.source, link.created_at) for link in judged]:
+                raise errors.CannotUndo(
+                    f"what proposal {proposal.id} is about was decided otherwise since"
+                )
 
     def _take_back(self, proposal: Proposal) -> None:
         undo = proposal.undo
