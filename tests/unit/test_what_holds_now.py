@@ -122,6 +122,16 @@ def test_without_another_id_all_are_meant_that_the_memory_may_replace(
     assert (second.id, first.id, 0.8, Decider.SCORER) in judged(ada, second)
 
 
+def test_a_link_of_another_kind_decides_nothing(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    infer(store, new, old)
+    ada.link(old.id, LinkKind.CAUSES, new.id)
+    [link] = ada.resolve(new.id, "newer").links
+    assert (link.source, link.target) == (new.id, old.id)
+
+
 def test_where_nothing_waits_for_a_decision_the_error_says_what_to_do(
     ada: Mind, store: Store, states: list[Memory]
 ) -> None:
