@@ -47,7 +47,6 @@ _MODELS: dict[Path, Any] = {}  # in memory
 _SHELL = re.compile("[|<>&;$]")  # a line that has these is for a shell
 _NUMBERED = re.compile(r"^(ADR )?[\d-]+\W+", re.IGNORECASE)
 _STORED = re.compile(r"^Stored (\w{12}) ", re.MULTILINE)
-_DRAWN = re.compile(r"(?:── |^ {4})([A-Z]\w+)", re.MULTILINE)  # an error in the tree of all
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)( \d\d:\d\d UTC)?")
 
 
@@ -282,12 +281,19 @@ def weights() -> None:
     print(f"`{LexicalWeights()}`")
 
 
+def _with_kinds(error: type[errors.MindError]) -> Iterator[type[errors.MindError]]:
+    """An error, and below it those that are kinds of it."""
+    yield error
+    for kind in error.__subclasses__():
+        if kind.__name__ in errors.__all__:
+            yield from _with_kinds(kind)
+
+
 def error_codes() -> None:
     """Print a row for every error."""
     print("| code | exit status | meaning | hint |")
     print("|---|---:|---|---|")
-    for name in _DRAWN.findall(errors.__doc__ or ""):
-        kind: type[errors.MindError] = getattr(errors, name)
+    for kind in _with_kinds(errors.MindError):
         meaning = inspect.cleandoc(kind.__doc__ or "")
         hint = kind.hint or ("" if kind.__subclasses__() else "told with the error")
         print(f"| `{kind.code}` | {meaning_of(kind).exit_code} | {meaning} | {hint} |")

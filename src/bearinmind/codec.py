@@ -55,9 +55,9 @@ def to_data(value: object, type_: object = None) -> Any:  # noqa: ANN401  whatev
     return adapter(type_ or type(value)).dump_python(value, mode="json", warnings=False)
 
 
-def to_json(value: object, type_: object = None, *, indent: int | None = None) -> bytes:
+def to_json(value: object, type_: object = None) -> bytes:
     """A noun as JSON in UTF-8; a member of a union, or a list of nouns, needs its `type_`."""
-    return adapter(type_ or type(value)).dump_json(value, indent=indent, warnings=False)
+    return adapter(type_ or type(value)).dump_json(value, warnings=False)
 
 
 @overload

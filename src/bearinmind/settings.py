@@ -192,8 +192,7 @@ class SettingFields(BaseModel):
     # ---- reranker
 
     reranker: Annotated[str, AfterValidator(checked_reranker)] = Field(
-        default="none",
-        description="What reads the best memories again and reorders them.",
+        default="none", description="What reads the best memories again and reorders them."
     )
     reranker_url: str | None = Field(
         default=None, description="Address of the reranker, unless it is its provider's own server."

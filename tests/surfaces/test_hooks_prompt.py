@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bearinmind.surfaces.for_agents import neutral
 from bearinmind.surfaces.hooks.agents import HOOK
+from bearinmind.surfaces.hooks.standalone.memory_text import neutral
 from bearinmind.types import Trust
 from support.claude_code import ClaudeCode, Hooked, hooked
 from support.http_server import Serving, serving

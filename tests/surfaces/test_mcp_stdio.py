@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mcp import MCPError
 
 from bearinmind.app import Mind
-from bearinmind.surfaces.for_agents import BEGIN, END
+from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN, END
 from bearinmind.surfaces.mcp.tools import BY_TOOL
 from support.embedding_server import SlowEmbedder
 from support.http_server import serving

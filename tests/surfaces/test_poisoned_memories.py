@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidText
 from bearinmind.store.sqlite import SqliteStore
-from bearinmind.surfaces.for_agents import BAR, BEGIN, END, PREAMBLE, rendered
+from bearinmind.surfaces.for_agents import PREAMBLE, rendered
+from bearinmind.surfaces.hooks.standalone.memory_text import BAR, BEGIN, END
 from bearinmind.surfaces.verbs import functions, requests
 from bearinmind.testing import FixedClock
 from bearinmind.types import Hit, LinkKind, Memory, MemoryId, Pointer, Provenance, Trust, UserId

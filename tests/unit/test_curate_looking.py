@@ -11,8 +11,8 @@ from bearinmind.app import Mind
 from bearinmind.curate.contradictions import contradicts
 from bearinmind.curate.differences import Kind, read
 from bearinmind.curate.hygiene import Report, category_twins, said_end, stale
-from bearinmind.curate.review import decide, guarded
-from bearinmind.proposals import Action, Decision, ProposalKind
+from bearinmind.curate.review import decide
+from bearinmind.proposals import Action, ProposalKind
 from bearinmind.types import LinkKind, Memory
 
 Make = Callable[..., Memory]
@@ -101,29 +101,6 @@ def test_rules_decide_what_becomes_of_a_new_text(make: Make, text: str, what: Ac
 def test_what_is_sensitive_or_deleted_is_not_looked_at(make: Make, noon: datetime) -> None:
     hidden = [make(PORT, sensitive=True), make(PORT, deleted_at=noon)]
     assert decide(PORT, "facts", hidden).kind is Action.ADD
-
-
-def test_a_judge_is_asked_only_where_no_rule_is_sure_and_never_past_the_guard(make: Make) -> None:
-    known = make(PORT)
-    asked: list[str] = []
-
-    def says(what: Action) -> Callable[..., Decision]:
-        def judge(text: str, *_: object) -> Decision:
-            asked.append(text)
-            return Decision(what, known, "so it thinks")
-
-        return judge
-
-    assert decide(PORT, "facts", [known], says(Action.ADD)).kind is Action.NOOP
-    assert asked == []
-    other = "Connections to the staging database are accepted by port 5433."
-    assert decide(other, "facts", [known], says(Action.NOOP)).kind is Action.ADD  # "to", "by"
-    plain = "The staging database waits on port 5433."
-    assert decide(plain, "facts", [known], says(Action.NOOP)).kind is Action.NOOP
-    assert asked == [other, plain]
-    for text in ("Not so.", "Port 5432.", "Staging is Ada's."):
-        for what in (Action.NOOP, Action.UPDATE):
-            assert guarded(Decision(what, known, ""), text).kind is Action.ADD
 
 
 # ---- what is out of date -----------------------------------------------------------------------

@@ -6,7 +6,8 @@ import re
 import pytest
 
 from bearinmind import errors
-from bearinmind.errors import MindError
+from bearinmind.errors import MindError, conflicts, failures
+from bearinmind.errors import input as input_errors
 
 EVERY = [
     kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, MindError)
@@ -24,26 +25,15 @@ HINTED_WHERE_RAISED = {
 }
 
 
-def parents_in_the_drawing() -> dict[str, str | None]:
-    """Each error of the module's docstring with the one it hangs on."""
-    parents: dict[str, str | None] = {}
-    stack: list[str] = []
-    for line in (errors.__doc__ or "").splitlines():
-        match = re.match(r"^    ((?:[│ ]   )*)(?:[├└]── )?([A-Z]\w+)(?:\s{2,}.*)?$", line)
-        if match is None:
-            continue
-        depth = 0 if "── " not in line else len(match[1]) // 4 + 1
-        del stack[depth:]
-        parents[match[2]] = stack[-1] if stack else None
-        stack.append(match[2])
-    return parents
-
-
-def test_the_drawing_is_the_tree() -> None:
-    actual = {
-        kind.__name__: None if kind is MindError else kind.__mro__[1].__name__ for kind in EVERY
+def test_every_error_of_its_modules_is_exported() -> None:
+    modules = (conflicts, failures, input_errors)
+    defined = {
+        name
+        for module in modules
+        for name, kind in inspect.getmembers(module, inspect.isclass)
+        if issubclass(kind, MindError)
     }
-    assert parents_in_the_drawing() == actual
+    assert {*errors.__all__} == defined
 
 
 @pytest.mark.parametrize("kind", EVERY)

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from bearinmind.app import Mind
 from bearinmind.config import Settings
 from bearinmind.errors import ContentTooLong, InvalidRequest
-from bearinmind.surfaces.for_agents import BAR, BEGIN, END
+from bearinmind.surfaces.hooks.standalone.memory_text import BAR, BEGIN, END
 from bearinmind.surfaces.mcp import texts, tools
 from bearinmind.surfaces.mcp.tools import BY_TOOL, read
 from bearinmind.surfaces.verbs import answers as a

@@ -17,6 +17,7 @@ from bearinmind.surfaces.cli import terminal
 from bearinmind.surfaces.cli.change import offers
 from bearinmind.surfaces.cli.recall import hits_table
 from bearinmind.surfaces.hooks.standalone import memory_text
+from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN
 from bearinmind.surfaces.hooks.standalone.prompt import supported
 from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
@@ -153,9 +154,9 @@ def test_what_may_be_replaced_is_fenced_in_when_it_is_data() -> None:
     foreign = replace(OLD, provenance=Provenance(trust=Trust.EXTERNAL))
     stored = Stored(memory=NEW, may_replace=(replace(OFFER, memory=foreign),))
     data = texts.structured(stored, Outcome)
-    assert data["may_replace"][0]["memory"]["content"].startswith(for_agents.BEGIN)
+    assert data["may_replace"][0]["memory"]["content"].startswith(BEGIN)
     assert data["notice"] == texts.NOTICE
-    assert f"[{OLD.id}]:\n{for_agents.BEGIN}" in texts.of_answer(stored)
+    assert f"[{OLD.id}]:\n{BEGIN}" in texts.of_answer(stored)
 
 
 def test_a_hook_knows_what_an_agent_stored_whatever_it_may_replace() -> None:

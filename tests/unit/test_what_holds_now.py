@@ -122,6 +122,16 @@ def test_without_another_id_all_are_meant_that_the_memory_may_replace(
     assert (second.id, first.id, 0.95, Decider.SCORER) in judged(ada, second)
 
 
+def test_a_link_of_another_kind_decides_nothing(
+    ada: Mind, store: Store, states: list[Memory]
+) -> None:
+    old, new, _ = states
+    infer(store, new, old)
+    ada.link(old.id, LinkKind.CAUSES, new.id)
+    [link] = ada.resolve(new.id, "newer").links
+    assert (link.source, link.target) == (new.id, old.id)
+
+
 def test_where_nothing_waits_for_a_decision_the_error_says_what_to_do(
     ada: Mind, store: Store, states: list[Memory]
 ) -> None:
@@ -145,6 +155,32 @@ def test_deciding_the_same_again_writes_nothing(
         clock.advance(minutes=1)
         assert ada.resolve(new.id, resolution, old.id, trust="user") == first
         assert ada.resolve(new.id, resolution, old.id).links == first.links
+
+
+def test_what_another_decision_outweighs_is_decided_anew(
+    ada: Mind, store: Store, states: list[Memory], clock: FixedClock
+) -> None:
+    old, new, _ = states
+    ada.resolve(new.id, "newer", old.id, trust=Trust.USER)
+    opposite = Judgement(probability=1.0, by=Decider.PERSON)  # made on another machine, and synced
+    clock.advance(days=1)
+    store.add_link(
+        ADA,
+        Link(
+            source=old.id,
+            target=new.id,
+            kind=OUTDATES,
+            created_at=clock(),
+            judgement=opposite,
+        ),
+    )
+    assert marked(ada, old, new) == {new.id: old.id}
+    with pytest.raises(errors.PersonDecides):
+        ada.resolve(new.id, "newer", old.id)
+    clock.advance(days=1)
+    ada.resolve(new.id, "newer", old.id, trust=Trust.USER)
+    assert marked(ada, old, new) == {old.id: new.id}
+    assert judged(ada, new) == [(new.id, old.id, 1.0, Decider.PERSON)]
 
 
 def test_a_person_confirms_what_an_agent_decided(ada: Mind, states: list[Memory]) -> None:

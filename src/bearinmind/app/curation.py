@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from bearinmind.app import requests, wiring
@@ -16,7 +17,7 @@ from bearinmind.app.requests import MOST_PROPOSALS, PROPOSALS, DraftFields
 from bearinmind.app.wiring import Parts
 from bearinmind.config import Settings
 from bearinmind.curate import hygiene, review
-from bearinmind.curate.apply import ProposalDecider, judge, judgements, settled
+from bearinmind.curate.apply import ProposalDecider, Verbs, judge, judgements, settled
 from bearinmind.curate.review import decide
 from bearinmind.errors import AmbiguousId, InvalidInput, ProposalNotFound
 from bearinmind.learn.chat_reader import ConfiguredReader
@@ -34,7 +35,6 @@ from bearinmind.types import (
     Decider,
     Draft,
     Link,
-    LinkKind,
     Memory,
     MemoryId,
     Outcome,
@@ -187,42 +187,32 @@ class Curation:
             self._decider().close(each)
 
     def _decider(self) -> ProposalDecider:
-        verbs = _Verbs(remember=self.remember, scope=self.scope, settings=self.settings)
-        return ProposalDecider(store=self.store, scope=self.scope, verbs=verbs, clock=self.clock)
+        remember, scope = self.remember, self.scope
 
+        def change(memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
+            typed = _typed(fields)
+            spans = {"valid_from", "valid_to"} & typed.keys()
+            changes = Changes(**typed, always_valid=any(typed[name] is None for name in spans))
+            return remember.update(scope, memory, changes, version)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Verbs:
-    """The ordinary verbs of one user, with which a proposal is applied."""
+        def add(fields: Mapping[str, Any], supersedes: Sequence[Memory]) -> Outcome:
+            typed = _typed(fields)
+            content = str(typed.pop("content", ""))
+            draft = requests.draft(content, cast("DraftFields", typed), self.settings)
+            return remember.add(scope, draft, supersedes)
 
-    remember: Remember
-    scope: Scope
-    settings: Settings
+        def resolve(newer: Memory, older: Memory, resolution: Resolution) -> Link:
+            return remember.resolve(scope, newer, [older], resolution, Decider.PERSON).links[0]
 
-    def link(self, source: Memory, kind: LinkKind, target: Memory) -> Link:
-        return self.remember.link(self.scope, source, kind, target)
-
-    def unlink(self, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
-        return self.remember.unlink(self.scope, source, kind, target)
-
-    def change(self, memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
-        typed = _typed(fields)
-        spans = {"valid_from", "valid_to"} & typed.keys()
-        changes = Changes(**typed, always_valid=any(typed[name] is None for name in spans))
-        return self.remember.update(self.scope, memory, changes, version)
-
-    def add(self, fields: Mapping[str, Any], supersedes: Sequence[Memory]) -> Outcome:
-        typed = _typed(fields)
-        content = str(typed.pop("content", ""))
-        draft = requests.draft(content, cast("DraftFields", typed), self.settings)
-        return self.remember.add(self.scope, draft, supersedes)
-
-    def delete(self, memory: Memory) -> Memory:
-        return self.remember.delete(self.scope, memory)
-
-    def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
-        decided = self.remember.resolve(self.scope, newer, [older], resolution, Decider.PERSON)
-        return decided.links[0]
+        verbs = Verbs(
+            link=partial(remember.link, scope),
+            unlink=partial(remember.unlink, scope),
+            delete=partial(remember.delete, scope),
+            change=change,
+            add=add,
+            resolve=resolve,
+        )
+        return ProposalDecider(store=self.store, scope=scope, verbs=verbs, clock=self.clock)
 
 
 def _typed(fields: Mapping[str, Any]) -> dict[str, Any]:

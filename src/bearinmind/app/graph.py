@@ -8,17 +8,11 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
+from bearinmind import errors
 from bearinmind.app import requests
 from bearinmind.app.requests import FilterFields
 from bearinmind.concepts import Concept, ConceptName, Merge
 from bearinmind.config import Settings
-from bearinmind.errors import (
-    AlreadyMerged,
-    ConceptNotFound,
-    InvalidInput,
-    InvalidQuery,
-    RelationNotFound,
-)
 from bearinmind.graph import lookup, walk
 from bearinmind.models.embedders import Embedders
 from bearinmind.outdates.verdicts import MARK, is_trusted, judgement_of
@@ -129,7 +123,9 @@ class Graph:
         check_number("limit", limit, LARGEST_POOL)
         part = None if containing is None else name_of(containing)
         if part == "":
-            raise InvalidQuery(f"{containing!r} has no word in it", hint="Give part of a name.")
+            raise errors.InvalidQuery(
+                f"{containing!r} has no word in it", hint="Give part of a name."
+            )
         return walk.hubs(self.store, self._filter(fields), limit, containing=part)
 
     def memories(
@@ -151,7 +147,7 @@ class Graph:
 
         formats = {"graphml": export.graphml, "json": export.node_link}
         if to not in formats:
-            raise InvalidInput(f"{to!r} is not a format", hint="Use graphml or json.")
+            raise errors.InvalidInput(f"{to!r} is not a format", hint="Use graphml or json.")
         filter_ = self._filter(fields)
 
         def lines(ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
@@ -188,7 +184,7 @@ class Graph:
             if contradiction.older.number == number:
                 self._resolve(contradiction)
                 return contradiction
-        raise RelationNotFound(
+        raise errors.RelationNotFound(
             f"relation {number} contradicts no newer one",
             hint="`bearinmind graph contradictions` lists those that do.",
         )
@@ -202,12 +198,12 @@ class Graph:
         else:
             done = self.store.retract(self.scope, proposal.number, now)
         if not done:
-            raise RelationNotFound(f"relation {proposal.number} is not believed any more")
+            raise errors.RelationNotFound(f"relation {proposal.number} is not believed any more")
 
     def retract(self, number: int) -> None:
         """Stop believing a relation; it stays readable as of before."""
         if not self.store.retract(self.scope, number, self.clock()):
-            raise RelationNotFound(f"no relation that is believed has the number {number}")
+            raise errors.RelationNotFound(f"no relation that is believed has the number {number}")
 
     # ---- merges --------------------------------------------------------------------------------
 
@@ -215,7 +211,7 @@ class Graph:
         """Treat a concept as another one until `unmerge`; nothing is rewritten."""
         names = [lookup.known(self.store, self.scope, text).name for text in (alias, into)]
         if names[0] == names[1]:
-            raise AlreadyMerged(
+            raise errors.AlreadyMerged(
                 f"{alias!r} and {into!r} are one concept already",
                 hint="`bearinmind graph merges` lists what is merged.",
             )
@@ -229,7 +225,7 @@ class Graph:
         """Undo a merge; the name of the concept that is separate again."""
         name = name_of(alias)
         if not self.store.unmerge(self.scope, name, self.clock()):
-            raise ConceptNotFound(
+            raise errors.ConceptNotFound(
                 f"{alias!r} is not merged into another concept",
                 hint="`bearinmind graph merges` lists what is.",
             )

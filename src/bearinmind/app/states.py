@@ -56,7 +56,7 @@ class States:
         is_person = choose(Trust, trust, InvalidProvenance) is Trust.USER
         named = [other] if isinstance(other, str) else [*other]
         memory, others = self._named(id, [self._own(each) for each in named])
-        others = others or self._may_replace(memory) or self._resolved_so(memory, chosen)
+        others = others or self._may_replace(memory, chosen)
         if not others:
             raise NothingToResolve(f"no memory that {memory.id} may replace waits for a decision")
         by = Decider.PERSON if is_person else Decider.AGENT
@@ -114,7 +114,9 @@ class States:
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated, and by which one that the user can see."""
         filter = Filter(scope=self.scope, now=as_of or self.clock(), as_of=as_of)
-        return history.outdated_among(self._view(filter), filter, [each.id for each in memories])
+        ids = [each.id for each in memories]
+        verdicts = history.verdicts_above(self._view(filter), filter, ids)
+        return {id_: verdicts[id_] for id_ in ids if id_ in verdicts}
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
         """The states of what the best hits are about; of each hit at least half as good."""
@@ -136,27 +138,24 @@ class States:
             return memory, [other]
         return memory, others
 
-    def _may_replace(self, memory: Memory) -> Sequence[Memory]:
-        """The earlier memories that a memory may replace and that nobody has decided on."""
+    def _may_replace(self, memory: Memory, resolution: Resolution) -> Sequence[Memory]:
+        """The earlier memories that a memory may replace and that nobody has decided on.
+
+        Else those about which the same was decided before: to say it twice is no error.
+        """
         from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers
 
         links = self.store.links(self.scope, [memory.id])
-        decided = {end for x in links if is_decided(x) for end in (x.source, x.target)}
+        decided = {
+            link.target if link.source == memory.id else link.source: says(link, memory.id)
+            for link in prevailing_of_pairs(x for x in links if says(x, memory.id))
+            if is_decided(link)
+        }
         at_once = Finder(self.store).offers(self.scope, memory, self.clock())
         offers = {x.memory.id: x.memory for x in (*self._inferred([memory]), *at_once)}
-        return [each for id_, each in offers.items() if id_ not in decided]
-
-    def _resolved_so(self, memory: Memory, resolution: Resolution) -> Sequence[Memory]:
-        """The memories about which the same was decided before: to say it twice is no error."""
-        links = self.store.links(self.scope, [memory.id])
-        ends = [
-            end
-            for link in links
-            if is_decided(link) and says(link, memory.id) is resolution
-            for end in (link.source, link.target)
-            if end != memory.id
-        ]
-        return [*self.store.get_many(self.scope, ends).values()]
+        same = [id_ for id_, word in decided.items() if word is resolution]
+        undecided = [each for id_, each in offers.items() if id_ not in decided]
+        return undecided or [*self.store.get_many(self.scope, same).values()]
 
     def _own(self, id: str) -> Memory:
         return history.find(self.store, self.scope, id)

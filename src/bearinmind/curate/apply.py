@@ -10,22 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
+from bearinmind import errors
 from bearinmind.curate.candidates import Candidate, live, obstacles, readers
 from bearinmind.curate.differences import Comparison, compare
 from bearinmind.curate.duplicates import compare_replaceable
-from bearinmind.errors import (
-    AlreadyDeleted,
-    CannotUndo,
-    DuplicateLink,
-    InvalidInput,
-    InvalidLink,
-    LinkNotFound,
-    MemoryNotFound,
-    ProposalDecided,
-    WouldLoseFact,
-)
 from bearinmind.outdates.verdicts import is_decided, prevailing_of_pairs
 from bearinmind.proposals import Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
@@ -49,26 +39,18 @@ _JUDGING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 Undo = dict[str, Any]
 
 
-class Verbs(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verbs:
     """The ordinary verbs of one user."""
 
-    def link(self, source: Memory, kind: LinkKind, target: Memory) -> Link:
-        """Link two memories."""
-
-    def unlink(self, source: MemoryId, kind: LinkKind, target: MemoryId) -> Link:
-        """End a link."""
-
-    def change(self, memory: Memory, fields: Mapping[str, Any], version: int) -> Memory:
-        """Give a memory that has this version these fields, named as in `FIELDS`."""
-
-    def add(self, fields: Mapping[str, Any], supersedes: Sequence[Memory]) -> Outcome:
-        """Store a new memory that supersedes others."""
-
-    def delete(self, memory: Memory) -> Memory:
-        """Hide a memory."""
-
-    def resolve(self, newer: Memory, older: Memory, resolution: Resolution) -> Link:
-        """Keep what somebody decided about two memories."""
+    link: Callable[[Memory, LinkKind, Memory], Link]
+    unlink: Callable[[MemoryId, LinkKind, MemoryId], Link]
+    delete: Callable[[Memory], Memory]
+    #: Gives a memory that has a version these fields, named as in `FIELDS`.
+    change: Callable[[Memory, Mapping[str, Any], int], Memory]
+    #: Stores a new memory that supersedes others.
+    add: Callable[[Mapping[str, Any], Sequence[Memory]], Outcome]
+    resolve: Callable[[Memory, Memory, Resolution], Link]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +70,7 @@ class ProposalDecider:
         """
         self._check_open(proposal)
         if resolution is not None and proposal.kind is not ProposalKind.OUTDATE:
-            raise InvalidInput(
+            raise errors.InvalidInput(
                 f"proposal {proposal.id} is not about which of two memories holds",
                 hint=f"Apply or dismiss it without `{resolution}`.",
             )
@@ -102,7 +84,9 @@ class ProposalDecider:
         self._check_open(proposal)
         undo: Undo = {}
         if proposal.kind is ProposalKind.OUTDATE:
-            with suppress(MemoryNotFound, AlreadyDeleted):  # then there is nothing to decide
+            with suppress(
+                errors.MemoryNotFound, errors.AlreadyDeleted
+            ):  # then there is nothing to decide
                 undo = self._resolve(proposal, Resolution.BOTH)
         return self._keep(proposal, ProposalState.DISMISSED, undo)
 
@@ -116,12 +100,12 @@ class ProposalDecider:
         before = proposal.state
         did_something = before is ProposalState.DISMISSED and proposal.undo
         if before is not ProposalState.APPLIED and not did_something:
-            raise CannotUndo(f"proposal {proposal.id} is {before}, not applied")
+            raise errors.CannotUndo(f"proposal {proposal.id} is {before}, not applied")
         self._check_unchanged(proposal)
         self._take_back(proposal)
         undone = self._decided(proposal, ProposalState.UNDONE, proposal.undo)
         if not self.store.decide(self.scope, undone, before):
-            raise CannotUndo(f"proposal {proposal.id} was undone by somebody else just now")
+            raise errors.CannotUndo(f"proposal {proposal.id} was undone by somebody else just now")
         return undone
 
     def _keep(self, proposal: Proposal, state: ProposalState, undo: Undo) -> Proposal:
@@ -169,10 +153,12 @@ class ProposalDecider:
         newer, older = map(self._memory, proposal.memories)
         for memory in (newer, older):
             if memory.deleted_at is not None:
-                raise AlreadyDeleted(f"memory {memory.id} is deleted: there is nothing to decide")
+                raise errors.AlreadyDeleted(
+                    f"memory {memory.id} is deleted: there is nothing to decide"
+                )
         if settled(self.store, self.scope, [proposal]):
             self.close(proposal)
-            raise ProposalDecided(
+            raise errors.ProposalDecided(
                 f"somebody settled what proposal {proposal.id} is about meanwhile"
             )
         link = self.verbs.resolve(newer, older, resolution)
@@ -190,7 +176,7 @@ class ProposalDecider:
             if not is_still_said(self.store, self.scope, kept.id, other.id, now):
                 for link in links:
                     self.verbs.unlink(link.source, link.kind, link.target)
-                raise WouldLoseFact(f"memory {kept.id} or {other.id} was changed just now")
+                raise errors.WouldLoseFact(f"memory {kept.id} or {other.id} was changed just now")
         return {
             "links": _as_lists(links),
             "versions": _versions([m for pair in pairs for m in pair]),
@@ -212,7 +198,7 @@ class ProposalDecider:
             comparison = compare(str(content), memory.content)
             if not comparison.is_same or comparison.more < 0:
                 reason = _differences(comparison) or "it says less"
-                raise WouldLoseFact(f"the new text of memory {id_} is another: {reason}")
+                raise errors.WouldLoseFact(f"the new text of memory {id_} is another: {reason}")
         changed = self.verbs.change(memory, fields, memory.version)
         if changed.version == memory.version:
             return {}
@@ -241,28 +227,27 @@ class ProposalDecider:
         memories = self.store.get_many(self.scope, [*versions])
         for id_, version in versions.items():
             if id_ not in memories:
-                raise CannotUndo(f"memory {id_} is no longer there")
+                raise errors.CannotUndo(f"memory {id_} is no longer there")
             if memories[id_].version != version:
-                raise CannotUndo(
+                raise errors.CannotUndo(
                     f"memory {id_} has version {memories[id_].version}, and was left at {version}"
                 )
         for source, kind, target in undo.get("links", []):
             if not has_link(self.store, self.scope, source, kind, target):
-                raise CannotUndo(f"the link {source} {kind} {target} was ended since")
-        if "judged" in undo and not self._is_judged(*undo["judged"]):
-            raise CannotUndo(f"what proposal {proposal.id} is about was decided otherwise since")
-
-    def _is_judged(self, source: MemoryId, target: MemoryId, moment: str) -> bool:
-        """Whether the decision of a moment about two memories still holds."""
-        return any(
-            (link.source, link.created_at) == (source, datetime.fromisoformat(moment))
-            for link in judgements(self.store, self.scope, (source, target))
-        )
+                raise errors.CannotUndo(f"the link {source} {kind} {target} was ended since")
+        if "judged" in undo:
+            source, target, moment = undo["judged"]
+            judged = judgements(self.store, self.scope, (source, target))
+            decision = source, datetime.fromisoformat(moment)
+            if decision not in [(link.source, link.created_at) for link in judged]:
+                raise errors.CannotUndo(
+                    f"what proposal {proposal.id} is about was decided otherwise since"
+                )
 
     def _take_back(self, proposal: Proposal) -> None:
         undo = proposal.undo
         for source, kind, target in undo.get("links", []):
-            with suppress(LinkNotFound):  # ended by somebody else just now
+            with suppress(errors.LinkNotFound):  # ended by somebody else just now
                 self.verbs.unlink(source, LinkKind(kind), target)
         for source, kind, target in undo.get("ended", []):
             self.verbs.link(self._memory(source), LinkKind(kind), self._memory(target))
@@ -287,7 +272,7 @@ class ProposalDecider:
         versions = self.store.versions(self.scope, id_)
         before = next((each for each in versions if each.version == undo["before"]), None)
         if before is None:
-            raise CannotUndo(f"memory {id_} has no version {undo['before']} any more")
+            raise errors.CannotUndo(f"memory {id_} has no version {undo['before']} any more")
         names = {*undo["fields"]}
         if names & {"valid_from", "valid_to"}:  # a verb takes both or none
             names |= {"valid_from", "valid_to"}
@@ -297,7 +282,7 @@ class ProposalDecider:
     def _memory(self, id_: MemoryId) -> Memory:
         memory = self.store.get(self.scope, id_)
         if memory is None:
-            raise MemoryNotFound(f"memory {id_} is no longer there")
+            raise errors.MemoryNotFound(f"memory {id_} is no longer there")
         return memory
 
 
@@ -354,7 +339,7 @@ def check_replaceable(
     """
     candidates = live(store, scope, [keeper, other], now)
     if keeper not in candidates:
-        raise WouldLoseFact(f"memory {keeper} is not recalled itself: nothing would say it")
+        raise errors.WouldLoseFact(f"memory {keeper} is not recalled itself: nothing would say it")
     if other not in candidates:
         raise _not_live(store, scope, other)
     kept, gone = candidates[keeper], candidates[other]
@@ -362,7 +347,7 @@ def check_replaceable(
     for memory in _superseded_by(store, scope, other):
         was_said = compare(gone.memory.content, memory.content).is_same
         if was_said and not compare(kept.memory.content, memory.content).is_same:
-            raise WouldLoseFact(
+            raise errors.WouldLoseFact(
                 f"memory {other} stands for {memory.id} as well, and {keeper} does not say that"
             )
     return kept.memory, gone.memory
@@ -394,12 +379,12 @@ def _check_pair(keeper: Candidate, other: Candidate) -> None:
     pair = f"memory {keeper.memory.id} cannot stand for {other.memory.id}"
     reasons = obstacles(keeper, other)
     if reasons:
-        raise WouldLoseFact(f"{pair}: {'; '.join(reasons)}")
+        raise errors.WouldLoseFact(f"{pair}: {'; '.join(reasons)}")
     comparison = compare(keeper.memory.content, other.memory.content)
     if not comparison.is_same:
-        raise WouldLoseFact(f"{pair}: they differ in {_differences(comparison)}")
+        raise errors.WouldLoseFact(f"{pair}: they differ in {_differences(comparison)}")
     if comparison.more < 0:
-        raise WouldLoseFact(f"{pair}: it says less")
+        raise errors.WouldLoseFact(f"{pair}: it says less")
 
 
 def _differences(comparison: Comparison) -> str:
@@ -425,18 +410,18 @@ def _superseded_by(store: Store, scope: Scope, top: MemoryId) -> Iterator[Memory
 def _not_live(store: Store, scope: Scope, id_: MemoryId) -> Exception:
     memory = store.get(scope, id_)
     if memory is None:
-        return MemoryNotFound(f"memory {id_} is no longer there")
+        return errors.MemoryNotFound(f"memory {id_} is no longer there")
     if memory.deleted_at is not None:
-        return AlreadyDeleted(f"memory {id_} is deleted already")
-    return DuplicateLink(f"memory {id_} is superseded or expired already")
+        return errors.AlreadyDeleted(f"memory {id_} is deleted already")
+    return errors.DuplicateLink(f"memory {id_} is superseded or expired already")
 
 
-def _was_decided(proposal: Proposal) -> ProposalDecided:
-    return ProposalDecided(f"proposal {proposal.id} is {proposal.state} already")
+def _was_decided(proposal: Proposal) -> errors.ProposalDecided:
+    return errors.ProposalDecided(f"proposal {proposal.id} is {proposal.state} already")
 
 
 def _link_kind(proposal: Proposal) -> LinkKind:
-    return choose(LinkKind, str(proposal.change.get("kind", "")), InvalidLink)
+    return choose(LinkKind, str(proposal.change.get("kind", "")), errors.InvalidLink)
 
 
 def _versions(memories: Sequence[Memory]) -> dict[MemoryId, int]:

@@ -110,11 +110,7 @@ def with_judgement(finding: Finding, probability: float, by: Decider) -> Finding
         finding,
         reason=f"{newer.id} may state what holds now of what {older.id} states: "
         f"{probability:.0%} by the {by}",
-        evidence={
-            **finding.evidence,
-            "probability": round(probability, 3),
-            "judged_by": by.value,
-        },
+        evidence={**finding.evidence, "probability": round(probability, 3), "judged_by": by.value},
     )
 
 

@@ -16,7 +16,7 @@ from bearinmind.curate import contradictions, duplicates, hygiene
 from bearinmind.curate.apply import has_link, is_still_said
 from bearinmind.curate.candidates import CONSOLIDATION, PAGE, Candidate, Finding, gather, proposal
 from bearinmind.curate.contradictions import contradicts
-from bearinmind.curate.differences import compare, compare_read, read
+from bearinmind.curate.differences import compare_read, read
 from bearinmind.curate.duplicates import Similarity
 from bearinmind.errors import MindError, WorkFailure
 from bearinmind.models.chat import NotAChat, Question, json_object
@@ -26,9 +26,6 @@ from bearinmind.outdates.verdicts import OFFER, judgement_of, prevailing_of_pair
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.protocols import Store
 from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Scope
-
-#: Decides about a text of a category beside its neighbours, as a chat model does.
-Judge = Callable[[str, str, Sequence[Memory]], Decision]
 
 _PAGE = 500  # proposals that are read at once
 _log = logging.getLogger(__name__)
@@ -79,31 +76,14 @@ _CHANGE_SCHEMA = {
 }
 
 
-def decide(
-    text: str, category: str, neighbours: Sequence[Memory], judge: Judge | None = None
-) -> Decision:
+def decide(text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
     """What to do with a text of a category, compared with its neighbours, the nearest first.
 
-    Sensitive and deleted neighbours are left out. A judge is asked only where no rule is sure.
+    Sensitive and deleted neighbours are left out.
     """
     seen = [each for each in neighbours if not each.sensitive and each.deleted_at is None]
-    sure = _by_rules(text, category, seen)
-    if sure is not None:
-        return sure
-    if judge is None or not seen:
-        return Decision(Action.ADD, None, "nothing that is known says it")
-    return guarded(judge(text, category, seen), text)
-
-
-def guarded(decision: Decision, text: str) -> Decision:
-    """The decision of a judge, or to add the text where that decision would lose something."""
-    memory = decision.memory
-    if decision.kind is Action.ADD or memory is None:
-        return Decision(Action.ADD, None, decision.reason)
-    telling = compare(text, memory.content).telling
-    if decision.kind is not Action.SUPERSEDE and telling:
-        return Decision(Action.ADD, None, f"it differs from {memory.id} in a {telling[0]}")
-    return decision
+    nothing = Decision(Action.ADD, None, "nothing that is known says it")
+    return _by_rules(text, category, seen) or nothing
 
 
 def _by_rules(text: str, category: str, neighbours: Sequence[Memory]) -> Decision | None:
@@ -210,21 +190,13 @@ def _asked(judge: ChatJudge, finding: Finding, judged: list[Link], now: datetime
         probability = judge.compare(newer, older)
         if probability is None:
             return finding
-        judged.append(_by_model(newer, older, probability, now))
+        judgement = Judgement(probability=probability, by=Decider.MODEL)
+        link = Link(source=newer.id, target=older.id, kind=LinkKind.OUTDATES, created_at=now)
+        judged.append(replace(link, judgement=judgement))
         if probability < OFFER:
             return None
         return contradictions.with_judgement(finding, probability, Decider.MODEL)
     return finding
-
-
-def _by_model(newer: Memory, older: Memory, probability: float, now: datetime) -> Link:
-    return Link(
-        source=newer.id,
-        target=older.id,
-        kind=LinkKind.OUTDATES,
-        created_at=now,
-        judgement=Judgement(probability=probability, by=Decider.MODEL),
-    )
 
 
 def _may_be_outdated(finding: Finding) -> bool:
@@ -246,10 +218,7 @@ def _findings(
     new = {id_ for id_, x in candidates.items() if since is None or x.memory.updated_at >= since}
     judged = _judged(store, scope, [*candidates])  # about which memory outdates which
     same = duplicates.duplicates(candidates, new, similarity.cosine, options.cosine)
-    sure = [
-        *map(duplicates.supersede, same),
-        *contradictions.undecided(judged, candidates),
-    ]
+    sure = [*map(duplicates.supersede, same), *contradictions.undecided(judged, candidates)]
     yield from sure
     near = [*similarity.near(candidates, [*new], options.cosine)]
     clashes = contradictions.contradictions(candidates.values(), near, new)

@@ -131,14 +131,10 @@ class _Chronology:
         is_outdated = bool(memories) and memories <= self.outdated
         return is_outdated and memories.isdisjoint(newer.evidence) and self.replaced(older, newer)
 
-    def hold_both(self, one: Relation, other: Relation) -> bool:
-        """Whether somebody decided of their memories that both hold."""
-        pairs = (frozenset({a, b}) for a in one.evidence for b in other.evidence)
-        return any(pair in self.compatible for pair in pairs)
-
     def clash(self, older: Relation, newer: Relation) -> bool:
         """Whether both are said to hold at some moment; the older held always before."""
-        if older.target == newer.target or self.hold_both(older, newer):
+        pairs = (frozenset({a, b}) for a in older.evidence for b in newer.evidence)
+        if older.target == newer.target or any(pair in self.compatible for pair in pairs):
             return False
         is_over = older.valid_to is not None and older.valid_to <= self.begins(newer)
         ended_before = (

@@ -13,15 +13,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import NamedTuple, TypeVar
 
+from bearinmind import errors
 from bearinmind.concepts import ConceptName, Kind, Mention, Role, Statement
-from bearinmind.errors import (
-    Conflict,
-    InvalidInput,
-    InvalidRecord,
-    MindError,
-    NotFound,
-    SecretInClearField,
-)
 from bearinmind.protocols import Store
 from bearinmind.text import ids
 from bearinmind.text.names import name_of
@@ -33,7 +26,7 @@ LONGEST_LABEL = 200  #: characters of a concept; what is longer is a sentence
 LONGEST_TYPE = 60  #: characters of a relation's type
 
 #: The number of a line with its text, or with why it cannot be read.
-Line = tuple[int, str | bytes | MindError]
+Line = tuple[int, str | bytes | errors.MindError]
 Part = TypeVar("Part")
 
 _PARTS = ("triples", "subjects", "entities")  # in a memory
@@ -109,7 +102,7 @@ class GraphImport:
         for number, line in lines:
             try:
                 self._waiting.append(self._read(line))
-            except (InvalidInput, NotFound, Conflict) as exc:
+            except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
                 self._result.bad += 1
                 message = self._masked(exc.message)  # some messages quote what they refuse
                 problem = BadLine(line=number, code=exc.code, message=message)
@@ -119,8 +112,10 @@ class GraphImport:
         self._flush()
         return self._result
 
-    def _read(self, line: str | bytes | MindError) -> tuple[ParsedLine, tuple[MemoryId, ...]]:
-        if isinstance(line, MindError):
+    def _read(
+        self, line: str | bytes | errors.MindError
+    ) -> tuple[ParsedLine, tuple[MemoryId, ...]]:
+        if isinstance(line, errors.MindError):
             raise line
         parsed = parse_line(line)
         self._refuse_secrets(parsed)
@@ -132,20 +127,20 @@ class GraphImport:
         for text in [*types, *(mention.label for mention in parsed.mentions)]:
             kinds = self._secret_kinds(text)
             if kinds:
-                raise SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
+                raise errors.SecretInClearField(f"a concept holds what looks like: {kinds[0]}")
 
     def _memory(self, text: str) -> Memory:
         """The memory with this id; a beginning such as 17 may mean anything elsewhere."""
         id_ = ids.normalise(self._same_as.get(text, text))
         if len(id_) != ids.LENGTH:
-            raise InvalidRecord(f"{text!r} is not the whole id of a memory")
+            raise errors.InvalidRecord(f"{text!r} is not the whole id of a memory")
         memory = self._find(id_)
         if memory.sensitive:
-            raise InvalidRecord(
+            raise errors.InvalidRecord(
                 f"memory {memory.id} is sensitive", hint="Nothing of it is kept in the graph."
             )
         if memory.deleted_at is not None:
-            raise InvalidRecord(
+            raise errors.InvalidRecord(
                 f"memory {memory.id} is deleted", hint="Restore it first, or leave the line out."
             )
         return memory
@@ -172,23 +167,23 @@ def parse_line(line: str | bytes) -> ParsedLine:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as exc:
-        raise InvalidRecord(f"the line is not JSON: {exc}", hint=_HINT) from None
+        raise errors.InvalidRecord(f"the line is not JSON: {exc}", hint=_HINT) from None
     if not isinstance(value, dict):
-        raise InvalidRecord("the line is not a JSON object", hint=_HINT)
+        raise errors.InvalidRecord("the line is not a JSON object", hint=_HINT)
     if "source" not in value and "target" not in value:
         return _of_memory(value)
     try:
         return _relation(value)
     except _Unusable as exc:
-        raise InvalidRecord(str(exc), hint=_HINT) from None
+        raise errors.InvalidRecord(str(exc), hint=_HINT) from None
 
 
 def _of_memory(value: Mapping[str, object]) -> ParsedLine:
     memory = value.get("memory", value.get("id"))
     if memory is None or isinstance(memory, bool) or not isinstance(memory, str | int):
-        raise InvalidRecord("the line names no memory", hint=_HINT)
+        raise errors.InvalidRecord("the line names no memory", hint=_HINT)
     if value.keys().isdisjoint(_PARTS):
-        raise InvalidRecord("the line has no triples, subjects or entities", hint=_HINT)
+        raise errors.InvalidRecord("the line has no triples, subjects or entities", hint=_HINT)
     triples, subjects, entities = (_list(value, key) for key in _PARTS)
     statements = [*_usable(_triple, triples)]
     about = [*_usable(partial(_mention, what="a subject"), subjects)]
@@ -216,7 +211,7 @@ def _relation(value: Mapping[str, object]) -> ParsedLine:
     )
     begin, end = statement.valid_from, statement.valid_to
     if begin is not None and end is not None and begin >= end:
-        raise InvalidRecord(
+        raise errors.InvalidRecord(
             f"valid_to {end.isoformat()} is not after valid_from {begin.isoformat()}"
         )
     evidence = tuple(_text(id_, "an id of the evidence") for id_ in _list(value, "evidence"))
@@ -235,7 +230,7 @@ def _parsed(
 
 def _triple(value: object) -> Statement:
     if not isinstance(value, list) or len(value) != _ENDS:
-        raise InvalidRecord(
+        raise errors.InvalidRecord(
             f"a triple is a list of source, type and target, not {_shown(value)}", hint=_HINT
         )
     source, type_, target = value
@@ -282,7 +277,9 @@ def _weight(value: object) -> float:
     if value is None:
         return 1.0
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise InvalidRecord(f"the weight {_shown(value)} is not a number above 0 and up to 1")
+        raise errors.InvalidRecord(
+            f"the weight {_shown(value)} is not a number above 0 and up to 1"
+        )
     return float(value)
 
 
@@ -293,7 +290,7 @@ def _moment(value: object, what: str) -> datetime | None:
         moment = datetime.fromisoformat(_text(value, what))
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InvalidRecord(
+        raise errors.InvalidRecord(
             f"{what} {_shown(value)} is not a time",
             hint="Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00.",
         ) from None
@@ -304,16 +301,16 @@ def _list(value: Mapping[str, object], key: str) -> list[object]:
     if items is None:
         return []
     if not isinstance(items, list):
-        raise InvalidRecord(f"{key} is not a list: {_shown(items)}", hint=_HINT)
+        raise errors.InvalidRecord(f"{key} is not a list: {_shown(items)}", hint=_HINT)
     return items
 
 
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise InvalidRecord(f"{what} is not a text: {_shown(value)}", hint=_HINT)
+        raise errors.InvalidRecord(f"{what} is not a text: {_shown(value)}", hint=_HINT)
     text = " ".join(value.split())
     if not text.isprintable():
-        raise InvalidRecord(f"{what} {_shown(value)} holds a control character")
+        raise errors.InvalidRecord(f"{what} {_shown(value)} holds a control character")
     return text
 
 

@@ -278,11 +278,7 @@ class _Side:
 
 
 def path(
-    search: GraphSearch,
-    filter: Filter,
-    start: Concept,
-    goal: Concept,
-    longest: int = LONGEST_PATH,
+    search: GraphSearch, filter: Filter, start: Concept, goal: Concept, longest: int = LONGEST_PATH
 ) -> Path:
     """The shortest way between two concepts, breadth first from both ends.
 

@@ -11,14 +11,7 @@ from typing import Self
 
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models.encoder_socket import SocketEmbedder
-from bearinmind.protocols import (
-    Current,
-    Embedder,
-    KnownSpace,
-    Spaces,
-    SpaceState,
-    Unavailable,
-)
+from bearinmind.protocols import Current, Embedder, KnownSpace, Spaces, SpaceState, Unavailable
 from bearinmind.types import Space
 
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on

@@ -67,22 +67,13 @@ _UNITS = {
     "week": relativedelta(weeks=1),
     "month": relativedelta(months=1),
     "year": relativedelta(years=1),
-}
-_WIDTHS = {
-    "day": relativedelta(days=1),
-    "month": relativedelta(months=1),
     "quarter": relativedelta(months=3),
     "season": relativedelta(months=3),
-    "year": relativedelta(years=1),
 }
 _PARTS = {  # shares of a span
-    "early": (0.0, 0.4),
-    "beginning": (0.0, 0.4),
-    "start": (0.0, 0.4),
-    "mid": (0.3, 0.7),
-    "middle": (0.3, 0.7),
-    "late": (0.6, 1.0),
-    "end": (0.6, 1.0),
+    **dict.fromkeys(("early", "beginning", "start"), (0.0, 0.4)),
+    **dict.fromkeys(("mid", "middle"), (0.3, 0.7)),
+    **dict.fromkeys(("late", "end"), (0.6, 1.0)),
 }
 _ORDINALS = ("first", "second", "third", "fourth")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -133,7 +124,7 @@ def _phrase(text: str, match: re.Match[str], now: datetime, *, past: bool) -> Da
     before = _LEAD.search(text, 0, match.start())
     assert before  # noqa: S101 it may be empty
     lead, part = (before["lead"] or "").lower(), (before["part"] or "").lower()
-    absolute = match.lastgroup in _WIDTHS
+    absolute = match.lastgroup in _UNITS
     if absolute and not _is_date(match, lead or part):
         return None
     bounds = (_date if absolute else _counted)(match, now, past=past)
@@ -179,7 +170,7 @@ def _date(match: re.Match[str], now: datetime, *, past: bool) -> _Bounds | None:
         quarter = re.search(r"q([1-4])", name)
         month = 3 * int(quarter[1]) - 2 if quarter else _FIRST_MONTHS.get(name.split()[0], 1)
         start = start.replace(year=int(year[0]) if year else now.year, month=month)
-    width = _WIDTHS[kind]
+    width = _UNITS[kind]
     if not year and (start + width if last else start) > now:
         start -= relativedelta(years=1)
     return start, start + width

@@ -30,10 +30,7 @@ def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     legs = tuple(map(CachedLeg, recall.legs))
     following = tuple(map(CachedFollowing, recall.following))
     recall = replace(
-        recall,
-        legs=legs,
-        following=following,
-        rerank=recall.rerank and recall.rerank.repeated(),
+        recall, legs=legs, following=following, rerank=recall.rerank and recall.rerank.repeated()
     )
     answer = recall(query)
     hit = _hit(answer, memory)

@@ -142,18 +142,10 @@ def states(
     return {memory.id: state(memory) for memory in memories}
 
 
-def outdated_among(
+def verdicts_above(
     view: Readable, filter: Filter, ids: Sequence[MemoryId]
 ) -> dict[MemoryId, Outdated]:
-    """Which of these memories are outdated by one that can be seen, and by which."""
-    verdicts = _verdicts_above(view, filter, ids)
-    return {id_: verdicts[id_] for id_ in ids if id_ in verdicts}
-
-
-def _verdicts_above(
-    view: Readable, filter: Filter, ids: Sequence[MemoryId]
-) -> dict[MemoryId, Outdated]:
-    """Which of these memories, and of those above them in their chains, are outdated.
+    """Which of these memories, and of those above them in their chains, one that is seen outdates.
 
     A successor that was superseded gives its place to the memory that superseded it.
     """
@@ -395,7 +387,7 @@ def _current(
     store: Store, own: Filter, memories: Sequence[Memory], project: str | None
 ) -> list[Memory]:
     """The memories with what holds now in place of outdated ones; none of another project."""
-    verdicts = _verdicts_above(store, own, [memory.id for memory in memories])
+    verdicts = verdicts_above(store, own, [memory.id for memory in memories])
     if not verdicts:
         return [*memories]
     newest = {memory.id: _path(verdicts, memory.id)[-1] for memory in memories}

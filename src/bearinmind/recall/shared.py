@@ -292,11 +292,7 @@ class Visible:
         return [counted(x, concepts[x.concept]) for x in mentions if x.concept in concepts]
 
     def mentioning(
-        self,
-        filter: Filter,
-        names: Collection[ConceptName],
-        limit: int,
-        role: Role | None = None,
+        self, filter: Filter, names: Collection[ConceptName], limit: int, role: Role | None = None
     ) -> list[Mentioned]:
         """The memories that mention these concepts, own ones first, at most so many each."""
         known = self.concepts(filter.scope, names).values()
@@ -382,9 +378,7 @@ def joined(known: Concept | None, name: ConceptName, theirs: Concept) -> Concept
     if known is None:
         return replace(theirs, name=name, aliases=())
     return replace(
-        known,
-        memories=known.memories + theirs.memories,
-        subjects=known.subjects + theirs.subjects,
+        known, memories=known.memories + theirs.memories, subjects=known.subjects + theirs.subjects
     )
 
 

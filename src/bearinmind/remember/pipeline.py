@@ -226,11 +226,7 @@ class Remember:
         return records
 
     def update(
-        self,
-        scope: Scope,
-        memory: Memory,
-        changes: Changes,
-        expected_version: int | None = None,
+        self, scope: Scope, memory: Memory, changes: Changes, expected_version: int | None = None
     ) -> Memory:
         """Change a memory; the version before stays readable. Changing nothing writes nothing."""
         update = Update(

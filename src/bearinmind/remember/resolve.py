@@ -7,18 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind import errors
-from bearinmind.outdates.verdicts import is_less_trusted, judgement_of
+from bearinmind.outdates.verdicts import is_less_trusted, judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Store
-from bearinmind.types import (
-    Decider,
-    Judgement,
-    Link,
-    LinkKind,
-    Memory,
-    MemoryId,
-    Resolution,
-    Scope,
-)
+from bearinmind.types import Decider, Judgement, Link, LinkKind, Memory, MemoryId, Resolution, Scope
 
 _DECIDING = frozenset({LinkKind.OUTDATES, LinkKind.SUPERSEDES})
 
@@ -48,15 +39,16 @@ def resolve(
     new: list[Link] = []
     for other in {other.id: other for other in others}.values():
         link = _decision(memory, other, resolution, by, now)
-        between = [x for x in links if x.kind in _DECIDING and _ends(x) == _ends(link)]
-        same = next((x for x in between if _is_same(x, link)), None)
-        if same is None:
+        ends = {memory.id, other.id}
+        between = [x for x in links if x.kind in _DECIDING and {x.source, x.target} == ends]
+        same = [x for x in prevailing_of_pairs(between) if _is_same(x, link)]
+        if not same:
             if by is not Decider.PERSON:
                 by_id = {memory.id: memory, other.id: other}
                 _refuse(between, link, by_id[link.source], by_id[link.target])
             ended += [replace(x, removed_at=now) for x in between]
             new.append(link)
-        decided.append(same or link)
+        decided += same or [link]
     if new:
         store.change_links(scope, ended, new)
     return Resolved(id=memory.id, resolution=resolution, links=tuple(decided))
@@ -113,7 +105,3 @@ def _refuse(between: Sequence[Link], decided: Link, newer: Memory, older: Memory
         raise errors.PersonDecides(
             f"memory {newer.id} is trusted less than {older.id}, and cannot replace it"
         )
-
-
-def _ends(link: Link) -> frozenset[MemoryId]:
-    return frozenset((link.source, link.target))

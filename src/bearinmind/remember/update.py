@@ -98,11 +98,7 @@ class Update:
     reveal: Reveal
 
     def __call__(
-        self,
-        scope: Scope,
-        memory: Memory,
-        changes: Changes,
-        expected_version: int | None = None,
+        self, scope: Scope, memory: Memory, changes: Changes, expected_version: int | None = None
     ) -> Memory:
         """Change a memory; the version before stays readable. Changing nothing writes nothing.
 
@@ -201,11 +197,7 @@ class ChangeShared:
     key: str | None = None  #: the id of the key by which it is asked
 
     def update(
-        self,
-        filter: Filter,
-        memory: Memory,
-        changes: Changes,
-        expected_version: int | None = None,
+        self, filter: Filter, memory: Memory, changes: Changes, expected_version: int | None = None
     ) -> Memory:
         """Change a memory; the version before stays readable to its owner.
 

@@ -30,7 +30,7 @@ from bearinmind.models import encoder_socket
 from bearinmind.protocols import Current, Embedder
 from bearinmind.text.store_name import absolute, complete
 from bearinmind.work.status import WorkDone
-from bearinmind.work.worker import Progress, Worker
+from bearinmind.work.worker import Worker
 from bearinmind.work.worker_lock import WorkerLock
 
 if TYPE_CHECKING:
@@ -95,9 +95,7 @@ def _hold(settings: Settings, descriptor: int | None) -> None:
 # ---- a worker that stays, and lends its loaded model to other processes -------------------------
 
 
-def stay(
-    app: Mind, worker: Worker, *, idle: float | None, progress: Progress | None = None
-) -> WorkDone:
+def stay(app: Mind, worker: Worker, *, idle: float | None) -> WorkDone:
     """Work until stopped, or until there was nothing to do for `idle` seconds.
 
     Only the holder of the store's worker lock may do this.
@@ -105,15 +103,9 @@ def stay(
     from bearinmind.app.sync import in_step  # noqa: PLC0415  as above
 
     loans = Loans(app)
-
-    def done(more: int) -> None:
-        loans.warm()
-        if progress:
-            progress(more)
-
     with stopping_on_signals(worker), _lending(app, loans, worker), in_step(app):
         loans.warm()
-        return worker.watch(done, idle=idle)
+        return worker.watch(lambda _: loans.warm(), idle=idle)
 
 
 @contextlib.contextmanager

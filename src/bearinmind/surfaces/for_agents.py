@@ -11,37 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bearinmind.surfaces.hooks.standalone.memory_text import (
-    BAR,
-    BEGIN,
-    END,
-    fence,
-    neutral,
-    one_line,
-    quoted,
-    visible,
-)
+from bearinmind.surfaces.hooks.standalone.memory_text import fence, quoted
 from bearinmind.surfaces.times import day_in_words
-from bearinmind.types import EarlierState, Hit, MayReplace, Memory, Outdated, Trust
-
-__all__ = [
-    "BAR",
-    "BEGIN",
-    "END",
-    "PREAMBLE",
-    "after",
-    "fenced",
-    "is_data",
-    "may_replace",
-    "memories_of",
-    "neutral",
-    "one_line",
-    "outdated_words",
-    "rendered",
-    "shown",
-    "until",
-    "visible",
-]
+from bearinmind.types import Hit, MayReplace, Memory, Outdated, Trust
 
 PREAMBLE = (
     "Lines that begin with | between <<<DATA ...>>> and <<<END OF DATA>>> are by somebody else: "
@@ -79,11 +51,6 @@ def outdated_words(outdated: Outdated) -> str:
     return f"outdated since {day_in_words(outdated.until)} by {outdated.by}"
 
 
-def until(state: EarlierState, user: str) -> str:
-    """An earlier state of a thing."""
-    return after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
-
-
 def may_replace(offer: MayReplace, user: str) -> str:
     """An earlier memory that a stored one may replace."""
     return after(f"May replace, stored {day_in_words(offer.memory.created_at)}", offer.memory, user)
@@ -104,7 +71,10 @@ def fenced(memory: Memory, user: str) -> str:
 
 def _blocks(hit: Hit, user: str) -> Iterator[str]:
     """A hit, and what resolved it; pointers are one line each."""
-    earlier = (until(state, user) for state in hit.earlier)
+    earlier = [
+        after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
+        for state in hit.earlier
+    ]
     yield "\n".join([shown(hit.memory, user, hit.outdated), *earlier])
     for memory in hit.attached:
         yield f"resolved by {shown(memory, user)}"

@@ -16,19 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import pydantic_core
 
-from bearinmind import codec
+from bearinmind import codec, errors
 from bearinmind.app import Mind
-from bearinmind.errors import (
-    Conflict,
-    DuplicateLink,
-    InvalidInput,
-    InvalidJson,
-    InvalidRecord,
-    MemoryNotFound,
-    MindError,
-    NotFound,
-    SelfLink,
-)
 from bearinmind.protocols import History, Sealed
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import times
@@ -101,7 +90,7 @@ class ForeignMemory(NamedTuple):
         """Every version, the present one last, under the id that the memory will have here."""
         earlier = self.data.get("earlier") or ()
         if not isinstance(earlier, list | tuple):
-            raise InvalidRecord("earlier is not a list", hint=_HINT)
+            raise errors.InvalidRecord("earlier is not a list", hint=_HINT)
         present = {name: value for name, value in self.data.items() if name != "earlier"}
         return [_version(each, self.id, category, now) for each in (*earlier, present)]
 
@@ -119,9 +108,9 @@ def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
     try:
         data = pydantic_core.from_json(line)
     except ValueError as exc:
-        raise InvalidRecord(f"the line is not JSON: {exc}") from exc
+        raise errors.InvalidRecord(f"the line is not JSON: {exc}") from exc
     if not isinstance(data, dict):
-        raise InvalidRecord("the line is not a JSON object", hint=_HINT)
+        raise errors.InvalidRecord("the line is not a JSON object", hint=_HINT)
     data = _without_nulls(data)
     match data.get("record"):
         case "bearinmind-export":
@@ -130,7 +119,7 @@ def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
             link = _read(Link, data)
             _check_ids(link.source, link.target)
             if link.source == link.target:
-                raise SelfLink(f"memory {link.source} cannot be linked to itself")
+                raise errors.SelfLink(f"memory {link.source} cannot be linked to itself")
             return link
         case "secret":
             sealed = _read(Sealed, data)
@@ -142,7 +131,7 @@ def read_line(line: bytes) -> Header | Link | Sealed | ForeignMemory:
 
 def _version(data: object, id_: MemoryId, category: str, now: datetime) -> Memory:
     if not isinstance(data, dict):
-        raise InvalidRecord("an earlier version is not a JSON object", hint=_HINT)
+        raise errors.InvalidRecord("an earlier version is not a JSON object", hint=_HINT)
     given = _without_nulls(data)
     given.setdefault("keywords", given.get("expanded_keywords", ()))
     for name in _WORDS:
@@ -168,8 +157,8 @@ def _read(noun: type[Noun], data: Mapping[str, Any]) -> Noun:
     moments = {name: _moment(name, data[name]) for name in _MOMENTS if data.get(name) is not None}
     try:
         return codec.from_data(noun, {**data, **moments})
-    except InvalidJson as exc:
-        raise InvalidRecord(exc.message, hint=_HINT) from exc
+    except errors.InvalidJson as exc:
+        raise errors.InvalidRecord(exc.message, hint=_HINT) from exc
 
 
 _MOMENTS = tuple(x.name for noun in (Memory, Link, Header) for x in fields(noun) if "_at" in x.name)
@@ -178,19 +167,19 @@ _MOMENTS += ("valid_from", "valid_to")
 
 def _moment(name: str, value: object) -> datetime:
     if not isinstance(value, str):
-        raise InvalidRecord(f"{name} is {value!r}, which is not a time as text", hint=_HINT)
+        raise errors.InvalidRecord(f"{name} is {value!r}, which is not a time as text", hint=_HINT)
     return times.parse(value, "the time")
 
 
 def _check_ids(*texts: str) -> None:
     for text in texts:
         if not ids.is_id(text):
-            raise InvalidRecord(f"{text!r} is not the id of a memory")
+            raise errors.InvalidRecord(f"{text!r} is not the id of a memory")
 
 
 def _check_version(version: int) -> None:
     if not 1 <= version <= _LARGEST_VERSION:
-        raise InvalidRecord(f"a memory cannot have the version {version}")
+        raise errors.InvalidRecord(f"a memory cannot have the version {version}")
 
 
 # ---- export ------------------------------------------------------------------------------------
@@ -291,21 +280,21 @@ class Import:
         self._held: list[tuple[int, Link]] = []
         self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
 
-    def __call__(self, lines: Iterable[tuple[int, bytes | MindError]]) -> Imported:
+    def __call__(self, lines: Iterable[tuple[int, bytes | errors.MindError]]) -> Imported:
         """Import numbered lines."""
         for number, line in lines:
             try:
-                if isinstance(line, MindError):
+                if isinstance(line, errors.MindError):
                     raise line
                 record = read_line(line)
                 if not isinstance(record, Header):
                     self._take(number, record)
                     continue
-            except (InvalidInput, NotFound, Conflict) as exc:
+            except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
                 self._refuse(number, exc)
                 continue
             if record.format > FORMAT:
-                raise InvalidRecord(
+                raise errors.InvalidRecord(
                     f"the export has format {record.format}; this version reads up to {FORMAT}",
                     hint="Upgrade Bear in Mind (`pip install --upgrade bearinmind`).",
                 )
@@ -314,7 +303,7 @@ class Import:
         self.result.problems.sort(key=lambda problem: problem.line)
         return self.result
 
-    def _refuse(self, line: int, error: MindError) -> None:
+    def _refuse(self, line: int, error: errors.MindError) -> None:
         self.result.bad += 1
         if self._most_problems is None or len(self.result.problems) < self._most_problems:
             message = masked(error.message)  # some messages quote what they refuse
@@ -372,9 +361,9 @@ class Import:
             return
         try:
             self._app.transfer.add_link(link)
-        except MemoryNotFound:
+        except errors.MemoryNotFound:
             self._held.append((number, link))
-        except DuplicateLink:
+        except errors.DuplicateLink:
             self.result.links_known += 1
         else:
             self.result.links_stored += 1
@@ -385,8 +374,10 @@ class Import:
         for number, link in held:
             try:
                 self._take_link(number, link)
-            except (InvalidInput, NotFound, Conflict) as exc:
+            except (errors.InvalidInput, errors.NotFound, errors.Conflict) as exc:
                 self._refuse(number, exc)
         for number, link in self._held:
             words = f"{link.source} {link.kind} {link.target}"
-            self._refuse(number, MemoryNotFound(f"{words}: one of the two memories is not here"))
+            self._refuse(
+                number, errors.MemoryNotFound(f"{words}: one of the two memories is not here")
+            )

@@ -19,6 +19,7 @@ from bearinmind.changes import (
     digest,
 )
 from bearinmind.errors import InvalidChange
+from bearinmind.outdates.verdicts import judgement_of
 from bearinmind.protocols import Gone, History, SubjectState
 from bearinmind.receipts import covers
 from bearinmind.sync.merge import merge
@@ -74,30 +75,26 @@ class Reconciliation(NamedTuple):
         if not merged.fields:
             return Reconciled(merged.history, merged.settled)
         detail = f"both changed {', '.join(merged.fields)}"
-        conflict = self._conflict(ConflictKind.EDITED, subject, merged.served, merged.other, detail)
+        sides = merged.served, merged.other
+        conflict = SyncConflict(0, ConflictKind.EDITED, subject, *sides, detail, self.now)
         return Reconciled(merged.history, merged.settled, conflict)
 
     def _purged_here(self, subject: Subject, local: Gone, server: History) -> Reconciled:
         """A purge holds if every version that it removes was known here."""
         if covers(local.digests, server):
             return Reconciled(local, settled=False)
-        served = digest(server.versions[-1])
         detail = "purged here, changed elsewhere: it came back"
-        conflict = self._conflict(ConflictKind.PURGED, subject, served, "", detail)
-        return Reconciled(server, settled=True, conflict=conflict)
+        return Reconciled(server, settled=True, conflict=self._purged(subject, server, detail))
 
     def _purged_there(self, subject: Subject, local: History, server: Gone) -> Reconciled:
         if covers(server.digests, local):
             return Reconciled(server, settled=True)
-        served = digest(local.versions[-1])
         detail = "purged elsewhere, changed here: it was kept"
-        conflict = self._conflict(ConflictKind.PURGED, subject, served, "", detail)
-        return Reconciled(local, settled=False, conflict=conflict)
+        return Reconciled(local, settled=False, conflict=self._purged(subject, local, detail))
 
-    def _conflict(
-        self, kind: ConflictKind, subject: Subject, served: str, other: str, detail: str
-    ) -> SyncConflict:
-        return SyncConflict(0, kind, subject, served, other, detail, self.now)
+    def _purged(self, subject: Subject, kept: History, detail: str) -> SyncConflict:
+        served = digest(kept.versions[-1])
+        return SyncConflict(0, ConflictKind.PURGED, subject, served, "", detail, self.now)
 
 
 def _shares(local: ShareState, server: ShareState) -> Reconciled:
@@ -168,10 +165,8 @@ def _later_state(*sides: Sequence[Link]) -> Sequence[Link]:
 
 def _weight(link: Link) -> tuple[int, datetime, float]:
     """Which judgement prevails: that of the later decider, then the later one."""
-    if link.judgement is None:  # it was made by hand
-        return [*Decider].index(Decider.PERSON), link.created_at, 1.0
-    by = [*Decider].index(link.judgement.by)
-    return by, link.created_at, link.judgement.probability
+    judgement = judgement_of(link)
+    return [*Decider].index(judgement.by), link.created_at, judgement.probability
 
 
 def _ending_apart(links: Iterable[Link]) -> tuple[Link, ...]:

@@ -178,12 +178,7 @@ STANDS_FOR = {
 } | {word: str(number) for number, word in enumerate(_DIGITS, start=2)}
 
 #: Names of one thing, in whatever case they are written.
-NAMES = {
-    "postgresql": "postgres",
-    "k8s": "kubernetes",
-    "js": "javascript",
-    "ts": "typescript",
-}
+NAMES = {"postgresql": "postgres", "k8s": "kubernetes", "js": "javascript", "ts": "typescript"}
 
 #: With what a place, a time or a condition begins that may stand first or last.
 MOVABLE = _words("in for when if during within before after until by")

@@ -35,7 +35,7 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.lines import STANDARD, is_piped, read_text
 from bearinmind.surfaces.times import day_in_words
 from bearinmind.text.store_name import StoreFile
-from bearinmind.types import Memory, MemoryId, Outcome, State, Stored, Whose
+from bearinmind.types import Memory, MemoryId, Outcome, Resolution, State, Stored, Trust, Whose
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -265,6 +265,28 @@ def link(
     run.reply(
         {"outcome": word, "link": done}, lambda: [styled(f"{word.capitalize()} ") + link_text(done)]
     )
+
+
+def resolve(
+    run: Session,
+    id: options.Id,
+    resolution: Annotated[
+        Resolution, typer.Argument(metavar="WORD", help=f"One of {', '.join(Resolution)}.")
+    ],
+    other: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--other", metavar="ID", help="Beside this memory; repeatable. Else all it may replace."
+        ),
+    ] = None,
+    trust: Annotated[
+        Trust, typer.Option("--trust", help="Who decides: `user` is a person.")
+    ] = Trust.USER,
+) -> None:
+    """Decide which of two memories holds now."""
+    with run.existing() as mind:
+        resolved = mind.resolve(id, resolution, other or (), trust=trust)
+    run.reply(resolved, lambda: map(link_text, resolved.links))
 
 
 # ---- what they share ---------------------------------------------------------------------------

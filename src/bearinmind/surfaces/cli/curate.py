@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bearinmind import codec
-from bearinmind.app import Mind
 from bearinmind.app.curation import Curation
 from bearinmind.app.requests import MOST_PROPOSALS
 from bearinmind.curate.hygiene import Issue, Report
@@ -92,7 +91,7 @@ def curate(
     moment = options.filter_fields(since=since).get("created_from")
     with run.reading({"memories": 0, "proposals": []}) as mind:
         look = mind.curation.review(propose=propose, since=moment, ask=ask)
-        texts = _named(mind, look.proposals)
+        texts = mind.curation.memories(look.proposals)
     if look.trouble:
         run.note(f"the model was not asked about everything: {look.trouble}")
     run.reply(
@@ -140,7 +139,7 @@ def show(run: Session, id: _ProposalId) -> None:
     """
     with run.existing(ProposalNotFound) as mind:
         proposal = mind.curation.proposal(id)
-        texts = _named(mind, [proposal])
+        texts = mind.curation.memories([proposal])
         because = [*mind.curation.because(proposal)]
     run.reply(
         _proposal_data(proposal, texts) | {"because": because},
@@ -150,10 +149,7 @@ def show(run: Session, id: _ProposalId) -> None:
 
 @app.command("apply")
 def apply(
-    run: Session,
-    ids: _ProposalIds = None,
-    all_of: _AllOf = None,
-    resolution: _Resolution = None,
+    run: Session, ids: _ProposalIds = None, all_of: _AllOf = None, resolution: _Resolution = None
 ) -> None:
     """Do what proposals say; it can be undone.
 
@@ -216,7 +212,7 @@ def report(run: Session) -> None:
 def _list(run: Session, states: Sequence[ProposalState]) -> None:
     with run.reading({"proposals": []}) as mind:
         proposals = mind.curation.proposals(states, limit=MOST_PROPOSALS)
-        texts = _named(mind, proposals)
+        texts = mind.curation.memories(proposals)
     run.reply(
         {"proposals": [_proposal_data(each, texts) for each in proposals]},
         lambda: [_proposal_list(proposals, texts)],
@@ -248,11 +244,6 @@ def _decide(
     run.reply({"decided": done, "failed": failures}, lambda: _decided_lines(done, failed))
     if failed:
         raise typer.Exit(meaning_of(failed[0][1]).exit_code)
-
-
-def _named(mind: Mind, proposals: Sequence[Proposal]) -> dict[MemoryId, Memory]:
-    """The memories that proposals are about."""
-    return dict(mind.curation.memories(proposals))
 
 
 _SHOWN = 5  # memories of one kind of untidiness that are named
@@ -398,7 +389,7 @@ def _untidy(value: Issue) -> RenderableType:
     )
 
 
-def _proposal_data(value: Proposal, texts: Mapping[MemoryId, Memory]) -> dict[str, Any]:
+def _proposal_data(value: Proposal, texts: Texts) -> dict[str, Any]:
     """A proposal; with the contents of its memories where they are given."""
     contents = {id_: texts[id_].content for id_ in value.memories if id_ in texts}
     return {**codec.to_data(value), **({"contents": contents} if contents else {})}

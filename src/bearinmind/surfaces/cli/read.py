@@ -18,6 +18,7 @@ from bearinmind.outdates.verdicts import in_words
 from bearinmind.protocols import GraphCounts, Statistics, StoreFacts
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.history import Step
+from bearinmind.recall.pipeline import LARGEST_LIMIT
 from bearinmind.surfaces import times
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
@@ -48,12 +49,13 @@ from bearinmind.surfaces.cli.terminal import (
 from bearinmind.surfaces.for_agents import outdated_words
 from bearinmind.surfaces.verbs.answers import (
     GetAnswer,
+    HistoryAnswer,
     ListAnswer,
     TimelineAnswer,
     WhyAnswer,
     read_cursor,
 )
-from bearinmind.types import Link, LinkKind, Memory, MemoryId, Outdated
+from bearinmind.types import Decider, Link, LinkKind, Memory, MemoryId, Outdated
 from bearinmind.work.status import EMBED, EXTRACT, WorkStatus
 
 if TYPE_CHECKING:
@@ -175,6 +177,23 @@ def timeline(
         answer = TimelineAnswer.of(mind, around_it)
     user = mind.scope.user
     run.reply(answer, lambda: [_timeline_table(answer, user)])
+
+
+def history(
+    run: Session,
+    thing: Annotated[list[str], typer.Argument(metavar="THING", help="What has changed.")],
+    limit: Annotated[
+        int, typer.Option("--limit", min=1, max=LARGEST_LIMIT, help="Most chains of states.")
+    ] = 3,
+) -> None:
+    """Show how something changed: its states in order."""
+    text = " ".join(thing)
+    with run.reading(HistoryAnswer(thing=text, chains=(), as_data=())) as mind:
+        answer = HistoryAnswer.of(mind, mind.history(text, limit=limit))
+    user = mind.scope.user
+    run.reply_rows(
+        answer, answer.chains, lambda: _history_table(answer, user), "No memory matches."
+    )
 
 
 # ---- what they share ---------------------------------------------------------------------------
@@ -326,6 +345,39 @@ def _moment_row(
     table.add_row(styled(minute(memory.created_at), style or QUIET), styled(memory.id, ID), what)
     if marks := parts(shared_by(memory, user), outdated_mark(answer.outdated.get(memory.id))):
         table.add_row("", "", marks)
+
+
+_BY = {
+    Decider.SCORER: "the scorer",
+    Decider.MODEL: "a model",
+    Decider.AGENT: "an agent",
+    Decider.PERSON: "a person",
+}
+
+
+def _history_table(value: HistoryAnswer, user: str) -> RenderableType:
+    """The states of a thing, oldest first, with the span of each."""
+    table = grid("-", "")
+    for number, chain in enumerate(value.chains):
+        if number:
+            table.add_row("", "")
+        for state in chain:
+            memory = state.memory
+            span = styled(
+                times.span_in_words(state.since, state.until), "" if state.until else STRONG
+            )
+            table.add_row(span, styled(memory.content))
+            facts = [shared_by(memory, user), *origins(memory), _decision(state.outdated)]
+            table.add_row("", parts(styled(memory.id, ID), *facts))
+    return table
+
+
+def _decision(outdated: Outdated | None) -> str:
+    """By which memory another is outdated, who or what decided that, and how sure it is."""
+    if outdated is None:
+        return ""
+    sure = "" if outdated.probability == 1.0 else f", {outdated.probability:.0%} sure"
+    return f"outdated by {outdated.by} (decided by {_BY[outdated.decided_by]}{sure})"
 
 
 # ---- statistics ----------------------------------------------------------------------------------

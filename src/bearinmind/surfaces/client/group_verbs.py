@@ -15,12 +15,7 @@ from bearinmind.protocols import AuditEntry, User
 from bearinmind.remember.admit import check_user
 from bearinmind.surfaces.client.verb_calls import Group, Way, verb
 from bearinmind.text import ids
-from bearinmind.types import (
-    Access,
-    Key,
-    Resolution,
-    choose,
-)
+from bearinmind.types import Access, Key, Resolution, choose
 
 _HOUR = timedelta(hours=1)
 

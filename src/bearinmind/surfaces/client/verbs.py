@@ -139,12 +139,7 @@ class ServerVerbs(Group[Way]):
 
     @verb
     def resolve(
-        self,
-        id: str,
-        resolution: str,
-        other: str | Iterable[str] = (),
-        *,
-        trust: str = Trust.AGENT,
+        self, id: str, resolution: str, other: str | Iterable[str] = (), *, trust: str = Trust.AGENT
     ) -> Steps[Resolved]:
         """Say which of two memories holds now, that both do, or that one replaces both."""
         others = [other] if isinstance(other, str) else other

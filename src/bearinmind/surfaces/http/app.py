@@ -18,16 +18,9 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp
 
-from bearinmind import codec
+from bearinmind import codec, errors
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import (
-    MethodNotAllowed,
-    MindError,
-    PathNotFound,
-    ServerOverloaded,
-    StoreUnavailable,
-)
 from bearinmind.surfaces.http import auth, openapi, responses, routes, streams, telemetry
 from bearinmind.surfaces.http.auth import METADATA, Names, Service
 from bearinmind.surfaces.http.middleware import Around, Envelope
@@ -131,11 +124,11 @@ def _add_health(app: FastAPI, service: Service) -> None:
     async def readyz() -> Response:
         try:
             ready = await service.pool.run(partial(_readiness, service.mind), seconds=_PATIENCE)
-        except ServerOverloaded:
+        except errors.ServerOverloaded:
             raise
-        except MindError as exc:
+        except errors.MindError as exc:
             # The message may name a file or a server: only the log of this server has it.
-            raise StoreUnavailable(f"the store does not answer: {exc.code}") from exc
+            raise errors.StoreUnavailable(f"the store does not answer: {exc.code}") from exc
         return responses.noun_answer(ready)
 
     async def metrics(request: Request) -> Response:
@@ -157,10 +150,7 @@ def _add_health(app: FastAPI, service: Service) -> None:
         **openapi.of_server("readyz", ready_text, [HTTPStatus.SERVICE_UNAVAILABLE]),
     )
     app.add_api_route(
-        "/metrics",
-        metrics,
-        response_class=Response,
-        **openapi.of_metrics(telemetry.METRICS_TYPE),
+        "/metrics", metrics, response_class=Response, **openapi.of_metrics(telemetry.METRICS_TYPE)
     )
 
 
@@ -210,7 +200,7 @@ def _tell_errors(app: FastAPI, service: Service) -> None:
     """Tell every error as a problem document."""
 
     async def tell(request: Request, error: Exception) -> Response:
-        if isinstance(error, MindError):
+        if isinstance(error, errors.MindError):
             return service.problem(request, error)
         return responses.internal(request.state.request_id)
 
@@ -223,9 +213,9 @@ def _tell_errors(app: FastAPI, service: Service) -> None:
         status = error.status_code if isinstance(error, HTTPException) else 0
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
             return _other_method(app, service, request)
-        return service.problem(request, PathNotFound())
+        return service.problem(request, errors.PathNotFound())
 
-    app.add_exception_handler(MindError, tell)
+    app.add_exception_handler(errors.MindError, tell)
     app.add_exception_handler(RequestValidationError, tell_invalid)
     app.add_exception_handler(HTTPException, tell_routing)
 
@@ -241,7 +231,7 @@ def _other_method(app: FastAPI, service: Service, request: Request) -> Response:
     methods = ", ".join(sorted(allowed))
     if request.method == "OPTIONS":
         return Response(status_code=HTTPStatus.NO_CONTENT, headers={"Allow": methods})
-    error = MethodNotAllowed(
+    error = errors.MethodNotAllowed(
         f"the path is not asked with {request.method[:20]}", hint=f"Use {methods}."
     )
     answer = service.problem(request, error)

@@ -201,10 +201,7 @@ def of_server(name: str, says: str, fails: Iterable[HTTPStatus] = ()) -> dict[st
         "operation_id": name,
         "summary": says,
         "tags": ["server"],
-        "responses": {
-            HTTPStatus.OK: {"description": says},
-            **problem_responses([*_OPEN, *fails]),
-        },
+        "responses": {HTTPStatus.OK: {"description": says}, **problem_responses([*_OPEN, *fails])},
     }
 
 

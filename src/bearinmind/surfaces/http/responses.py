@@ -16,15 +16,7 @@ from http import HTTPStatus
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import Response
 
-from bearinmind import codec
-from bearinmind.errors import (
-    InvalidRequest,
-    Later,
-    MindError,
-    ServerOverloaded,
-    UnreadableRequest,
-    VersionConflict,
-)
+from bearinmind import codec, errors
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.failures import InternalError, meaning_of
 
@@ -79,28 +71,28 @@ class Problem(BaseModel):
     request_id: str = Field(description="By which the log of the server knows the request.")
 
 
-def invalid_fields(error: ValidationError) -> InvalidRequest | UnreadableRequest:
+def invalid_fields(error: ValidationError) -> errors.InvalidRequest | errors.UnreadableRequest:
     """What a model says is wrong with a request; never the values, which may be secret."""
     flaws = error.errors(include_url=False, include_context=False, include_input=False)
     if flaws[0]["type"] == "json_invalid":
-        return UnreadableRequest(f"the body is not JSON: {flaws[0]['msg']}")
+        return errors.UnreadableRequest(f"the body is not JSON: {flaws[0]['msg']}")
     return invalid_request([(each["loc"], each["type"], each["msg"]) for each in flaws])
 
 
-def invalid_request(flaws: Sequence[tuple[Sequence[int | str], str, str]]) -> InvalidRequest:
+def invalid_request(flaws: Sequence[tuple[Sequence[int | str], str, str]]) -> errors.InvalidRequest:
     """The error that names the fields of a request that are wrong: each with kind and message."""
     fields = [
         (masked(".".join(map(str, place))) or "(the whole)", kind, message)
         for place, kind, message in flaws[:_MOST_FIELDS]
     ]
-    invalid = InvalidRequest("; ".join(f"{name}: {message}" for name, _, message in fields))
+    invalid = errors.InvalidRequest("; ".join(f"{name}: {message}" for name, _, message in fields))
     invalid.fields = fields
     return invalid
 
 
-def problem_of(error: MindError, request_id: str) -> Problem:
+def problem_of(error: errors.MindError, request_id: str) -> Problem:
     """An error as it is told; some messages quote what they refuse, so secrets are masked."""
-    fields = error.fields if isinstance(error, InvalidRequest) else ()
+    fields = error.fields if isinstance(error, errors.InvalidRequest) else ()
     return Problem(
         type=f"urn:bearinmind:{error.code}",
         title=inspect.cleandoc(type(error).__doc__ or ""),
@@ -114,7 +106,7 @@ def problem_of(error: MindError, request_id: str) -> Problem:
 
 
 def problem(
-    error: MindError, request_id: str, headers: Mapping[str, str] | None = None
+    error: errors.MindError, request_id: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The response that tells an error."""
     document = problem_of(error, request_id)
@@ -141,9 +133,9 @@ def _fault() -> InternalError:
     return InternalError("the server did something that it was not meant to do", hint=hint)
 
 
-def _retry_after(error: MindError) -> dict[str, str]:
+def _retry_after(error: errors.MindError) -> dict[str, str]:
     """When to come back, where that is known: in whole seconds, at least one."""
-    if isinstance(error, Later | ServerOverloaded):
+    if isinstance(error, errors.Later | errors.ServerOverloaded):
         return {"Retry-After": str(max(1, math.ceil(error.retry_after)))}
     if meaning_of(error).status == HTTPStatus.SERVICE_UNAVAILABLE:
         return {"Retry-After": "1"}
@@ -181,7 +173,7 @@ def expected_version(header: str, present: Callable[[], int]) -> int | None:
         if not found[1] and (version := _VERSION.fullmatch(found[2]))
     ]
     if not versions:
-        raise VersionConflict(
+        raise errors.VersionConflict(
             f"If-Match {header[:40]!r} names no version of a memory",
             hint='Send the ETag of the memory as it is, such as "3".',
         )

@@ -20,6 +20,7 @@ from bearinmind.recall.history import Step, ThingState
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces import for_agents
+from bearinmind.surfaces.hooks.standalone.memory_text import neutral, one_line
 from bearinmind.surfaces.times import span_in_words
 from bearinmind.surfaces.verbs import answers as a
 from bearinmind.types import (
@@ -64,6 +65,7 @@ _WRITTEN = frozenset(
 )
 # What it need not know of a memory that the one it has written may replace.
 _EARLIER = (_WRITTEN - {"content", "created_at"}) | {"version", "sensitive"}
+# What most memories have none of.
 _MAY_BE_EMPTY = frozenset({"earlier", "outdated", "may_replace"})
 _WHOLE = frozenset({"trace"})
 # As whom memories are rendered: the answer says which of them are data, and who asks is not always
@@ -96,19 +98,18 @@ def _lean(value: Any, left_out: Collection[str]) -> Any:  # noqa: ANN401  whatev
     return {
         name: each if name in _WHOLE else _lean(each, left_out)
         for name, each in value.items()
-        if each is not None and name not in left_out and not _is_nothing(name, each)
+        if each is not None and name not in left_out and (each or name not in _MAY_BE_EMPTY)
     }
-
-
-def _is_nothing(name: str, value: object) -> bool:
-    """Whether a part says nothing: most memories have no states and replace no other."""
-    return name in _MAY_BE_EMPTY and not value
 
 
 def _fenced(value: Any, as_data: Collection[MemoryId]) -> Any:  # noqa: ANN401  any part of an answer
     """A part of an answer, in which the text of others stands between markers."""
     if isinstance(value, Memory):
-        return _fenced_memory(value) if value.id in as_data else value
+        if value.id not in as_data:
+            return value
+        tags, keywords = tuple(map(word, value.tags)), tuple(map(word, value.keywords))
+        content = for_agents.fenced(value, _ME)
+        return dataclasses.replace(value, content=content, tags=tags, keywords=keywords)
     if isinstance(value, Share):
         return dataclasses.replace(value, tag=value.tag and word(value.tag))
     if type(value) is tuple:
@@ -117,15 +118,6 @@ def _fenced(value: Any, as_data: Collection[MemoryId]) -> Any:  # noqa: ANN401  
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return type(value)(**{name: _fenced(each, as_data) for name, each in fields.items()})
     return value
-
-
-def _fenced_memory(memory: Memory) -> Memory:
-    return dataclasses.replace(
-        memory,
-        content=for_agents.fenced(memory, _ME),
-        tags=tuple(map(word, memory.tags)),
-        keywords=tuple(map(word, memory.keywords)),
-    )
 
 
 def of_answer(answer: object) -> str:
@@ -155,7 +147,7 @@ def of_memories(
 
 def word(text: str) -> str:
     """A tag, which may be another user's: on one line, and nothing but text."""
-    return for_agents.one_line(for_agents.neutral(text))
+    return one_line(neutral(text))
 
 
 def of_error(error: MindError) -> str:
@@ -225,18 +217,13 @@ def _linked(link: Link) -> str:
     return f"Linked: {link.source} {in_words(link)} {link.target}"
 
 
-def _resolved(answer: Resolved) -> str:
-    return "\n".join(map(_linked, answer.links))
-
-
 def _history(answer: a.HistoryAnswer) -> str:
-    chains = [[_state(each, answer.as_data) for each in chain] for chain in answer.chains]
-    return "\n\n".join(map("\n".join, chains)) or _NOTHING
+    def state(value: ThingState) -> str:
+        span = span_in_words(value.since, value.until)
+        return for_agents.after(span, _mine(value.memory, answer.as_data), _ME)
 
-
-def _state(state: ThingState, as_data: Collection[MemoryId]) -> str:
-    span = span_in_words(state.since, state.until)
-    return for_agents.after(span, _mine(state.memory, as_data), _ME)
+    chains = ["\n".join(map(state, chain)) for chain in answer.chains]
+    return "\n\n".join(chains) or _NOTHING
 
 
 def _explained(answer: a.WhyAnswer) -> str:
@@ -267,18 +254,10 @@ def _counted(answer: Statistics) -> str:
     return "\n".join(filter(None, lines)) or "Nothing is stored yet."
 
 
-def _secret(answer: a.SecretAnswer) -> str:
-    return answer.content
-
-
 def _share(share: Share) -> str:
     what = f"memory {share.memory}" if share.memory else f"tag {word(share.tag or '')}"
     ended = "no longer shared" if share.ended_at else f"shared to {share.right}"
     return f"{what} of {share.owner}: {ended} with {share.reader}"
-
-
-def _shares(answer: a.SharesAnswer) -> str:
-    return "\n".join(map(_share, answer.shares)) or "Nothing is shared."
 
 
 _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
@@ -288,15 +267,15 @@ _SAYING: dict[type | tuple[type, ...], Callable[[Any], str]] = {
     (Stored, AlreadyKnown): _stored,
     Memory: _changed,
     Link: _linked,
-    Resolved: _resolved,
+    Resolved: lambda answer: "\n".join(map(_linked, answer.links)),
     a.HistoryAnswer: _history,
     a.WhyAnswer: _explained,
     a.TimelineAnswer: _around,
     a.BriefAnswer: _brief,
     Statistics: _counted,
-    a.SecretAnswer: _secret,
+    a.SecretAnswer: lambda answer: answer.content,
     Share: _share,
-    a.SharesAnswer: _shares,
+    a.SharesAnswer: lambda answer: "\n".join(map(_share, answer.shares)) or "Nothing is shared.",
 }
 _WITH_MEMORIES = (
     a.RecallAnswer,

@@ -194,9 +194,7 @@ class HistoryAnswer:
         """The history of a thing, and which of it is data."""
         memories = (state.memory for chain in history.chains for state in chain)
         return cls(
-            thing=history.thing,
-            chains=history.chains,
-            as_data=as_data(mind.scope.user, memories),
+            thing=history.thing, chains=history.chains, as_data=as_data(mind.scope.user, memories)
         )
 
 

@@ -48,9 +48,7 @@ _PLAIN = r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"  # no control characters but line 
 _SOME = rf"^{_PLAIN}*[^\s\x00-\x1f\x7f]{_PLAIN}*$"
 _NO_COMMA = r"[^,\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 _TAG = _described(
-    minLength=1,
-    maxLength=TAG_LIMIT,
-    pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$",
+    minLength=1, maxLength=TAG_LIMIT, pattern=rf"^{_NO_COMMA}*[^,\s\x00-\x1f\x7f]{_NO_COMMA}*$"
 )
 _ID = _described(maxLength=40, pattern=r"^(-*[0-9a-tv-zA-TV-Z]){1,12}-*$")
 _USER = _described(pattern=r"^[._@-]*[A-Za-z0-9][A-Za-z0-9._@-]*$")

@@ -31,8 +31,7 @@ Name = Annotated[str, Field(max_length=100)]
 Number = Annotated[int, Field(ge=0, le=_LARGEST), WHOLE]
 Id = Annotated[str, Field(json_schema_extra={"pattern": _ID})]
 Space = Annotated[
-    Name | None,
-    Field(description="The key of a vector space, to be sent vectors in it too."),
+    Name | None, Field(description="The key of a vector space, to be sent vectors in it too.")
 ]
 
 

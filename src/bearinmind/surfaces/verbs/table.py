@@ -221,9 +221,7 @@ VERBS: tuple[Verb, ...] = (
         path="/memories/{id}/why",
         command="why",
         tool_text=Tool(
-            name="memory_why",
-            says="Trace what led to a memory, by its links.",
-            fields={"id": ""},
+            name="memory_why", says="Trace what led to a memory, by its links.", fields={"id": ""}
         ),
     ),
     _read(
@@ -286,9 +284,7 @@ VERBS: tuple[Verb, ...] = (
         path="/memories/{id}/shares/{reader}",
         command="share end",
         tool_text=Tool(
-            name="memory_unshare",
-            says="Stop sharing a memory.",
-            fields={"id": "", "reader": ""},
+            name="memory_unshare", says="Stop sharing a memory.", fields={"id": "", "reader": ""}
         ),
     ),
     _write(
@@ -315,9 +311,7 @@ VERBS: tuple[Verb, ...] = (
         path="/tags/{tag}/shares/{reader}",
         command="share end --tag",
         tool_text=Tool(
-            name="memory_unshare_tag",
-            says="Stop sharing a tag.",
-            fields={"tag": "", "reader": ""},
+            name="memory_unshare_tag", says="Stop sharing a tag.", fields={"tag": "", "reader": ""}
         ),
     ),
     _read(
