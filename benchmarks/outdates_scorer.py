@@ -1,25 +1,25 @@
 """Train the scorer that says how probable it is that one memory outdates another.
 
-    python benchmarks/outdates_scorer.py check     # each world left out in turn, on training and dev pairs
-    python benchmarks/outdates_scorer.py train     # writes src/bearinmind/outdates/weights.json
+    python benchmarks/outdates_scorer.py check    # each world left out in turn
+    python benchmarks/outdates_scorer.py train    # writes src/bearinmind/outdates/weights.json
 
 It learns from `benchmarks/data/changes`: the training pairs, the labelled pairs of the development
-topics, and pairs of neighbours there that nobody labelled, which are taken for two things. The test
-topics are never read. Needs scikit-learn (`pip install scikit-learn`).
+topics, and pairs of neighbours that nobody labelled, of these topics and of ordinary stores in
+which nothing changes; those are taken for two things. The test topics are never read. Needs
+scikit-learn (`pip install scikit-learn`).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from bearinmind.config import Settings
@@ -31,8 +31,7 @@ DATA = Path(__file__).parent / "data" / "changes"
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "outdates" / "weights.json"
 SEED = 17
 NEIGHBOURS = 25  # of each memory that a pair may be made with
-UNLABELLED = 3_000  # pairs of neighbours that are taken for two things ...
-LESS = 0.3  # ... and how much each of them counts
+LESS = 0.3  # what a pair of neighbours counts that is taken for two things
 RATES = (0.02, 0.05, 0.10, 0.20)
 TREES = {
     "n_estimators": 200,
@@ -43,6 +42,11 @@ TREES = {
     "max_features": 0.3,
     "random_state": SEED,
 }
+
+
+Record = dict[str, Any]
+Vectors = dict[str, Any]  #: by text, of length 1
+Embed = Callable[[list[str]], Vectors]
 
 
 class Example(NamedTuple):
@@ -60,26 +64,33 @@ class Example(NamedTuple):
 def examples() -> list[Example]:
     """Every pair to learn from."""
     embed = _embedder()
-    return [*_training(embed), *_development(embed)]
+    return [*_training(embed), *_development(embed), *_background(embed)]
 
 
-def _embedder() -> Any:  # noqa: ANN401  a function from texts to unit vectors
+def _embedder() -> Embed:
     embedder = EmbeddersOfRun().of(Settings()).configured()
     if embedder is None:
         raise SystemExit("No embedder is configured.")
     return lambda texts: dict(zip(texts, embedder.embed_memories(texts), strict=True))
 
 
-def _training(embed: Any) -> Iterator[Example]:  # noqa: ANN401
+def _training(embed: Embed) -> Iterator[Example]:
     records = _rows("train")
     vectors = embed([*dict.fromkeys(x[side] for x in records for side in ("newer", "older"))])
-    for number, x in enumerate(records):
+    for x in records:
         cosine = float(vectors[x["newer"]] @ vectors[x["older"]])
-        world = f"train {number * 6 // len(records)}"  # six authors, one after the other
+        world = f"train {x['world']}"
         yield Example(world, x["newer"], x["older"], x["days"], cosine, x["outdates"], True)
 
 
-def _development(embed: Any) -> Iterator[Example]:  # noqa: ANN401
+def _background(embed: Embed) -> Iterator[Example]:
+    memories = [{**x, "id": str(place)} for place, x in enumerate(_rows("background"))]
+    vectors = embed([x["content"] for x in memories])
+    for newer, older in _neighbours(memories, vectors, set()):
+        yield _example(newer, older, vectors, outdates=False, labelled=False)
+
+
+def _development(embed: Embed) -> Iterator[Example]:
     pairs = _rows("pairs")
     unseen = {x[end] for x in pairs for end in ("newer", "older") if x["split"] == "test"}
     memories = [x for x in _rows("corpus") if x["id"] not in unseen]
@@ -90,21 +101,25 @@ def _development(embed: Any) -> Iterator[Example]:  # noqa: ANN401
         pair = (newer["id"], older["id"])
         if pair in chained and pair not in labels:
             continue  # two states of one thing with others between
-        days = (_time(newer) - _time(older)).total_seconds() / 86_400
-        cosine = float(vectors[newer["content"]] @ vectors[older["content"]])
-        texts = (newer["content"], older["content"])
-        labelled = pair in labels
-        yield Example(newer["user_id"], *texts, days, cosine, labels.get(pair, False), labelled)
+        outdates = labels.get(pair, False)
+        yield _example(newer, older, vectors, outdates=outdates, labelled=pair in labels)
+
+
+def _example(
+    newer: Record, older: Record, vectors: Vectors, *, outdates: bool, labelled: bool
+) -> Example:
+    days = (_time(newer) - _time(older)).total_seconds() / 86_400
+    texts = (newer["content"], older["content"])
+    cosine = float(vectors[texts[0]] @ vectors[texts[1]])
+    return Example(newer["user_id"], *texts, days, cosine, outdates, labelled)
 
 
 def _neighbours(
-    memories: list[dict[str, Any]],
-    vectors: Any,
-    labels: Any,  # noqa: ANN401
-) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    memories: list[Record], vectors: Vectors, labelled: Iterable[tuple[str, str]]
+) -> Iterator[tuple[Record, Record]]:
     """The labelled pairs and those of near memories of a world, each once, the newer first."""
     by_id = {x["id"]: x for x in memories}
-    found = {pair for pair in labels if pair[0] in by_id and pair[1] in by_id}
+    found = {pair for pair in labelled if pair[0] in by_id and pair[1] in by_id}
     for world in sorted({x["user_id"] for x in memories}):
         own = [x for x in memories if x["user_id"] == world]
         matrix = np.stack([vectors[x["content"]] for x in own])
@@ -123,11 +138,11 @@ def _chained(direct: set[tuple[str, str]]) -> set[tuple[str, str]]:
     return pairs
 
 
-def _time(record: dict[str, Any]) -> datetime:
+def _time(record: Record) -> datetime:
     return datetime.fromisoformat(record["created_at"])
 
 
-def _rows(name: str) -> list[dict[str, Any]]:
+def _rows(name: str) -> list[Record]:
     with (DATA / f"{name}.jsonl").open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
@@ -141,15 +156,11 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, chosen: list[Example]) -> Table:
-        """A row for each example; of the unlabelled ones a fixed sample."""
-        sample = np.random.default_rng(SEED)
-        labelled = [x for x in chosen if x.labelled]
-        others = [x for x in chosen if not x.labelled]
-        some = sample.choice(len(others), min(UNLABELLED, len(others)), replace=False)
-        rows = [*labelled, *(others[place] for place in sorted(some))]
-        weights = np.array([1.0 if x.labelled else LESS for x in rows])
-        values = [_values(x) for x in rows] + [_values(x, blind=True) for x in rows]
-        return cls(np.array(values), np.array([x.outdates for x in rows] * 2), np.tile(weights, 2))
+        """A row for each example."""
+        weights = np.array([1.0 if x.labelled else LESS for x in chosen])
+        values = [_values(x) for x in chosen] + [_values(x, blind=True) for x in chosen]
+        labels = np.array([x.outdates for x in chosen] * 2)
+        return cls(np.array(values), labels, np.tile(weights, 2))
 
     def fit(self) -> GradientBoostingClassifier:
         """Trees that were trained on it."""
@@ -179,9 +190,8 @@ def check(every: list[Example]) -> None:
         print("without the cosine" if blind else "with the cosine")
         for world in sorted({x.world for x, _ in odds}):
             part = [(x.outdates, score) for x, score in odds if x.world == world]
-            print(
-                f"  {world:10} {len(part):4} pairs  AUC {roc_auc_score(*zip(*part, strict=True)):.3f}"
-            )
+            area = roc_auc_score(*zip(*part, strict=True))
+            print(f"  {world:14} {len(part):4} pairs  AUC {area:.3f}")
         dev = [(x.outdates, score) for x, score in odds if not x.world.startswith("train")]
         wrong = sorted((score for outdates, score in dev if not outdates), reverse=True)
         for rate in RATES:
@@ -191,17 +201,12 @@ def check(every: list[Example]) -> None:
 
 
 def train(every: list[Example]) -> None:
-    """Write the weights; the calibration comes from worlds that were left out."""
-    odds = left_out(every)
-    scores, labels = np.array([[score] for _, score in odds]), [x.outdates for x, _ in odds]
-    calibration = LogisticRegression(C=1e6).fit(scores, labels)
+    """Write the weights."""
     trees = Table.of(every).fit()
     names = [*features(read(""), read(""), 0.0, 0.0)]
     written = {
         "features": names,
-        "base": float(trees._raw_predict_init(np.zeros((1, len(names))))[0, 0]),
-        "slope": round(float(calibration.coef_[0, 0]), 4),
-        "offset": round(float(calibration.intercept_[0]), 4),
+        "base": round(float(trees._raw_predict_init(np.zeros((1, len(names))))[0, 0]), 4),
         "trees": [_tree(each.tree_, 0, trees.learning_rate) for each in trees.estimators_[:, 0]],
     }
     WEIGHTS.write_text(json.dumps(written, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -23,7 +23,8 @@ GROUP: Any = typer.main.get_command(app)
 
 EXPECTED = {
     "Everyday": (
-        "store recall list get update delete restore link resolve history why timeline graph secret stats demo"
+        "store recall list get update delete restore link resolve history why timeline graph "
+        "secret stats demo"
     ),
     "Agents": "hooks mcp learn brief",
     "Server": "serve sync user key share audit db",

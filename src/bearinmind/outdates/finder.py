@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
-from bearinmind.outdates.verdicts import KEEP, OFFER, is_decided, is_less_trusted
+from bearinmind.outdates.verdicts import OFFER, is_decided, is_less_trusted
 from bearinmind.protocols import SpaceState, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -52,7 +52,7 @@ class Finder:
         scored = [
             (newer, older, score)
             for newer, older, score in _scored(memory, candidates, cosines)
-            if score.probability >= KEEP
+            if score.probability >= OFFER
         ]
         scored.sort(key=lambda each: -each[2].probability)
         new = [_link(*each) for each in scored[:_MOST_LINKS]]

@@ -51,8 +51,6 @@ class Scorer:
 
     features: Sequence[str]
     base: float
-    slope: float  #: and
-    offset: float  #: turn the sum into log odds that are right on pairs it was not trained on
     trees: Sequence[Node]
 
     def __call__(self, newer: Memory, older: Memory, cosine: float = NO_COSINE) -> Score:
@@ -66,7 +64,7 @@ class Scorer:
         values = [*named.values()]
         total = self.base + math.fsum(_leaf(tree, values) for tree in self.trees)
         evidence = [words for name, words in _WORDS.items() if named[name]]
-        probability = 1 / (1 + math.exp(-self.slope * total - self.offset))
+        probability = 1 / (1 + math.exp(-total))
         return Score(round(probability, 4), tuple(evidence[:_MOST_EVIDENCE]))
 
 

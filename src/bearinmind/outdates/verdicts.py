@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from bearinmind.types import Decider, Judgement, Link, Memory, MemoryId, Outdated, Trust
 
-MARK = 0.8  #: from this probability on a memory is marked outdated, and grouped
-OFFER = 0.35  #: from this one on it is asked which of two memories holds
-KEEP = 0.12  #: from this one on a link is kept: at recall the newer of the two comes first
+MARK = 0.88  #: from this probability on a memory is marked outdated, and grouped
+ORDER = 0.4  #: from this one on the newer of two memories comes first, if both answer the query
+OFFER = 0.15  #: from this one on a link is kept, and it is asked which of the two holds
 
 _DECIDERS = [*Decider]
 _TRUST = [Trust.EXTERNAL, Trust.AGENT, Trust.USER]

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bearinmind.outdates.verdicts import (
-    KEEP,
     MARK,
+    ORDER,
     is_decided,
     is_trusted,
     judgement_of,
@@ -90,7 +90,7 @@ def arrange(
     pairs = [
         (link.target, link.source) if past else (link.source, link.target)
         for link in prevailing_of_pairs(links)
-        if judgement_of(link).probability >= KEEP
+        if judgement_of(link).probability >= ORDER
         and is_trusted(link, memories)
         and together.answer(link)
     ]
