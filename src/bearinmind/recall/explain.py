@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
-from bearinmind.outdates.verdicts import KEEP, judgement_of, prevailing_of_pairs
+from bearinmind.outdates.verdicts import ORDER, judgement_of, prevailing_of_pairs
 from bearinmind.recall.attach import one_line
 from bearinmind.recall.groups import LIFTS
 from bearinmind.recall.leg_positions import (
@@ -120,7 +120,7 @@ def _other_state_first(recall: Recall, query: Query, memory: Memory, answer: Ans
     ids = [memory.id, *lifted]
     links = recall.store.newer(query.filter.scope, ids, query.filter.as_of, (LinkKind.OUTDATES,))
     for link in prevailing_of_pairs(links):
-        if judgement_of(link).probability < KEEP:
+        if judgement_of(link).probability < ORDER:
             continue
         if link.target == memory.id and link.source in lifted:
             return f", and {link.source}, which may outdate it, was put before it"
