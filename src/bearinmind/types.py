@@ -283,7 +283,7 @@ class Stored:
     """The memory was new and is now durable."""
 
     memory: Memory
-    may_replace: tuple[MayReplace, ...] = ()
+    may_replace: Sequence[MayReplace] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,7 +291,7 @@ class AlreadyKnown:
     """The same content was stored before, and was not stored again."""
 
     memory: Memory
-    may_replace: tuple[MayReplace, ...] = ()
+    may_replace: Sequence[MayReplace] = ()
 
 
 Outcome = Stored | AlreadyKnown

@@ -52,7 +52,7 @@ def states(ada: Mind, clock: FixedClock) -> list[Memory]:
     return memories
 
 
-def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.8) -> None:
+def infer(store: Store, newer: Memory, older: Memory, probability: float = 0.95) -> None:
     """Link two memories as the scorer does."""
     link = Link(
         source=newer.id,
@@ -119,7 +119,7 @@ def test_without_another_id_all_are_meant_that_the_memory_may_replace(
     resolved = ada.resolve(third.id[:9], "newer")
     assert {link.target for link in resolved.links} == {first.id, second.id}
     assert {by for *_, by in judged(ada, third)} == {Decider.AGENT}
-    assert (second.id, first.id, 0.8, Decider.SCORER) in judged(ada, second)
+    assert (second.id, first.id, 0.95, Decider.SCORER) in judged(ada, second)
 
 
 def test_where_nothing_waits_for_a_decision_the_error_says_what_to_do(
@@ -247,7 +247,7 @@ def test_an_outdated_memory_names_its_next_state_and_since_when(
     infer(store, second, first)
     infer(store, third, second, 0.3)
     expected = Outdated(
-        by=second.id, until=second.created_at, probability=0.8, decided_by=Decider.SCORER
+        by=second.id, until=second.created_at, probability=0.95, decided_by=Decider.SCORER
     )
     assert ada.outdated(states) == {first.id: expected}
     assert ada.outdated([third]) == {}
@@ -295,7 +295,7 @@ def test_what_outdates_a_deleted_memory_outdates_what_that_outdated(
     ada.resolve(third.id, "newer", second.id, trust="user")
     ada.delete(second.id)
     assert marked(ada, first) == {first.id: third.id}
-    assert judged(ada, first)[-1] == (third.id, first.id, 0.8, Decider.SCORER)
+    assert judged(ada, first)[-1] == (third.id, first.id, 0.95, Decider.SCORER)
 
 
 def test_a_reader_learns_of_a_successor_only_if_it_is_shared(

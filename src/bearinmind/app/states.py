@@ -14,6 +14,7 @@ from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved, says
 from bearinmind.text import ids
+from bearinmind.trace import OnDemand
 from bearinmind.types import (
     AlreadyKnown,
     Decider,
@@ -64,11 +65,15 @@ class States:
     def with_offers(self, outcome: Outcome, replaced: Sequence[Memory]) -> Outcome:
         """The outcome of a store with what the new memory may replace, if nobody said it already.
 
-        What was found since about earlier memories of the session is asked with it, once.
+        It is looked for when it is first read: an acknowledgement does not wait for it.
         """
         memory = outcome.memory
         if isinstance(outcome, AlreadyKnown) or memory.sensitive or memory.deleted_at is not None:
             return outcome
+        return replace(outcome, may_replace=OnDemand(lambda: self._offers(memory, replaced)))
+
+    def _offers(self, memory: Memory, replaced: Sequence[Memory]) -> Sequence[MayReplace]:
+        """What a memory may replace, and what was found since about others of its session."""
         from bearinmind.outdates.finder import MOST_OFFERED, Finder  # noqa: PLC0415  only writers
 
         now, session = self.clock(), memory.provenance.session
@@ -79,9 +84,8 @@ class States:
             earlier = self.store.browse(filter, Page(limit=_RECENT))
         known = {(offer.newer, offer.memory.id) for offer in offers} | self.asked
         offers += [x for x in self._inferred(earlier) if (x.newer, x.memory.id) not in known]
-        offers = offers[:MOST_OFFERED]
-        self.asked.update((offer.newer, offer.memory.id) for offer in offers)
-        return replace(outcome, may_replace=tuple(offers))
+        self.asked.update((offer.newer, offer.memory.id) for offer in offers[:MOST_OFFERED])
+        return offers[:MOST_OFFERED]
 
     def _inferred(self, memories: Sequence[Memory]) -> Iterator[MayReplace]:
         """What the background work found that these memories may replace, the likeliest first."""

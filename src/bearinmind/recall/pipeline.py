@@ -188,16 +188,11 @@ class Recall:
         """What supersedes the candidates, and what may outdate the best of them."""
         ids = [*dict.fromkeys(each.id for ranking in rankings for each in ranking.candidates)]
         scope, as_of = query.filter.scope, query.filter.as_of
-        links = self.store.newer(scope, ids, as_of, (LinkKind.SUPERSEDES, LinkKind.OUTDATES))
-        superseded = heads(link for link in links if link.kind is LinkKind.SUPERSEDES)
-        looked_at = {superseded.get(each.id, each.id) for each in fused[: groups.DEPTH]}
-        outdates: list[Link] = []
-        for link in links:  # the earlier links first, so that chains are followed upwards
-            if link.kind is LinkKind.OUTDATES and link.target in looked_at:
-                outdates += [link]
-                looked_at.add(link.source)
+        superseded = heads(self.store.newer(scope, ids, as_of))
+        best = [superseded.get(each.id, each.id) for each in fused[: groups.DEPTH]]
+        outdates = self.store.newer(scope, best, as_of, [LinkKind.OUTDATES])
         words = next((ranking for ranking in rankings if ranking.frequency), rankings[0])
-        return _Newer(superseded, tuple(outdates), words.frequency, words.among)
+        return _Newer(superseded, outdates, words.frequency, words.among)
 
     def _contenders(
         self, query: Query, time: QuestionTime, fused: Sequence[Fused], reader: MemoryReader
@@ -317,7 +312,7 @@ class _Newer(NamedTuple):
     """Newer memories than the candidates."""
 
     superseded: Mapping[MemoryId, MemoryId]  #: by what each superseded one is replaced
-    outdates: tuple[Link, ...]  #: that end at one of the best
+    outdates: Sequence[Link]  #: above the best
     frequency: Mapping[str, int] = {}  #: of the terms of the query ...
     among: int = 0  #: ... in so many memories
 

@@ -101,7 +101,7 @@ def store(
         {
             "outcome": word.replace(" ", "_"),
             "memory": outcome.memory,
-            "may_replace": outcome.may_replace,
+            "may_replace": tuple(outcome.may_replace),
         },
         lambda: [outcome_line(word.capitalize(), outcome.memory), *offers(outcome)],
     )
