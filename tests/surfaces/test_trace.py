@@ -108,6 +108,35 @@ def test_why_not_shows_both_legs(run: Run, harbour: list[str]) -> None:
         assert position["evidence"] == given[-1]["placings"][position["leg"]]["evidence"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "old", "new", "told"),
+    [
+        (
+            "where does the walrus live?",
+            "The walrus lives in Oslo.",
+            "The walrus lives in Bergen by the grey water.",
+            "it may outdate another memory, and was put before it",
+        ),
+        (
+            "where was the walrus before?",
+            "The walrus lives in Oslo by the grey water.",
+            "The walrus lives in Bergen.",
+            "the past was asked for: it was put before a memory that may outdate it",
+        ),
+    ],
+)
+def test_the_trace_says_why_one_state_comes_before_another(
+    run: Run, remember: Run, asked: str, old: str, new: str, told: str
+) -> None:
+    older, newer = remember(old), remember(new)
+    run("resolve", newer, "newer", "--other", older)
+    out = run("recall", asked, "--trace").out
+
+    states = out[out.index("States") :]
+    assert told in states
+    assert (newer if "does" in asked else older) in states
+
+
 def test_the_doctor_warns_of_settings_that_lock_memories_out(
     run: Run, harbour: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -126,6 +126,50 @@ def test_a_superseded_memory_ranked_far_below_is_not_told_a_limit_that_does_not_
     assert old.id in follow(open_memory, "walrus", answer, limit=3)
 
 
+def test_an_earlier_state_is_shown_under_the_present_one(memory: Mind, clock: FixedClock) -> None:
+    old = memory.store("The walrus lives in Oslo.").memory
+    clock.advance(days=1)
+    new = memory.store("The walrus lives in Bergen.").memory
+    memory.resolve(new.id, "newer", old.id)
+    answer = memory.why_not("where does the walrus live?", old.id)
+    until = f"{clock():%Y-%m-%d}"
+    assert answer.reason == f"it is shown under {new.id} as an earlier state, until {until}"
+    assert answer.rank == 1
+
+
+def test_an_earlier_state_whose_present_one_is_below_the_limit_is_told_the_limit(
+    memory: Mind,
+) -> None:
+    memory.store("walrus, walrus, walrus")
+    old = memory.store("The walrus lives in Oslo.").memory
+    new = memory.store("The walrus lives in Bergen.").memory
+    memory.resolve(new.id, "newer", old.id)
+    answer = memory.why_not("walrus", old.id, limit=1)
+    assert (answer.rank, answer.reason) == (None, "below the limit of 1")
+    assert answer.remedy == "a limit of 2"
+    shown = memory.recall("walrus", limit=2).displayed
+    assert [each.id for each in shown[1:]] == [new.id, old.id]
+
+
+def test_an_earlier_memory_names_the_newer_one_that_was_put_before_it(memory: Mind) -> None:
+    old = memory.store("The walrus lives in Oslo.").memory
+    new = memory.store("The walrus lives in Bergen by the grey water.").memory
+    memory.resolve(new.id, "newer", old.id)
+    answer = memory.why_not("where does the walrus live?", old.id, limit=1, group="off")
+    before = f"{new.id}, which may outdate it, was put before it"
+    assert answer.reason == f"below the limit of 1, and {before}"
+    assert answer.remedy == "a limit of 2"
+
+
+def test_a_newer_memory_names_the_earlier_one_when_the_past_was_asked_for(memory: Mind) -> None:
+    old = memory.store("The walrus lives in Oslo by the grey water.").memory
+    new = memory.store("The walrus lives in Bergen.").memory
+    memory.resolve(new.id, "newer", old.id)
+    answer = memory.why_not("where was the walrus before?", new.id, limit=1)
+    before = f"{old.id}, an earlier state, was put before it: it was asked for"
+    assert answer.reason == f"below the limit of 1, and {before}"
+
+
 def test_a_memory_below_the_limit_is_told_the_limit(open_memory: Open) -> None:
     memory = open_memory()
     made = [memory.store(f"walrus {'seal ' * n}").memory.id for n in range(6)]

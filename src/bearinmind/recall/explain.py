@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TypedDict, cast
 
+from bearinmind.outdates.verdicts import ORDER, judgement_of, prevailing_of_pairs
 from bearinmind.recall.attach import one_line
+from bearinmind.recall.groups import LIFTS
 from bearinmind.recall.leg_positions import (
     CachedFollowing,
     CachedLeg,
@@ -19,8 +21,8 @@ from bearinmind.recall.leg_positions import (
 )
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall
 from bearinmind.text import analysis
-from bearinmind.trace import Answer, SaysTheSame, WhyNot
-from bearinmind.types import Hit, Memory, Query, SortBy, State, is_expired, refusals
+from bearinmind.trace import Answer, BelowLimit, SaysTheSame, WhyNot
+from bearinmind.types import Hit, LinkKind, Memory, Query, SortBy, State, is_expired, refusals
 
 _SHOWN_WORDS = 5
 
@@ -35,7 +37,7 @@ def why_not(recall: Recall, query: Query, memory: Memory) -> WhyNot:
     answer = recall(query)
     hit = _hit(answer, memory)
     if hit is not None:
-        return WhyNot(id=memory.id, rank=hit.rank, reason=f"it was recalled, at rank {hit.rank}")
+        return WhyNot(id=memory.id, rank=hit.rank, reason=_place(hit, memory))
     query = answer.query
     then = recall.store.get(query.filter.scope, memory.id, query.filter.as_of)
     excluded = _exclusion(query, memory, then)
@@ -76,17 +78,52 @@ def _by_recall(
         remedy = remedies.smallest()
     if remedy is None and any(isinstance(reason, SaysTheSame) for reason in reasons):
         remedy = "none that a query could make: another memory is served in its place"
+    reason = str(reasons[0]) if reasons else _unproposed(query, memory, placings)
+    if reasons and isinstance(reasons[0], BelowLimit):
+        reason += _other_state_first(recall, query, memory, answer)
     return WhyNot(
         id=memory.id,
         rank=None,
-        reason=str(reasons[0]) if reasons else _unproposed(query, memory, placings),
+        reason=reason,
         positions=tuple(leg_position(each, query, memory, answer) for each in placings),
         remedy=remedy or _by_its_words(recall, query, memory, state, placings),
     )
 
 
 def _hit(answer: Answer, memory: Memory) -> Hit | None:
-    return next((hit for hit in answer.hits if hit.memory.id == memory.id), None)
+    """The hit that a memory is, or under which it is shown as an earlier state."""
+    shown = (
+        hit
+        for hit in answer.hits
+        if memory.id in (hit.memory.id, *(state.memory.id for state in hit.earlier))
+    )
+    return next(shown, None)
+
+
+def _place(hit: Hit, memory: Memory) -> str:
+    """Where the answer has a memory."""
+    for state in hit.earlier:
+        if state.memory.id == memory.id:
+            until = f"{state.outdated.until:%Y-%m-%d}"
+            return f"it is shown under {hit.memory.id} as an earlier state, until {until}"
+    return f"it was recalled, at rank {hit.rank}"
+
+
+def _other_state_first(recall: Recall, query: Query, memory: Memory, answer: Answer) -> str:
+    """Which other state of the same thing was lifted before a memory, if one was."""
+    judged = answer.trace.judged
+    own = next((each.score for each in judged if each.id == memory.id), 0.0)
+    lifted = {each.id for each in judged if each.score > own > 0 and LIFTS & each.factors.keys()}
+    ids = [memory.id, *lifted]
+    links = recall.store.newer(query.filter.scope, ids, query.filter.as_of, (LinkKind.OUTDATES,))
+    for link in prevailing_of_pairs(links):
+        if judgement_of(link).probability < ORDER:
+            continue
+        if link.target == memory.id and link.source in lifted:
+            return f", and {link.source}, which may outdate it, was put before it"
+        if link.source == memory.id and link.target in lifted:
+            return f", and {link.target}, an earlier state, was put before it: it was asked for"
+    return ""
 
 
 def _state(recall: Recall, query: Query, memory: Memory) -> State:

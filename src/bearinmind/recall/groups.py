@@ -37,6 +37,8 @@ _ANSWERS = 0.6  # of the other's score: from there on both memories answer the q
 _MOST_MISSED = 0.35  # of the query's words that the other has, by their weight
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
 _PASSES = 5  # longer chains than that are not followed
+_CURRENT, _EARLIER = "current", "earlier"
+LIFTS = frozenset({_CURRENT, _EARLIER})  #: the factors of a candidate that comes before another
 
 NO_EARLIER: Mapping[MemoryId, tuple[EarlierState, ...]] = {}
 
@@ -92,7 +94,7 @@ def arrange(
         and is_trusted(link, memories)
         and together.answer(link)
     ]
-    ordered = _ordered(judged, pairs, "earlier" if past else "current")
+    ordered = _ordered(judged, pairs, _EARLIER if past else _CURRENT)
     marked = outdated(links, memories, MARK)
     if past or group is Group.OFF:
         return Arranged(ordered, outdated=marked)
@@ -143,7 +145,8 @@ def _ordered(
 def _lifted(candidate: Judged, score: float, factor: str) -> Judged:
     if score == candidate.score:
         return candidate
-    factors = {**candidate.factors, factor: score / candidate.score}
+    lift = candidate.factors.get(factor, 1.0) * score / candidate.score
+    factors = {**candidate.factors, factor: lift}
     return candidate._replace(score=score, factors=factors)
 
 
@@ -161,7 +164,7 @@ def _grouped(
         head = _head(candidate.id, grouped)
         if head not in kept:
             own = by_id.get(head, candidate._replace(id=head))
-            kept[head] = _lifted(own, max(own.score, candidate.score), "current")
+            kept[head] = _lifted(own, max(own.score, candidate.score), _CURRENT)
         if head != candidate.id:
             state = EarlierState(memory=memories[candidate.id], outdated=marked[candidate.id])
             earlier.setdefault(head, []).append(state)

@@ -233,7 +233,12 @@ class Recall:
         question = groups.Question.of(time.asks, newer.frequency, newer.among)
         arranged = groups.arrange(judged, newer.outdates, seen, question, query.group)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
-        every = [*eligibility.dropped, *dropped]
+        below = [  # what would be shown under a memory is left out with it
+            Dropped(state.memory.id, reason)
+            for id_, reason in dropped
+            for state in arranged.earlier.get(id_, ())
+        ]
+        every = [*eligibility.dropped, *dropped, *below]
         return _Choice(arranged, chosen, every, len(fused), eligibility, report)
 
     def _judge(self, query: Query, time: QuestionTime, eligibility: Eligibility) -> list[Judged]:

@@ -202,6 +202,10 @@ def _extras(value: Hit) -> list[Text]:
 
 _CANDIDATES = 20  # rows of the table; `--json` has all of them
 _DROPPED = 20
+_LIFTS = {  # the factors by which one state of a thing comes before another
+    "current": "it may outdate another memory, and was put before it",
+    "earlier": "the past was asked for: it was put before a memory that may outdate it",
+}
 _TIMES = "\N{MULTIPLICATION SIGN}"
 _MILLISECONDS = "_ms"  # how the name of a time ends
 _PLACING = "rank score sure evid"  # what is said of a place in a leg
@@ -222,6 +226,9 @@ def trace_tables(value: Answer, labels: Labels) -> RenderableType:
     led = [item.id for item in trace.judged[:_CANDIDATES] if _is_led_to(item) and item.id in ways]
     if led:
         lines.append(_paths({id_: ways[id_] for id_ in led}, labels))
+    lifted = [item for item in trace.judged if item.factors.keys() & _LIFTS]
+    if lifted:
+        lines.append(_states(lifted))
     if trace.rerank:
         lines.append(_rerank(trace.rerank, trace.judged))
     if trace.dropped:
@@ -367,6 +374,15 @@ def _rerank(report: RerankReport, judged: Sequence[Judged]) -> RenderableType:
     )
     shown = styled("  ").append_text(line)
     return group(table, shown) if places else group(styled("Rerank", STRONG), shown)
+
+
+def _states(judged: Iterable[Judged]) -> Table:
+    """Why a candidate stands before another state of the same thing."""
+    table = headed("States", "id", "why it comes first")
+    for item in judged:
+        for name in item.factors.keys() & _LIFTS:
+            table.add_row(styled(item.id, ID, no_wrap=True), styled(_LIFTS[name]))
+    return table
 
 
 def _dropped(dropped: Sequence[Dropped]) -> RenderableType:
