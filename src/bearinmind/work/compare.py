@@ -61,7 +61,8 @@ class Comparing:
     def _embedded(self, jobs: Sequence[Job]) -> set[int]:
         """The jobs whose memories have their vector, or will never have one."""
         active = [x for x in self.store.spaces() if x.state is SpaceState.ACTIVE]
-        if not self.embeds() or not active or not active[0].waiting:
+        is_possible = self.embeds() and self.store.meaning_off() is None
+        if not is_possible or not active or not active[0].waiting:
             return {job.number for job in jobs}
         owners = {job.owner for job in jobs}
         vectors: set[tuple[str, MemoryId]] = set()
