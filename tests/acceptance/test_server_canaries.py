@@ -105,6 +105,8 @@ def use_every_verb(house: House) -> None:
     house.verb("link", source=secret, kind="derives-from", target=other)
     house.verb("why", id=secret)
     house.verb("unlink", source=secret, kind="derives-from", target=other)
+    house.verb("history", thing=f"{PLAIN} walrus")
+    house.verb("resolve", id=other, resolution="both", other=[house.plain])
     for id_ in house.kept:
         house.verb("get", id=id_)
         house.verb("timeline", around=id_)

@@ -109,6 +109,9 @@ def test_the_inspector_calls_every_tool_over_http(path: Path) -> None:
         assert call("memory_link", source=one, kind="see-also", target=other)["source"] == one
         assert call("memory_why", id=one)["memory"]["id"] == one
         assert call("memory_timeline", around=one)["anchor"]
+        assert call("memory_resolve", id=one, resolution="both", other=f'["{other}"]')["links"]
+        [[state]] = call("memory_history", thing="who is on call")["chains"]
+        assert state["memory"]["id"] == one
         assert call("secret_get", id=secret.memory.id)["content"] == "The code is 4711."
         assert call("memory_share", id=one, reader="ben", right="read")["right"] == "read"
         assert call("memory_share_tag", tag="ops", reader="ben")["tag"] == "ops"

@@ -153,7 +153,7 @@ def test_what_is_stale_is_measured_only_where_a_question_says_so(tmp_path: Path)
         {"query_id": 2, "text": "walrus three", "relevant_ids": ["new"], "stale_ids": ["old"]},
         {"query_id": 3, "text": "walrus", "relevant_ids": ["old", "new"]},
     ]
-    pairs = [{"newer": "new", "older": "old", "label": "both-true", "shape": "event"}]
+    pairs = [{"newer": "new", "older": "old", "label": "outdates", "shape": "one-step"}]
     result = measure(write_set(tmp_path / "set", corpus=corpus, queries=asked, pairs=pairs))
 
     assert result.overall["queries"] == 3
@@ -161,7 +161,7 @@ def test_what_is_stale_is_measured_only_where_a_question_says_so(tmp_path: Path)
     assert "current_first" not in result.rows[2].metrics
     assert result.rows[0].stale == ("old",)
     assert result.pairs is not None
-    assert (result.pairs.wrongly_outdated.pairs, result.pairs.wrongly_outdated.share) == (1, 0.0)
+    assert (result.pairs.changes_found.pairs, result.pairs.changes_found.share) == (1, 1.0)
 
 
 def test_equal_scores_are_in_the_order_of_the_corpus(tmp_path: Path) -> None:

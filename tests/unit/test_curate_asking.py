@@ -13,7 +13,7 @@ from bearinmind.errors import InvalidSetting
 from bearinmind.models.embedders import Embedders
 from bearinmind.proposals import Action, ProposalKind
 from bearinmind.testing import TemporaryStore
-from bearinmind.types import Decider, Memory
+from bearinmind.types import Decider, Link, Memory
 from support.chat_server import ChatServer, says, serving
 from support.embedders import WordEmbedder
 
@@ -58,6 +58,10 @@ def test_what_a_model_takes_for_two_facts_is_not_proposed(server: ChatServer) ->
         assert memory.curation.review(ask=True).proposals == ()
 
 
+def decided_by(link: Link) -> Decider | None:
+    return link.judgement.by if link.judgement else None
+
+
 def test_what_a_model_takes_for_outdated_is_proposed_and_kept_as_its_judgement(
     server: ChatServer,
 ) -> None:
@@ -66,7 +70,8 @@ def test_what_a_model_takes_for_outdated_is_proposed_and_kept_as_its_judgement(
         [found] = memory.curation.review(ask=True).proposals
         newer, older = found.memories
         assert (found.kind, found.evidence["probability"]) == (ProposalKind.OUTDATE, 0.9)
-        assert memory.links(newer) == []  # nothing is changed unless it is to be proposed
+        # nothing is changed unless it is to be proposed
+        assert not any(decided_by(x) is Decider.MODEL for x in memory.links(newer))
         memory.curation.review(ask=True, propose=True)
         [link] = memory.links(newer)
         assert (link.source, link.target) == (newer, older)
@@ -89,8 +94,8 @@ def test_what_a_model_leaves_open_is_proposed_as_without_it(server: ChatServer) 
     server.always = says("I cannot say")
     with _opened(server.url, PORTS) as memory:
         [found] = memory.curation.review(ask=True, propose=True).proposals
-        assert "probability" not in found.evidence
-        assert memory.links(found.memories[0]) == []
+        assert found.evidence.get("judged_by") != Decider.MODEL
+        assert not any(decided_by(x) is Decider.MODEL for x in memory.links(found.memories[0]))
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_what_an_outdated_memory_alone_states_is_to_end_whatever_its_type() -> N
     kept = relation("kafka", type="uses", recorded_at=day(2), evidence=("old", "new"))
     valkey = relation("valkey", type="uses", recorded_at=day(9), evidence=("new",))
 
-    [contradiction] = found(redis, kept, valkey, outdates=[("new", "old", judged(0.8))])
+    [contradiction] = found(redis, kept, valkey, outdates=[("new", "old", judged(0.95))])
 
     assert (contradiction.older, contradiction.newer) == (redis, valkey)
     assert contradiction.proposal == End(number=redis.number, valid_to=day(9))
@@ -162,7 +162,7 @@ def test_a_doubtful_judgement_or_one_that_somebody_refuted_ends_nothing() -> Non
     refuted = ("old", "new", judged(0.0, Decider.PERSON))
 
     assert not found(redis, valkey, outdates=[("new", "old", judged(0.49))])
-    assert not found(redis, valkey, outdates=[("new", "old", judged(0.9)), refuted])
+    assert not found(redis, valkey, outdates=[("new", "old", judged(0.95)), refuted])
 
 
 def test_what_somebody_decided_to_hold_beside_another_does_not_contradict_it() -> None:

@@ -34,7 +34,7 @@ from bearinmind.types import (
 DEPTH = 20  #: the best candidates whose states are looked at
 _FIRST = 3  # a memory that does not stand among these answers something else
 _ANSWERS = 0.6  # of the other's score: from there on both memories answer the query
-_MOST_MISSED = 0.35  # of the query's words that the other has, by their weight
+_MOST_MISSED = 0.25  # of the query's words that the other has, by their weight
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
 _PASSES = 5  # longer chains than that are not followed
 _CURRENT, _EARLIER = "current", "earlier"

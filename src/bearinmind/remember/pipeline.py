@@ -355,7 +355,8 @@ class Remember:
             )
             for newer in above
             for older in below
-            if newer.kind is older.kind and (newer.source, newer.kind, older.target) not in there
+            if newer.kind is older.kind and newer.source != older.target
+            if (newer.source, newer.kind, older.target) not in there
         ]
 
 

@@ -148,6 +148,7 @@ _EXAMPLE: dict[str, Any] = {
                         "kind": "causes",
                         "created_at": "2026-11-15T12:00:00Z",
                         "removed_at": None,
+                        "judgement": None,
                     }
                 ],
             },
