@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.errors import InvalidLink, InvalidProvenance, MemoryNotFound, NothingToResolve
-from bearinmind.outdates.verdicts import OFFER, is_decided, judgement_of, prevailing_of_pairs
+from bearinmind.outdates.verdicts import (
+    OFFER,
+    because,
+    is_decided,
+    judgement_of,
+    prevailing_of_pairs,
+)
 from bearinmind.protocols import Page, Readable, Store
 from bearinmind.recall import history, shared
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
@@ -36,7 +42,6 @@ HITS = 10  #: memories whose chains are followed for the history of a thing
 _NEAR = 0.5  # of the best score: what is further off is about something else
 _PAIR = 2
 _RECENT = 20  # memories of a session about which something may have been found since
-_UNSAID = "it may state the same thing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +106,11 @@ class States:
         for link, judgement in sorted(asked, key=lambda each: -each[1].probability):
             older = held.get(link.target)
             if older and older.deleted_at is None and not older.sensitive:
-                because = judgement.evidence[0] if judgement.evidence else _UNSAID
                 yield MayReplace(
                     memory=older,
                     newer=link.source,
                     probability=judgement.probability,
-                    because=because,
+                    because=because(judgement.evidence),
                 )
 
     def outdated(

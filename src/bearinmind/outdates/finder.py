@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bearinmind.outdates.scorer import NO_COSINE, Score, scorer
-from bearinmind.outdates.verdicts import OFFER, is_decided, is_less_trusted
+from bearinmind.outdates.verdicts import OFFER, because, is_less_trusted, judgement_of
 from bearinmind.protocols import SpaceState, Store
 from bearinmind.text import analysis
 from bearinmind.types import (
@@ -25,6 +25,7 @@ from bearinmind.types import (
 
 _NEAREST = 24  # memories by meaning ...
 _BY_WORDS = 12  # ... and by words that one is compared with
+_STANDS_OUT = 1.0  # deviations above the mean cosine of the store: in a small one all are near
 _AT_ONCE = 6  # that it is compared with while somebody waits
 _TERMS = 6  # the rarest terms of a text, by which it is searched
 _LONGEST = 40  # terms of a text that are looked up for that
@@ -46,7 +47,10 @@ class Finder:
         filter = Filter(scope=scope, now=now, states=frozenset({State.LIVE, State.EXPIRED}))
         cosines = self._nearest(filter, memory)
         near = self._by_words(filter, memory, _BY_WORDS)
-        near |= self.store.get_many(scope, [id_ for id_ in cosines if id_ not in near])
+        known = {(x.source, x.target): x for x in here if _is_scored(x)}
+        # A neighbour may have found this memory without being found from here.
+        others = [*cosines, *_ends(known.values())]
+        near |= self.store.get_many(scope, [id_ for id_ in others if id_ not in near])
         settled = {*_ends(link for link in here if _settles(link)), memory.id}
         candidates = [each for id_, each in near.items() if id_ not in settled]
         scored = [
@@ -55,15 +59,10 @@ class Finder:
             if score.probability >= OFFER
         ]
         scored.sort(key=lambda each: -each[2].probability)
+        holding = {(newer.id, older.id) for newer, older, _ in scored}
         new = [_link(*each) for each in scored[:_MOST_LINKS]]
-        kept = {(link.source, link.target) for link in new}
-        inferred = [
-            link for link in here if link.kind is LinkKind.OUTDATES and not is_decided(link)
-        ]
-        known = {(x.source, x.target): x for x in inferred}
-        same = {pair for pair, x in known.items() if pair in kept}
-        ended = [replace(x, removed_at=now) for pair, x in known.items() if pair not in same]
-        return [link for link in new if (link.source, link.target) not in same], ended
+        ended = [replace(x, removed_at=now) for pair, x in known.items() if pair not in holding]
+        return [link for link in new if (link.source, link.target) not in known], ended
 
     def offers(self, scope: Scope, memory: Memory, now: datetime) -> tuple[MayReplace, ...]:
         """The earlier memories that a new one may outdate, by their words alone."""
@@ -74,7 +73,7 @@ class Finder:
                 memory=older,
                 newer=memory.id,
                 probability=score.probability,
-                because=score.evidence[0] if score.evidence else "it may state the same thing",
+                because=because(score.evidence),
             )
             for newer, older, score in _scored(memory, candidates, {})
             if score.probability >= OFFER and newer.id == memory.id
@@ -87,7 +86,8 @@ class Finder:
         if memory.id not in vectors:
             return {}
         answer = self.store.nearest(filter, active[0], vectors[memory.id], _NEAREST)
-        return {near.id: near.cosine for near in answer.nearest}
+        least = answer.mean + _STANDS_OUT * answer.deviation
+        return {near.id: near.cosine for near in answer.nearest if near.cosine >= least}
 
     def _by_words(self, filter: Filter, memory: Memory, limit: int) -> dict[MemoryId, Memory]:
         """The memories that share the rarest terms of one."""
@@ -136,10 +136,15 @@ def _link(newer: Memory, older: Memory, score: Score) -> Link:
     )
 
 
+def _is_scored(link: Link) -> bool:
+    """Whether the scorer made a link, and may end it."""
+    return link.kind is LinkKind.OUTDATES and judgement_of(link).by is Decider.SCORER
+
+
 def _settles(link: Link) -> bool:
     """Whether a link leaves nothing to find between its two memories."""
     if link.kind is LinkKind.OUTDATES:
-        return is_decided(link)
+        return not _is_scored(link)
     return link.kind in (LinkKind.SUPERSEDES, LinkKind.RESOLVED_BY)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bearinmind.types import Decider, Judgement, Link, Memory, MemoryId, Outdated, Trust
 
@@ -23,6 +23,11 @@ def judgement_of(link: Link) -> Judgement:
 def is_decided(link: Link) -> bool:
     """Whether an agent or a person decided, and nobody needs to be asked again."""
     return judgement_of(link).by in (Decider.AGENT, Decider.PERSON)
+
+
+def because(evidence: Sequence[str]) -> str:
+    """Why it is asked which of two memories holds, in a few words."""
+    return evidence[0] if evidence else "it may state the same thing"
 
 
 def in_words(link: Link) -> str:
