@@ -25,7 +25,7 @@ from bearinmind_bench.audit import faults
 from support.rerankers import Failing, Scripted, WordOverlap
 
 SCOPE = Scope(user=UserId("ada"))
-SETTINGS = Settings(rerank_depth=6)
+SETTINGS = Settings(rerank_depth=6, fusion="convex")
 Make = Callable[..., Memory]
 Ask = Callable[..., Query]
 Build = Callable[..., Recall]

@@ -16,6 +16,7 @@ from bearinmind.types import Candidate, Query, Ranking
 TELLING_TERMS = 4  # few memories hold the four rarest terms of a query
 MOST_TERMS = 64  # a pasted page has hundreds of words; its rarest say what it is about
 TELLING_TOTAL = 1_000  # in fewer memories a name may be frequent and still tell a lot
+WORTH = 0.6  # of a match with all words of a query, where certainty by meaning is 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +119,15 @@ def _rarest(surfaces: dict[str, str], statistics: LexicalStatistics) -> list[str
     return present
 
 
-def _evidence(scores: Sequence[float], confidence: Sequence[float]) -> list[float]:
-    """The evidence of each match, on the scale of the other legs.
+def _evidence(scores: Sequence[float], beyond: Sequence[float]) -> list[float]:
+    """The evidence of each match, on the scale of the other legs: docs/adr/0042.
 
-    Its score as a share of the best, times its own confidence, times the highest confidence:
-    where the best match holds a quarter of the query, they are all matches by chance.
+    Its score as a share of the best, times the share of the query that it holds beyond chance,
+    times the root of the largest such share: where that is small, all are matches by chance.
     """
-    surest, best = max(confidence, default=0.0), max(scores, default=0.0) or 1.0
-    return [score / best * own * surest for score, own in zip(scores, confidence, strict=True)]
+    surest, best = max(beyond, default=0.0), max(scores, default=0.0) or 1.0
+    scale = WORTH * math.sqrt(surest) / best
+    return [scale * score * own for score, own in zip(scores, beyond, strict=True)]
 
 
 def information(frequency: int, total: int) -> float:
@@ -159,7 +161,11 @@ class _Scorer:
         }
         self._unknown = {term for term, count in statistics.frequency.items() if not count}
         self._norm = weights.k1 * (1 - weights.b)
-        self._slope = weights.k1 * weights.b / (statistics.average_length or 1.0)
+        self._average_length = statistics.average_length or 1.0
+        self._slope = weights.k1 * weights.b / self._average_length
+        self._rate = {  # of a term in a memory of average length
+            term: -math.log1p(-count / (total + 1)) for term, count in statistics.frequency.items()
+        }
 
     def rank(self, matches: Sequence[LexicalMatch]) -> list[Candidate]:
         """The matches as candidates, best first. Term by term, so that the inner loop is C's."""
@@ -192,7 +198,8 @@ class _Scorer:
         self._add_neighbours(terms, held, scores)
         ids = [match.id for match in matches]
         confidence = self._confidence(held, len(matches))
-        candidates = [*map(Candidate, ids, scores, confidence, _evidence(scores, confidence))]
+        beyond = self._beyond_chance(confidence, matches)
+        candidates = [*map(Candidate, ids, scores, confidence, _evidence(scores, beyond))]
         candidates.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return candidates
 
@@ -230,6 +237,24 @@ class _Scorer:
         by_added = self._coverage(self._added, held, count)
         weight = self._weights.expanded
         return [max(own, weight * added) for own, added in zip(confidence, by_added, strict=True)]
+
+    def _beyond_chance(
+        self, confidence: Sequence[float], matches: Sequence[LexicalMatch]
+    ) -> list[float]:
+        """The share of the query in each match above that in any memory of its length.
+
+        A long text holds frequent words whatever it is about.
+        """
+        atoms = dict.fromkeys(x for x in self._asked.atoms if x in self._surfaces)
+        shares = [(self._information[atom], self._rate[atom]) for atom in atoms]
+        unknown = math.fsum(self._information[atom] for atom in self._unknown)
+        mass = unknown + math.fsum(share for share, _ in shares)
+        beyond = []
+        for match, held in zip(matches, confidence, strict=True):
+            times = match.length / self._average_length
+            chance = sum(share * -math.expm1(-rate * times) for share, rate in shares) / mass
+            beyond.append(max(0.0, (held - chance) / (1 - chance)))
+        return beyond
 
     def _coverage(
         self, asked: analysis.Asked, held: Mapping[str, list[float]], count: int
