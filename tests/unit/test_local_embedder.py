@@ -51,7 +51,7 @@ def copy(tmp_path: Path) -> Callable[..., Path]:
 def test_embeddings_are_those_of_the_reference_implementation(model: str) -> None:
     expected = np.array([row["vector"] for row in REFERENCE[model]["rows"]], np.float32)
     cosines = (opened(model).embed_memories(TEXTS) * expected).sum(axis=1)
-    assert cosines.min() > 0.9995
+    assert cosines.min() > 0.996  # matrices are multiplied in 8 bits
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -120,7 +120,7 @@ def test_the_space_says_what_made_the_vectors() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        {"revision": 2},
+        {"revision": 1},
         {"weights": "0" * 64},
         {"precision": "float32"},
         {"max_tokens": 128},
