@@ -133,16 +133,18 @@ class _Answers:
         self._store_of().use_space(embedder.space)
         self._keep(texts)
         vectors = self._vectors(embedder, texts)
-        now, done = datetime.now(UTC), 0
-        claimed = lambda: self._store_of().claim(["embed"], _AT_ONCE, now, now + timedelta(hours=1))  # noqa: E731
-        while jobs := claimed():
-            self._store_of().finish_embedding(
-                embedder.space, jobs, vectors[done : done + len(jobs)]
-            )
+        done = 0
+        while jobs := self._claimed():
+            some = vectors[done : done + len(jobs)]
+            self._store_of().finish_embedding(embedder.space, jobs, some)
             done += len(jobs)
         self._part("worker")("extract").once()
         if hasattr(self._mind, "work"):
             self._part("worker")("compare").finish(timeout=_COMPARING)
+
+    def _claimed(self) -> Any:  # noqa: ANN401  of any revision
+        now = datetime.now(UTC)
+        return self._store_of().claim(["embed"], _AT_ONCE, now, now + timedelta(hours=1))
 
     def _embed(self, texts: Sequence[str]) -> float:
         """Seconds until a worker has embedded these memories."""

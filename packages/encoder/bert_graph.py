@@ -177,7 +177,9 @@ class BertGraph:
         return self._rows(hidden, largest, _LARGEST, 128)
 
     def _gelu_rows(self, hidden: str) -> _Rows:
-        moved = self._node("Add", hidden, self._constant("gelu_least", np.float32(_GELU_LEAST)))
+        moved = self._node(
+            "Add", hidden, self._constant("gelu_least", np.array(_GELU_LEAST, np.float32))
+        )
         rows = self._rows(moved, self._largest_of_rows(moved), 255, 0)
         return rows._replace(below=_GELU_LEAST)
 
@@ -186,8 +188,8 @@ class BertGraph:
         return self._node("ReduceMax", hidden, over, keepdims=1)
 
     def _rows(self, hidden: str, largest: str, steps: int, zero: int) -> _Rows:
-        step = self._constant(f"one_of_{steps}", np.float32(1 / steps))
-        byte = self._constant(f"byte_{zero}", np.uint8(zero))
+        step = self._constant(f"one_of_{steps}", np.array(1 / steps, np.float32))
+        byte = self._constant(f"byte_{zero}", np.array(zero, np.uint8))
         shares = self._node("Div", hidden, largest)
         return _Rows(self._node("QuantizeLinear", shares, step, byte), largest, step, byte)
 
@@ -219,7 +221,7 @@ class BertGraph:
         return self._constant(name, self._weights[name])
 
     def _constant(self, name: str, value: NDArray[Any]) -> str:
-        self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        self._constants[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def _node(self, operator: str, *inputs: str, output: str = "", **attributes: Any) -> str:  # noqa: ANN401  as ONNX has them
@@ -232,7 +234,8 @@ def _smoothing(largest: NDArray[np.float64], weight: NDArray[np.float32]) -> NDA
     """By what each dimension is divided: powers of two, which are exact, around 1."""
     rows = np.abs(weight).max(axis=1).astype(np.float64)
     powers = _SMOOTHED * np.log2(largest) - (1 - _SMOOTHED) * np.log2(rows)
-    return np.exp2(np.rint(powers - powers.mean())).astype(np.float32)
+    factors: NDArray[np.float32] = np.exp2(np.rint(powers - powers.mean())).astype(np.float32)
+    return factors
 
 
 def _column_steps(weight: NDArray[np.float32]) -> NDArray[np.float32]:
