@@ -48,7 +48,6 @@ BARE = {
     "load": (
         "options = onnxruntime.SessionOptions();"
         "options.intra_op_num_threads = 1;"
-        "options.add_session_config_entry('session.disable_quant_qdq', '1');"
         "session = onnxruntime.InferenceSession({folder!r} + '/model.onnx', options);"
         "tokenizer = tokenizers.Tokenizer.from_file({folder!r} + '/tokenizer.json')"
     ),

@@ -7,6 +7,11 @@ that what disturbs one disturbs the other. The bare statement is what a program 
 would run: MATCH any of the same terms, rank by the same bm25(), take as many, read their text. It
 knows no scope, versions, links, confidence or trace. Of five rounds the one with the lowest ratio
 counts: what else the machine does can only add to it.
+
+    python benchmarks/latency.py --against CHECKOUT/src --data FOLDER ...
+
+compares recall by words, meaning and graph with that of another revision instead, each in a process
+of its own, question by question in turns; see `whole_recall.py`.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from pathlib import Path
 from time import perf_counter
 
 import marks
+import whole_recall
 from bearinmind import Mind
 from bearinmind.text import analysis
 from bearinmind.text.ids import new_id
@@ -45,7 +51,15 @@ def main() -> int:
     parser.add_argument("--size", type=int, action="append", help="memories; repeatable")
     parser.add_argument("--questions", type=int, default=QUESTIONS)
     parser.add_argument("--keep", action="store_true", help="write the figures down for the docs")
+    parser.add_argument(
+        "--against", type=Path, action="append", help="a path of the other revision"
+    )
+    parser.add_argument("--data", type=Path, action="append", help="a folder with a set")
+    parser.add_argument("--embedder", default="", help="of this revision; its default if not given")
     options = parser.parse_args()
+    if options.against:
+        whole_recall.compare(options.against, options.data, options.size, options.embedder)
+        return 0
     print(f"{'memories':>9} {'':8} {'p50 ms':>8} {'p95 ms':>8} {'mean ms':>8}")
     figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -23,8 +23,8 @@ from bert_graph import BertGraph
 from published import MODELS, BuildFailed, Model, digest, tokenizer
 
 SHIPPED = ("minilm", "e5-small")  #: which of them the wheel holds
-REVISION = 1  #: raised when a graph of the same weights would give other vectors
-PRECISION = "int8x32"  #: 8-bit integers in blocks of 32 as stored; computed with in float32
+REVISION = 2  #: raised when a graph of the same weights would give other vectors
+PRECISION = "int8"  #: matrices are stored and multiplied in 8-bit integers
 
 _HERE = Path(__file__).parent
 _MODELS = Path("src", "bearinmind_encoder", "models")

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from bearinmind.errors import EmbedderFailure
+from bearinmind.models.embedders import RecentQueries
 from bearinmind.models.embedding_cache import CachedEmbedder, EmbeddingCache
 from bearinmind.types import Space
 from support.embedding_server import direction
@@ -80,6 +81,19 @@ def test_nothing_is_embedded_twice(cached: Wrap) -> None:
     np.testing.assert_array_equal(again[[2, 0]], first[[0, 1]])  # to the last bit
     np.testing.assert_array_equal(first[0], first[2])
     assert again.dtype == np.float32
+
+
+def test_a_query_that_comes_again_soon_is_not_embedded_again() -> None:
+    counting = Counting()
+    recent = RecentQueries(counting)
+    first = recent.embed_query("where?")
+    recent.embed_query("when?")
+    np.testing.assert_array_equal(recent.embed_query("where?"), first)
+    assert counting.asked == ["where?", "when?"]
+    for number in range(100):
+        recent.embed_query(f"question {number}")
+    recent.embed_query("where?")  # it was long ago
+    assert counting.asked[-1] == "where?"
 
 
 def test_a_query_is_not_taken_for_a_memory(cached: Wrap) -> None:

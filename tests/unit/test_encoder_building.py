@@ -161,6 +161,20 @@ def test_the_graph_computes_what_bert_is_defined_to(weights: Weights, tmp_path: 
     assert (expected[0] * expected[1]).sum() < 0.99  # so that it was worth comparing
 
 
+def test_no_sum_of_two_products_is_cut_off_by_processors_that_add_in_16_bits(
+    weights: Weights,
+) -> None:
+    graph = graph_of(weights).model().graph
+    constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    products = [node for node in graph.node if node.op_type == "MatMulIntegerToFloat"]
+    assert len(products) == 4 * LAYERS
+    for product in products:
+        matrix = constants[product.input[1]].astype(np.int64)
+        for signed in (matrix, -matrix):
+            pairs = np.maximum(signed, 0).reshape(-1, 2, matrix.shape[1]).sum(axis=1)
+            assert 255 * pairs.max() <= np.iinfo(np.int16).max
+
+
 def test_the_published_tokenizer_pads_and_cuts_no_more(weights: Weights, tmp_path: Path) -> None:
     folder = written(weights, tmp_path / "small")
     settings = json.loads((folder / "tokenizer.json").read_bytes())

@@ -185,10 +185,8 @@ def test_the_query_is_embedded_once_however_much_is_tried(
 ) -> None:
     memory = open_both(least_confidence=0.05)
     for id_ in filled(memory, 80)[:10]:
-        embedder.queries.clear()
-        answer = memory.why_not("walrus seal", id_, limit=1, pool=3, budget_bytes=30)
-        if "keywords" not in answer.remedy:  # that is, unless other words were tried
-            assert embedder.queries == ["walrus seal"]
+        memory.why_not("walrus seal", id_, limit=1, pool=3, budget_bytes=30)
+    assert embedder.queries.count("walrus seal") == 1
 
 
 def test_of_two_near_duplicates_the_other_one_is_told_who_speaks_for_it(open_both: Open) -> None:

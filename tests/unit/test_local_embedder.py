@@ -26,6 +26,8 @@ REFERENCE = json.loads(
 )
 TEXTS = [row["text"] for row in REFERENCE["minilm"]["rows"]]
 MODELS = ["minilm", "e5-small"]
+#: Cosines with the reference that multiplying in 8 bits leaves.
+ALIKE = {"minilm": 0.998, "e5-small": 0.996}
 
 
 @cache
@@ -51,7 +53,7 @@ def copy(tmp_path: Path) -> Callable[..., Path]:
 def test_embeddings_are_those_of_the_reference_implementation(model: str) -> None:
     expected = np.array([row["vector"] for row in REFERENCE[model]["rows"]], np.float32)
     cosines = (opened(model).embed_memories(TEXTS) * expected).sum(axis=1)
-    assert cosines.min() > 0.9995
+    assert cosines.min() > ALIKE[model]
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -120,7 +122,7 @@ def test_the_space_says_what_made_the_vectors() -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        {"revision": 2},
+        {"revision": 1},
         {"weights": "0" * 64},
         {"precision": "float32"},
         {"max_tokens": 128},

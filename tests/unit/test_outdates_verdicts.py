@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bearinmind.outdates.verdicts import outdated, prevailing
+from bearinmind.recall.groups import Question, arrange, that_matter
+from bearinmind.trace import Asks, Judged
 from bearinmind.types import (
     Decider,
+    Group,
     Judgement,
     Link,
     LinkKind,
@@ -145,18 +148,19 @@ def test_a_circle_is_opened_at_its_weakest_link() -> None:
     assert verdict(*sure, link("ac", Decider.AGENT)) == {"a": "b", "b": "c"}
 
 
-@given(
-    st.lists(
-        st.builds(
-            link,
-            st.sampled_from(["".join(pair) for pair in permutations(NAMES, 2)]),
-            by=st.sampled_from(Decider),
-            probability=st.sampled_from([0.0, 0.6, 1.0]),
-            day=st.integers(0, 3),
-        ),
-        unique_by=lambda each: (each.source, each.target),
-    )
+LINKS = st.lists(
+    st.builds(
+        link,
+        st.sampled_from(["".join(pair) for pair in permutations(NAMES, 2)]),
+        by=st.sampled_from(Decider),
+        probability=st.sampled_from([0.0, 0.6, 1.0]),
+        day=st.integers(0, 3),
+    ),
+    unique_by=lambda each: (each.source, each.target),
 )
+
+
+@given(LINKS)
 def test_no_memory_ever_comes_to_outdate_itself(links: list[Link]) -> None:
     newer = {older: each.source for older, each in prevailing(links, ALL, 0.5).items()}
     for older in newer:
@@ -164,3 +168,19 @@ def test_no_memory_ever_comes_to_outdate_itself(links: list[Link]) -> None:
         while here in newer:
             here, steps = newer[here], steps + 1
             assert steps <= len(NAMES)
+
+
+@given(LINKS, st.dictionaries(st.sampled_from(NAMES), st.sampled_from([0.5, 0.9, 1.0])))
+def test_links_that_do_not_matter_change_no_order(
+    links: list[Link], scores: dict[str, float]
+) -> None:
+    judged = [Judged(MemoryId(x), scores[x], 1.0, {}, {}) for x in sorted(scores)]
+    judged.sort(key=lambda each: -each.score)
+    question = Question(Asks.NOW, {})
+    mattering = that_matter(links, judged)
+    for group in Group:
+        every, few = (arrange(judged, x, ALL, question, group) for x in (links, mattering))
+        assert few.judged == every.judged
+        assert few.earlier == every.earlier
+        for id_ in scores:
+            assert few.outdated.get(MemoryId(id_)) == every.outdated.get(MemoryId(id_))

@@ -7,16 +7,20 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import EmbedderFailure, MindError
 from bearinmind.models.encoder_socket import SocketEmbedder
 from bearinmind.protocols import Current, Embedder, KnownSpace, Spaces, SpaceState, Unavailable
 from bearinmind.types import Space
 
+if TYPE_CHECKING:
+    from bearinmind.protocols import Vector
+
 #: Seconds after which a recall looks again which space is the active one. Until then it goes on
 #: with the one before, whose vectors are kept.
 LOOK = 1.0
+_QUERIES_REMEMBERED = 32
 
 
 class Embedders:
@@ -104,6 +108,38 @@ class Embedders:
         return configured if matches else None
 
 
+class RecentQueries:
+    """An embedder that remembers the vectors of the last few queries: a question may come again.
+
+    It owns nothing: the embedder is closed by whoever made it.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.space = embedder.space
+        self.leaves_machine = embedder.leaves_machine
+        self.embed_memories = embedder.embed_memories
+        self._vectors: dict[str, Vector] = {}  # the latest last
+        self._lock = threading.Lock()
+
+    def embed_query(self, text: str) -> Vector:
+        """A query's vector."""
+        with self._lock:
+            vector = self._vectors.pop(text, None)
+        if vector is None:
+            vector = self.embedder.embed_query(text)
+        with self._lock:
+            self._vectors[text] = vector
+            while len(self._vectors) > _QUERIES_REMEMBERED:
+                del self._vectors[next(iter(self._vectors))]
+        return vector
+
+    def close(self) -> None:
+        """Forget all queries."""
+        with self._lock:
+            self._vectors.clear()
+
+
 class ActiveSpace:
     """The space that answers semantic recall, which the store is asked for now and then.
 
@@ -123,6 +159,7 @@ class ActiveSpace:
         self._off = off
         self._sockets = sockets
         self._remote: dict[str, SocketEmbedder] = {}
+        self._recent: RecentQueries | None = None
         self._seen: KnownSpace | None = None
         self._looked = -LOOK
 
@@ -143,9 +180,15 @@ class ActiveSpace:
                 self._remote[space.key] = SocketEmbedder(space, self._sockets, make)
             return Current(space, self._remote[space.key], waiting)
         try:
-            return Current(space, self._embedders.of(space), waiting)
+            return Current(space, self._remembering(self._embedders.of(space)), waiting)
         except EmbedderFailure as exc:
             return Unavailable(exc.message, exc.hint)
+
+    def _remembering(self, embedder: Embedder) -> Embedder:
+        recent = self._recent
+        if recent is None or recent.embedder is not embedder:
+            recent = self._recent = RecentQueries(embedder)
+        return recent
 
     def look_again(self) -> None:
         """Ask the store again at the next recall."""

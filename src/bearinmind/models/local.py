@@ -260,9 +260,8 @@ def _load(folder: Path, card: Card) -> _Model:
     options.intra_op_num_threads = 1  # batches side by side scale better than threads in a batch
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # what goes wrong is raised; nothing is printed
-    # The graph is made of fused operators: all that is left to do is to widen its matrices, once.
+    # The graph is as it is to be computed: more would only take longer to load.
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
-    options.add_session_config_entry("session.disable_quant_qdq", "1")
     try:
         session = onnxruntime.InferenceSession(
             folder / GRAPH, options, providers=["CPUExecutionProvider"]

@@ -13,6 +13,7 @@ MOST_ATTACHED = 3  # resolutions of one hit
 LINE_LENGTH = 80  # characters of a pointer
 
 _POINTING = frozenset({LinkKind.PART_OF, LinkKind.SEE_ALSO})
+_ADDING = _POINTING | {LinkKind.RESOLVED_BY}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ def attachments(
 ) -> dict[MemoryId, Attachments]:
     """What the links of these hits add to them, as far as the budget allows."""
     links = store.links(filter.scope, ids, filter.as_of) if ids else []
+    links = [link for link in links if link.kind in _ADDING]
     if not links:
         return {}
     others = _others(store, filter, links)

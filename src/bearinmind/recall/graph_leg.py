@@ -202,17 +202,18 @@ class _Walk:
         steps: dict[MemoryId, _Reached] = {}
         done: set[MemoryId] = set()
         share = 1.0
-        for _ in range(self._spread.hops):
+        for hop in range(self._spread.hops):
+            if hop:
+                further = {id_: self._base(id_) + x.evidence for id_, x in steps.items()}
+                best = _best(further, self._spread.seeds)
+                seeds = {id_: x for id_, x in best.items() if id_ not in done}
+                share *= self._spread.further
+            if not seeds:
+                break
             done |= seeds.keys()
             for id_, found in self._hop(seeds, share, steps).items():
                 if id_ not in steps or found.evidence > steps[id_].evidence:
                     steps[id_] = found
-            further = {id_: self._base(id_) + x.evidence for id_, x in steps.items()}
-            best = _best(further, self._spread.seeds)
-            seeds = {id_: x for id_, x in best.items() if id_ not in done}
-            share *= self._spread.further
-            if not seeds:
-                break
         return self._together(steps)
 
     def confidence(self, reached: _Reached) -> float:
@@ -265,8 +266,9 @@ class _Walk:
         self.followed += len(ways)
         best = self._strongest(self._mentioning([*ways]), ways)
         unknown = [id_ for id_ in best if not self._likeness.knows(id_)]
-        unknown.sort(key=lambda id_: (-best[id_][0], id_))
-        self._likeness.learn(unknown[:_MOST_COMPARED])
+        if len(unknown) > _MOST_COMPARED:
+            unknown = sorted(unknown, key=lambda id_: (-best[id_][0], id_))[:_MOST_COMPARED]
+        self._likeness.learn(unknown)
         reached = {}
         for id_, (_, strength, each, source) in best.items():
             if not self._likeness.knows(id_):

@@ -74,6 +74,22 @@ class Arranged(NamedTuple):
     outdated: Mapping[MemoryId, Outdated] = {}  #: those that stand by themselves
 
 
+def that_matter(links: Sequence[Link], judged: Iterable[Judged]) -> list[Link]:
+    """The links that `arrange` goes by: a pair that is not marked orders candidates alone."""
+    candidates = {each.id for each in judged}
+    marked = {
+        frozenset((link.source, link.target))
+        for link in links
+        if judgement_of(link).probability >= MARK
+    }
+    return [
+        link
+        for link in links
+        if (link.source in candidates and link.target in candidates)
+        or frozenset((link.source, link.target)) in marked
+    ]
+
+
 def arrange(
     judged: list[Judged],
     links: Iterable[Link],

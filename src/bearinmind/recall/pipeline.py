@@ -229,9 +229,10 @@ class Recall:
         judged, report = self._judge(query, time, eligibility), None
         if self.rerank:
             judged, report = self.rerank(query, judged, eligibility.memories)
-        seen = eligibility.servable(reader, newer.outdates)
+        links = groups.that_matter(newer.outdates, judged)
+        seen = eligibility.servable(reader, links)
         question = groups.Question.of(time.asks, newer.frequency, newer.among)
-        arranged = groups.arrange(judged, newer.outdates, seen, question, query.group)
+        arranged = groups.arrange(judged, links, seen, question, query.group)
         chosen, dropped = self.selection(query, arranged.judged, eligibility.memories)
         below = [  # what would be shown under a memory is left out with it
             Dropped(state.memory.id, reason)

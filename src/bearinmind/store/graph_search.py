@@ -180,8 +180,11 @@ def _concept_groups(records: Iterable[Sequence[Any]], first: int) -> dict[int, _
     for row in records:
         if row[first] not in standing:
             number, name, memories, subjects, merged = row[first : first + 5]
-            members = json.loads(merged) if isinstance(merged, str) else merged or ()
-            numbers, names, held, about = zip(*members, strict=True) if members else ((),) * 4
+            if not merged or merged == "[]":  # as of nearly all
+                standing[number] = _ConceptGroup(number, name, memories, subjects)
+                continue
+            members = json.loads(merged) if isinstance(merged, str) else merged
+            numbers, names, held, about = zip(*members, strict=True)
             total = (memories + sum(held), subjects + sum(about))
             standing[number] = _ConceptGroup(number, name, *total, numbers, tuple(sorted(names)))
     return standing

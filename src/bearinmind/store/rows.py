@@ -156,7 +156,8 @@ def from_memory(memory: Memory, replaced_at: datetime | None) -> dict[str, Any]:
     }
 
 
-def to_link(row: Sequence[Any]) -> Link:
+@lru_cache(maxsize=4_096)  # the best memories come up again and again, and have many
+def to_link(row: tuple[Any, ...]) -> Link:
     """A row of links as a link."""
     source, target, kind, created_at, removed_at, judgement = row
     return Link(
@@ -175,7 +176,6 @@ def from_link(link: Link) -> dict[str, Any]:
     return from_noun(link) | {"judgement": judgement}
 
 
-@lru_cache(maxsize=4_096)
 def _to_judgement(text: str) -> Judgement:
     fields = json.loads(text)
     by, evidence = Decider(fields.pop("by")), tuple(fields.pop("evidence", ()))

@@ -18,10 +18,10 @@ from bearinmind.work.status import EMBED
 from bearinmind.work.worker import SUSPECT, Attempts, Handled, passing
 
 KIND = EMBED
-BATCH = 128  # jobs of one claim
+BATCH = 256  # jobs of one claim
 #: Characters that go to a model on this machine at once: it answers within about a second, so that
 #: a worker told to stop soon does.
-SLICE = 8_000
+SLICE = 20_000
 _HARMLESS = "A memory is worth keeping."
 
 _log = logging.getLogger(__name__)

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import neg
 from typing import NamedTuple
 
 import numpy as np
@@ -300,10 +301,9 @@ class VectorSearch:
             wanted += gone
         if not present:
             return []
-        scores = exact_cosines([vector for _, vector in present], query)
-        scored = [Nearby(id_, score) for (id_, _), score in zip(present, scores, strict=True)]
-        scored.sort(key=lambda near: (-near.cosine, near.id))
-        return scored[:limit]
+        ids, vectors = zip(*present, strict=True)
+        nearest_first = sorted(zip(map(neg, exact_cosines(vectors, query)), ids, strict=True))
+        return [Nearby(id_, -negative) for negative, id_ in nearest_first[:limit]]
 
     def _present(self, filter: Filter, seqs: list[int]) -> list[tuple[MemoryId, bytes]]:
         """Those of these vectors that are present at the filter's moment, with their memories."""
