@@ -173,6 +173,18 @@ def test_an_encoder_that_is_not_here_any_more_is_told() -> None:
     assert "bearinmind reembed" in caught.value.hint
 
 
+@pytest.mark.parametrize("name", ["minilm", "minilm+e5-small"])
+def test_a_space_of_an_earlier_graph_of_the_same_weights_is_served(name: str) -> None:
+    current = chosen(name).space
+    earlier = replace(current, revision=current.revision.replace(".2.int8", ".1.int8"))
+    assert earlier != current
+
+    embedder = remake_embedder(earlier, "local", EmbedderOptions())
+
+    assert embedder.space == earlier
+    assert embedder.embed_query("Where are the keys?").shape == (current.dimensions,)
+
+
 # ---- settings ----------------------------------------------------------------------------------
 
 

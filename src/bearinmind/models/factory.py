@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +17,7 @@ from bearinmind.types import Space
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
+    from bearinmind.models.local import LocalEmbedder, PairedEmbedder
     from bearinmind.models.vectors import Memo
 
 #: The encoder that `local` stands for.
@@ -24,6 +26,7 @@ LOCAL_ENCODERS = ("minilm", "e5-small", "minilm+e5-small")
 #: The weight of the first of the pair. The cosines of MiniLM spread about four times as widely as
 #: those of e5-small, so that this little is two fifths of the evidence: docs/adr/0016.
 SHARE = 0.15
+_GRAPH_REVISION = re.compile(r"(?<=[0-9a-f]{12})\.\d+(?=\.)")
 HASH = "hash"
 LIBRARIES = ("fastembed", "sentence-transformers")
 PROVIDERS = ("openai", "voyage", "cohere")
@@ -120,7 +123,10 @@ def _local_of(space: Space) -> Embedder:
     """The encoder of this machine that has this space."""
     for name in LOCAL_ENCODERS:
         embedder = _local(name, space.text)
-        if embedder.space == space:
+        if replace(embedder.space, revision=_weights(embedder.space)) == replace(
+            space, revision=_weights(space)
+        ):
+            embedder.space = space  # another graph of the same weights gives nearly its vectors
             return embedder
     raise EmbedderFailure(
         f"the encoder {space.model!r} is not on this machine as it was when memories were embedded",
@@ -128,7 +134,12 @@ def _local_of(space: Space) -> Embedder:
     )
 
 
-def _local(model: str | Path, text: str) -> Embedder:
+def _weights(space: Space) -> str:
+    """The revision of an encoder without that of its graph."""
+    return _GRAPH_REVISION.sub("", space.revision)
+
+
+def _local(model: str | Path, text: str) -> LocalEmbedder | PairedEmbedder:
     """An encoder of this machine, or a pair of them."""
     from bearinmind.models.local import LocalEmbedder, PairedEmbedder  # noqa: PLC0415
 
