@@ -1,0 +1,319 @@
+"""The verdict: how probable it is that a hit answers the query, and what that makes of it. Pure.
+
+A logistic model over the evidence of the legs, the words of the query and the size of the store.
+`benchmarks/verdicts.py` fits its weights, `verdict_weights.json`: one set for recalls by words and
+meaning, one each for either alone. No feature that is evidence can lower a probability: its weight
+has the sign of `SIGNS`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple, Self
+
+from bearinmind.recall.lexical import TELLING_TOTAL, information
+from bearinmind.text import analysis
+from bearinmind.types import Fused, Memory, Placing, Ranking, Verdict
+
+#: Every feature, and whether it speaks for a hit (1), against it (-1) or as the data say (0).
+SIGNS: Mapping[str, int] = {
+    # the hit
+    "words": 1,  # the share of the query's information that it holds
+    "words_beyond_chance": 1,  # that information, against what one of so many holds by chance
+    "words_first": 1,  # its place by words
+    "meaning": 1,  # how far its meaning is above the mean of all
+    "meaning_beyond_chance": 1,  # that, against the nearest of so many by chance
+    "meaning_reach": 1,  # how far it comes from the mean to the same meaning
+    "meaning_first": 1,  # its place by meaning
+    "graph": 1,
+    "behind": -1,  # how far its fused score is below the best
+    "lead": 1,  # how far it is above the next
+    "above_pool": 1,  # how far it is above the last of the first twenty
+    "names": 1,  # the share of the query's names and numbers that it holds
+    "names_missed": -1,  # whether it holds none of them
+    "aspect": 1,  # the share of the query's other words that it holds
+    "kind_missed": -1,  # a number, time or name is asked for, and it has none
+    # the query and the store
+    "best_words": 1,
+    "best_meaning": 1,
+    "unknown": -1,  # the share of the query's information that no memory holds
+    "unknown_names": -1,  # the share of its names and numbers that no memory holds
+    "shortness": 0,
+    "question": 1,  # it is a question, not a remark
+    "memories": -1,  # the number of memories: the best of many is good by chance
+}
+
+Placings = Mapping[str, Placing]
+
+FOUND = 0.5  #: from this probability on a hit is found
+EXACT = 0.95  #: the least probability of a memory that holds what is quoted
+_WORDS, _MEANING, _BOTH = "words", "meaning", "both"  # which legs answered
+_LEXICAL, _DENSE, _GRAPH = "lexical", "dense", "graph"
+_DEVIATIONS = 6.0  # per unit of the dense leg's evidence
+_NATS = 10.0  # of information per unit of `words_beyond_chance`
+_POOL = 20
+_MOST = 1.5  # of any evidence: more makes nothing surer
+_QUOTED = re.compile(r"[\"\u201c\u201e`]([^\"\u201d\u201c`]{3,})[\"\u201d\u201c`]")
+_WORD = re.compile(r"[^\W_][\w'\u2019./:@#+-]*")
+_SENTENCE = re.compile(r"(?:^|[.!?\n]\s*)\W*$")
+_IDENTIFIER = re.compile(r"(?=\S*[\d_./:#@-]|\S*[a-z][A-Z])\S*\w\S{2,}")
+_ASKS = re.compile(
+    r"\?|^\W*(?:who|whom|whose|what|whats|when|where|which|why|how|is|are|was|were|do|does|did|can"
+    r"|could|should|would|will|has|have|had|any)\b",
+    re.IGNORECASE,
+)
+_ASKS_NUMBER = re.compile(
+    r"\b(?:how (?:many|much|long|old|often|big|large|far|tall|high)|what (?:number|port|version"
+    r"|year|time|date|day|age|price)|when)\b",
+    re.IGNORECASE,
+)
+_ASKS_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|half|hundred"
+    r"|thousand|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march"
+    r"|april|may|june|july|august|september|october|november|december|today|yesterday|tomorrow"
+    r"|daily|weekly|monthly|yearly|morning|noon|evening|night|week|month|spring|summer|autumn"
+    r"|winter)s?\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"(?<![.!?\n] )(?<!^)\b[A-Z]\w+|^[A-Z]\w+ [A-Z]\w+|\b(?:I|my|we|our|team)\b")
+
+
+class Weights(NamedTuple):
+    """The weights of one logistic model."""
+
+    bias: float
+    weights: Mapping[str, float]  #: by feature; 0 when not named
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """How probable it is that a hit with these features answers."""
+        odds = self.bias + math.fsum(
+            weight * features[name] for name, weight in self.weights.items()
+        )
+        return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictModel:
+    """The fitted weights, and the probability from which on a hit is given."""
+
+    perhaps: float  #: below this a hit is folded away
+    by_legs: Mapping[str, Weights]  #: by which legs answered: `words`, `meaning` or `both`
+
+    def verdict(self, probability: float) -> Verdict:
+        """What a probability means."""
+        if probability >= FOUND:
+            return Verdict.FOUND
+        return Verdict.PERHAPS if probability >= self.perhaps else Verdict.NOTHING
+
+
+@cache
+def model() -> VerdictModel:
+    """The weights of this release."""
+    written = json.loads((files(__package__) / "verdict_weights.json").read_text("utf-8"))
+    by_legs = {legs: Weights(x["bias"], x["weights"]) for legs, x in written["by_legs"].items()}
+    return VerdictModel(perhaps=written["perhaps"], by_legs=by_legs)
+
+
+class QueryWords(NamedTuple):
+    """What the words of a query ask for."""
+
+    text: str
+    names: tuple[frozenset[str], ...]  #: the terms of each name or number in it
+    others: Mapping[str, float]  #: its other terms, with the information of each
+    mass: float  #: the information of all its terms
+    unknown: float  #: the share of it that no memory holds
+    unknown_names: float  #: the share of the names and numbers that no memory holds
+    quoted: tuple[str, ...]  #: phrases that a memory must hold whole
+
+    @classmethod
+    def of(cls, text: str, lexical: Ranking | None) -> Self:
+        """What a text asks for, in a store whose lexical leg knows how frequent its words are."""
+        frequency = lexical.frequency if lexical else {}
+        unheld = {*lexical.unknown} if lexical else set()
+        total = max(lexical.among if lexical else 0, TELLING_TOTAL)
+        atoms = dict.fromkeys(analysis.ask(text).atoms)
+        weights = {
+            atom: information(frequency.get(atom, 0), total)
+            for atom in atoms
+            if atom in frequency or atom in unheld or not lexical
+        }
+        names = [frozenset(terms) for word in _names(text) if (terms := analysis.ask(word).atoms)]
+        named = frozenset().union(*names)
+        mass = math.fsum(weights.values())
+        missing = math.fsum(weight for atom, weight in weights.items() if atom in unheld)
+        return cls(
+            text=text,
+            names=tuple(names),
+            others={atom: weight for atom, weight in weights.items() if atom not in named},
+            mass=mass,
+            unknown=missing / mass if mass else 0.0,
+            unknown_names=sum(name <= unheld for name in names) / (len(names) or 1),
+            quoted=_quoted(text),
+        )
+
+
+class Evidence:
+    """What a recall has to go by when it judges its hits."""
+
+    def __init__(self, text: str, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> None:
+        by_leg = {ranking.leg: ranking for ranking in rankings}
+        self._lexical = by_leg.get(_LEXICAL)
+        self._dense = by_leg.get(_DENSE)
+        self._asked = QueryWords.of(text, self._lexical)
+        self._among = max((ranking.among for ranking in rankings), default=0)
+        self._scores = [each.score for each in fused[: _POOL + 1]]
+        self.legs = self._answering()
+        self._shared = self._of_query()
+
+    def probability(
+        self, model: VerdictModel, memory: Memory, score: float, placings: Placings
+    ) -> float:
+        """How probable it is that a memory with this fused score answers the query."""
+        legs = self.legs
+        if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
+            legs = _WORDS
+        probability = model.by_legs[legs].probability(self.features(memory, score, placings))
+        return max(probability, EXACT) if self._is_exact(memory) else probability
+
+    def features(self, memory: Memory, score: float, placings: Placings) -> dict[str, float]:
+        """Every feature of a hit, by name."""
+        graph = placings.get(_GRAPH)
+        return {
+            **_of_words(placings.get(_LEXICAL), self._asked.mass, self._among),
+            **self._of_meaning(placings.get(_DENSE)),
+            "graph": min(_MOST, graph.evidence) if graph else 0.0,
+            **self._of_score(score),
+            **self._of_text(memory.content),
+            **self._shared,
+        }
+
+    def _answering(self) -> str:
+        """Which legs could answer: a store without vectors has words alone."""
+        dense = self._dense is not None and self._dense.among > 0
+        lexical = self._lexical is not None and self._lexical.among > 0
+        return _BOTH if dense and lexical else _MEANING if dense else _WORDS
+
+    def _of_query(self) -> dict[str, float]:
+        asked = self._asked
+        lexical = self._lexical.candidates if self._lexical else ()
+        dense = self._dense.candidates if self._dense else ()
+        telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
+        return {
+            "best_words": max((each.confidence for each in lexical), default=0.0),
+            "best_meaning": _beyond_chance(dense[0].evidence, self._among) if dense else 0.0,
+            "unknown": asked.unknown * telling,  # hardly a word is known to five memories
+            "unknown_names": asked.unknown_names * telling,
+            "shortness": 1 / (1 + len(asked.names) + len(asked.others)),
+            "question": float(bool(_ASKS.search(asked.text))),
+            "memories": math.log10(1 + self._among),
+        }
+
+    def _of_meaning(self, placing: Placing | None) -> dict[str, float]:
+        if placing is None or self._dense is None:
+            return dict.fromkeys(
+                ("meaning", "meaning_beyond_chance", "meaning_reach", "meaning_first"), 0.0
+            )
+        mean = self._dense.floor
+        return {
+            "meaning": min(_MOST, placing.evidence),
+            "meaning_beyond_chance": _beyond_chance(placing.evidence, self._among),
+            "meaning_reach": max(0.0, (placing.score - mean) / max(1 - mean, 1e-3)),
+            "meaning_first": 1 / placing.rank,
+        }
+
+    def _of_score(self, score: float) -> dict[str, float]:
+        """Where a fused score stands among the others."""
+        best = self._scores[0] if self._scores else 0.0
+        if best <= 0:
+            return {"behind": 0.0, "lead": 0.0, "above_pool": 0.0}
+        below = next((each for each in self._scores if each < score), 0.0)
+        return {
+            "behind": max(0.0, 1 - score / best),
+            "lead": min(1.0, max(0.0, (score - below) / best)),
+            "above_pool": min(1.0, max(0.0, (score - self._scores[-1]) / best)),
+        }
+
+    def _of_text(self, content: str) -> dict[str, float]:
+        """What of the query the text of a memory holds, entity by entity and word by word."""
+        asked, folded = self._asked, analysis.fold(content)
+        held = sum(all(_holds(folded, term) for term in name) for name in asked.names)
+        mass = math.fsum(asked.others.values())
+        aspect = math.fsum(weight for term, weight in asked.others.items() if _holds(folded, term))
+        return {
+            "names": held / len(asked.names) if asked.names else 0.0,
+            "names_missed": float(bool(asked.names) and not held),
+            "aspect": aspect / mass if mass else 0.0,
+            "kind_missed": float(_misses_kind(asked.text, content)),
+        }
+
+    def _has_no_vector(self, memory: Memory) -> bool:
+        """Whether a memory that the dense leg did not find has no vector, as far as is known."""
+        dense = self._dense
+        return memory.sensitive or (dense is not None and len(dense.candidates) >= dense.among)
+
+    def _is_exact(self, memory: Memory) -> bool:
+        """Whether a memory is named by its id, or holds whole what the query quotes."""
+        if memory.id == self._asked.text.strip():
+            return True
+        if not self._asked.quoted:
+            return False
+        folded = analysis.fold(memory.content)
+        return any(phrase in folded for phrase in self._asked.quoted)
+
+
+def _of_words(placing: Placing | None, mass: float, among: int) -> dict[str, float]:
+    if placing is None:
+        return {"words": 0.0, "words_beyond_chance": -1.0, "words_first": 0.0}
+    matched = placing.confidence * mass - math.log1p(among)
+    return {
+        "words": placing.confidence,
+        "words_beyond_chance": min(_MOST, max(-1.0, matched / _NATS)),
+        "words_first": 1 / placing.rank,
+    }
+
+
+def _beyond_chance(evidence: float, among: int) -> float:
+    """How far evidence of the dense leg is above what the nearest of so many has by chance."""
+    return min(_MOST, evidence) - math.sqrt(2 * math.log1p(among)) / _DEVIATIONS
+
+
+def _names(text: str) -> list[str]:
+    """The words of a text that are numbers, identifiers or names: capitals within a sentence."""
+    names = []
+    for match in _WORD.finditer(text):
+        word = match.group()
+        inner = any(map(str.isupper, word[1:])) or any(map(str.isdigit, word))
+        capital = word[0].isupper() and word.lower() not in analysis.FUNCTION_WORDS
+        if inner or (capital and not _SENTENCE.search(text, 0, match.start())):
+            names.append(word)
+    return names
+
+
+def _quoted(text: str) -> tuple[str, ...]:
+    """What a query quotes; one identifier that is the whole query counts as quoted."""
+    phrases = [phrase.strip() for phrase in _QUOTED.findall(text)]
+    if _IDENTIFIER.fullmatch(text.strip()):
+        phrases.append(text.strip())
+    return tuple(analysis.fold(phrase) for phrase in phrases if phrase)
+
+
+def _holds(folded: str, term: str) -> bool:
+    """Whether a word of a folded text begins with a term: much cheaper than to stem the text."""
+    place = folded.find(term)
+    while place > 0 and folded[place - 1].isalnum():
+        place = folded.find(term, place + 1)
+    return place >= 0
+
+
+def _misses_kind(query: str, content: str) -> bool:
+    """Whether a query asks for a number, a time or a person, and a text has none."""
+    if _ASKS_NUMBER.search(query) and not _AMOUNT.search(content):
+        return True
+    return bool(_ASKS_PERSON.search(query)) and not _PERSON.search(content)
