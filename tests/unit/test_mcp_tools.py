@@ -171,8 +171,8 @@ def test_a_tool_answers_with_what_an_agent_needs(memory: Mind, kept: Callable[..
     data = texts.structured(answer, a.RecallAnswer)
     [hit] = data["hits"]
 
-    assert {*data} == {"query", "hits", "degraded", "as_data"}
-    assert {*hit} == {"memory", "score", "attached", "confidence"}
+    assert {*data} == {"query", "verdict", "hits", "degraded", "as_data"}
+    assert {*hit} == {"memory", "score", "attached", "probability"}
     assert {"id", "content", "owner", "category", "tags", "created_at"} <= {*hit["memory"]}
     assert not {"keywords", "updated_at", "deleted_at"} & {*hit["memory"]}
 

@@ -44,7 +44,7 @@ def shown(
 ) -> str:
     """One memory as text for the agent of a user; of a hit how probable it is that it answers."""
     facts = f"[{memory.id}] {memory.created_at:%Y-%m-%d} {memory.category}"
-    facts += f", {probability:.0%} likely" if probability else ""
+    facts += f", {100 * probability:.0f} % likely" if probability else ""
     mark = f", {outdated_words(outdated)}" if outdated else ""
     return f"{facts}{mark}\n{fenced(memory, user)}"
 
