@@ -7,8 +7,9 @@
 
 `dump` asks the real pipeline, with nothing folded away: our own sets, and those of `SETS` that the
 folder of public sets has. Each set is asked three times: by words and meaning, by words alone, by
-meaning alone. Beside the whole set there are two variants of it: one without the memories that
-answer every other question, and, of our own sets, stores of 5 to 80 of its memories.
+meaning alone. Beside the whole set there are variants of it: questions of other sets, which it
+cannot answer; the set without the memories that answer every other question; and, of our own sets,
+stores of 5 to 80 of its memories.
 
 `fit` learns from development queries alone. All sets count the same, and within a set all strata.
 """
@@ -52,11 +53,13 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
 }
 HITS = 10
 SMALL = {5: 40, 20: 20, 80: 8}  # memories of a store: how many such stores are made of a set
+FOREIGN = 160  # questions of other sets
 MOST = 150  # queries of a stratum and split
 SEED = 17
-PENALTY = 1e-3  # of the squares of the weights
+PENALTY = 1e-4  # of the squares of the weights
 STEPS = 3_000
 KEEP = 0.98  # of the answerable queries whose relevant memory is in the first ten keep one
+KEEP_BESIDE = 0.99  # ... if no answer were folded away as a whole
 FEATURES = [*SIGNS]
 
 Floats = NDArray[np.float64]
@@ -65,11 +68,11 @@ Floats = NDArray[np.float64]
 # ---- the sets ------------------------------------------------------------------------------------
 
 
-def sets(public: Path | None, only: Sequence[str]) -> Iterator[EvaluationSet]:
+def sets(public: Path | None) -> Iterator[EvaluationSet]:
     """Every set that is there, prompts among the queries."""
     folders = [DATA / name for name in OWN] + ([public / name for name in SETS] if public else [])
     for folder in folders:
-        if folder.is_dir() and (not only or folder.name in only):
+        if folder.is_dir():
             data = load(folder)
             yield replace(data, queries=(*data.queries, *_prompts(folder)))
 
@@ -88,9 +91,12 @@ def _prompts(folder: Path) -> Iterator[EvaluationQuery]:
         )
 
 
-def variants(data: EvaluationSet) -> Iterator[tuple[str, EvaluationSet]]:
+def variants(
+    data: EvaluationSet, others: Sequence[EvaluationSet]
+) -> Iterator[tuple[str, EvaluationSet]]:
     """A set as it is, without what answers half of its questions, and as many small stores."""
-    yield "whole", replace(data, queries=tuple(_sampled(data.queries)))
+    foreign = _foreign(data, others)
+    yield "whole", replace(data, queries=(*_sampled(data.queries), *foreign))
     yield "removed", _with_removed(data)
     if data.name in OWN[:2]:
         yield "small", _small(data)
@@ -102,6 +108,26 @@ def _sampled(queries: Iterable[EvaluationQuery]) -> Iterator[EvaluationQuery]:
         counts[query.stratum, query.split] += 1
         if counts[query.stratum, query.split] <= MOST:
             yield query
+
+
+def _foreign(data: EvaluationSet, others: Sequence[EvaluationSet]) -> Iterator[EvaluationQuery]:
+    """Questions of other sets, put to the users of this one in turn."""
+    rng, users = random.Random(SEED), [*data.users]
+    asked = [
+        (other.name, query)
+        for other in others
+        if other.name not in (data.name, *(OWN if data.name in OWN else ()))
+        for query in other.queries
+        if query.relevant and "prompt" not in query.stratum
+    ]
+    for number, (name, query) in enumerate(rng.sample(asked, min(len(asked), FOREIGN))):
+        yield EvaluationQuery(
+            id=f"{name} {query.id}",
+            text=query.text,
+            user=users[number % len(users)],
+            stratum="foreign",
+            split=query.split,
+        )
 
 
 def _with_removed(data: EvaluationSet) -> EvaluationSet:
@@ -169,7 +195,7 @@ class _Recording(Mind):
     def record(self) -> _Recorder:
         recorder = _Recorder()
         by_legs: Any = dict.fromkeys(LEGS, recorder)
-        model = VerdictModel(perhaps=0.0, by_legs=by_legs)
+        model = VerdictModel(perhaps=0.0, beside=0.0, by_legs=by_legs)
         self._parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=model))
         return recorder
 
@@ -178,8 +204,11 @@ def dump(rows: Path, public: Path | None, only: Sequence[str]) -> None:
     """Write the features and labels of the first ten hits of every query."""
     with gzip.open(rows, "wt", encoding="utf-8") as file:
         embedders = EmbeddersOfRun(keep_queries=True)
-        for data in sets(public, only):
-            for variant, made in variants(data):
+        every = [*sets(public)]
+        for data in every:
+            if only and data.name not in only:
+                continue
+            for variant, made in variants(data, every):
                 for row in _asked(made, variant, embedders):
                     file.write(json.dumps(row) + "\n")
         embedders.close()
@@ -313,30 +342,37 @@ def fit(rows: Path) -> None:
     for legs in LEGS:
         by_legs[legs] = Hits.of([row for row in development if row["legs"] == legs]).fit()
     both = [row for row in development if row["legs"] == "both"]
-    perhaps = floor_of(both, by_legs["both"])
+    model = with_floors(both, by_legs["both"])
     written = {
-        "perhaps": perhaps,
+        "perhaps": model.perhaps,
+        "beside": model.beside,
         "by_legs": {x: {"bias": w.bias, "weights": w.weights} for x, w in by_legs.items()},
     }
     WEIGHTS.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(written, indent=1))
 
 
-def floor_of(rows: Sequence[Mapping[str, Any]], weights: Weights) -> float:
-    """The highest floor at which as many queries as `KEEP` keep a relevant hit, in each set.
+def with_floors(rows: Sequence[Mapping[str, Any]], weights: Weights) -> VerdictModel:
+    """The highest floors at which as many queries as `KEEP` keep a relevant hit.
 
     The mean over all sets decides: one set alone may have answers that nothing points at.
     """
-    best: dict[str, list[float]] = defaultdict(list)
+    best: dict[str, list[tuple[float, float]]] = defaultdict(list)  # by set: best and relevant
     for row in rows:
-        relevant = [p for p, label in judged(row, weights) if label]
+        hits = judged(row, weights)
+        relevant = [probability for probability, label in hits if label]
         if relevant and row["variant"] == "whole":
-            best[row["set"]].append(max(relevant))
-    floors = np.unique(np.round(np.geomspace(0.001, 0.4, 400), 4))
-    kept = [np.mean([np.mean(np.array(each) >= x) for each in best.values()]) for x in floors]
-    return float(
-        max((x for x, share in zip(floors, kept, strict=True) if share >= KEEP), default=0.001)
-    )
+            best[row["set"]].append((max(p for p, _ in hits), max(relevant)))
+    tables = [np.array(each) for each in best.values()]
+
+    def kept(perhaps: float, beside: float) -> float:
+        floors = np.array([perhaps, beside])
+        return float(np.mean([(each >= floors).all(axis=1).mean() for each in tables]))
+
+    tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 200)]
+    beside = max((x for x in tried if kept(0.0, x) >= KEEP_BESIDE), default=tried[0])
+    perhaps = max((x for x in tried if kept(x, beside) >= KEEP), default=tried[0])
+    return VerdictModel(perhaps=max(perhaps, beside), beside=beside, by_legs={})
 
 
 def judged(row: Mapping[str, Any], weights: Weights) -> list[tuple[float, bool]]:
@@ -368,7 +404,7 @@ def check(rows: Path, split: str, only_legs: Sequence[str]) -> None:
             if not others:
                 continue
             weights = Hits.of(others).fit()
-            model = VerdictModel(perhaps=floor_of(others, weights), by_legs={})
+            model = with_floors(others, weights)
             own = [row for row in known if row["set"] == name and row["split"] == split]
             errors.append(_show(name, own, weights, model))
         print(f"\ncalibration error: mean {np.mean(errors):.3f}, largest {max(errors):.3f}")
@@ -391,11 +427,17 @@ def _show(
             line += f"{_area(known, own):8.3f}" if known else ""
         else:
             relevant = [[p for p, label in hits[id(row)] if label] for row in some]
-            kept = [max(each) >= model.perhaps for each in relevant if each]
+            kept = [
+                max(each) >= model.floor(top)
+                for each, top in zip(relevant, own, strict=True)
+                if each
+            ]
             line += f"{'':8}{np.mean(kept):8.3f}" if kept else ""
         print(line)
     error = calibration_error([each for row in whole for each in hits[id(row)]])
-    print(f"{name:16}{'calibration error':34}{error:14.3f}   floor {model.perhaps}")
+    print(
+        f"{name:16}{'calibration error':34}{error:14.3f}   floors {model.perhaps}, {model.beside}"
+    )
     return error
 
 

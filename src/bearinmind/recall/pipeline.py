@@ -126,7 +126,8 @@ class Recall:
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
         probabilities = self._probabilities(choice, Evidence(query.text, rankings, fused))
-        floor = 0.0 if query.all else self.verdicts.perhaps
+        best = max(probabilities.values(), default=0.0)
+        floor = 0.0 if query.all else self.verdicts.floor(best)
         unlikely = {
             id_: Unlikely(probability=probability, floor=floor)
             for id_, probability in probabilities.items()
@@ -141,7 +142,7 @@ class Recall:
         watch.lap("links")
         return Answer(
             query=query,
-            verdict=self.verdicts.verdict(max(probabilities.values(), default=0.0)),
+            verdict=self.verdicts.verdict(best),
             hits=tuple(hits[:kept]),
             weak=tuple(hits[kept:]),
             trace=Trace(

@@ -31,6 +31,7 @@ SIGNS: Mapping[str, int] = {
     "meaning_beyond_chance": 1,  # that, against the nearest of so many by chance
     "meaning_reach": 1,  # how far it comes from the mean to the same meaning
     "meaning_first": 1,  # its place by meaning
+    "meaning_above_pool": 1,  # how far its meaning is above that of the twentieth
     "graph": 1,
     "behind": -1,  # how far its fused score is below the best
     "lead": 1,  # how far it is above the next
@@ -38,10 +39,12 @@ SIGNS: Mapping[str, int] = {
     "names": 1,  # the share of the query's names and numbers that it holds
     "names_missed": -1,  # whether it holds none of them
     "aspect": 1,  # the share of the query's other words that it holds
+    "rarest": 1,  # whether it holds the word of the query that says most
     "kind_missed": -1,  # a number, time or name is asked for, and it has none
     # the query and the store
     "best_words": 1,
     "best_meaning": 1,
+    "best_reach": 1,
     "unknown": -1,  # the share of the query's information that no memory holds
     "unknown_names": -1,  # the share of its names and numbers that no memory holds
     "shortness": 0,
@@ -101,9 +104,14 @@ class Weights(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictModel:
-    """The fitted weights, and the probability from which on a hit is given."""
+    """The fitted weights, and the probabilities from which on hits are given.
 
-    perhaps: float  #: below this a hit is folded away
+    Where the best hit is probable enough, the others are given from a lower floor on: a question
+    may need several memories, and the best is then not all of the answer.
+    """
+
+    perhaps: float  #: an answer whose best hit is below this is `nothing`, and folded away
+    beside: float  #: beside a better hit one is folded away below this
     by_legs: Mapping[str, Weights]  #: by which legs answered: `words`, `meaning` or `both`
 
     def verdict(self, probability: float) -> Verdict:
@@ -112,13 +120,17 @@ class VerdictModel:
             return Verdict.FOUND
         return Verdict.PERHAPS if probability >= self.perhaps else Verdict.NOTHING
 
+    def floor(self, best: float) -> float:
+        """The probability below which hits are folded away, in an answer with this best one."""
+        return self.perhaps if best < self.perhaps else self.beside
+
 
 @cache
 def model() -> VerdictModel:
     """The weights of this release."""
     written = json.loads((files(__package__) / "verdict_weights.json").read_text("utf-8"))
     by_legs = {legs: Weights(x["bias"], x["weights"]) for legs, x in written["by_legs"].items()}
-    return VerdictModel(perhaps=written["perhaps"], by_legs=by_legs)
+    return VerdictModel(perhaps=written["perhaps"], beside=written["beside"], by_legs=by_legs)
 
 
 class QueryWords(NamedTuple):
@@ -127,6 +139,7 @@ class QueryWords(NamedTuple):
     text: str
     names: tuple[frozenset[str], ...]  #: the terms of each name or number in it
     others: Mapping[str, float]  #: its other terms, with the information of each
+    rarest: str  #: the term with the most information, if there is any
     mass: float  #: the information of all its terms
     unknown: float  #: the share of it that no memory holds
     unknown_names: float  #: the share of the names and numbers that no memory holds
@@ -152,6 +165,7 @@ class QueryWords(NamedTuple):
             text=text,
             names=tuple(names),
             others={atom: weight for atom, weight in weights.items() if atom not in named},
+            rarest=max(weights, key=weights.__getitem__, default=""),
             mass=mass,
             unknown=missing / mass if mass else 0.0,
             unknown_names=sum(name <= unheld for name in names) / (len(names) or 1),
@@ -208,6 +222,9 @@ class Evidence:
         return {
             "best_words": max((each.confidence for each in lexical), default=0.0),
             "best_meaning": _beyond_chance(dense[0].evidence, self._among) if dense else 0.0,
+            "best_reach": _reach(dense[0].score, self._dense.floor)
+            if self._dense and dense
+            else 0.0,
             "unknown": asked.unknown * telling,  # hardly a word is known to five memories
             "unknown_names": asked.unknown_names * telling,
             "shortness": 1 / (1 + len(asked.names) + len(asked.others)),
@@ -217,15 +234,14 @@ class Evidence:
 
     def _of_meaning(self, placing: Placing | None) -> dict[str, float]:
         if placing is None or self._dense is None:
-            return dict.fromkeys(
-                ("meaning", "meaning_beyond_chance", "meaning_reach", "meaning_first"), 0.0
-            )
-        mean = self._dense.floor
+            return dict.fromkeys((name for name in SIGNS if name.startswith("meaning")), 0.0)
+        last = self._dense.candidates[:_POOL][-1].evidence
         return {
             "meaning": min(_MOST, placing.evidence),
             "meaning_beyond_chance": _beyond_chance(placing.evidence, self._among),
-            "meaning_reach": max(0.0, (placing.score - mean) / max(1 - mean, 1e-3)),
+            "meaning_reach": _reach(placing.score, self._dense.floor),
             "meaning_first": 1 / placing.rank,
+            "meaning_above_pool": min(_MOST, max(0.0, placing.evidence - last)),
         }
 
     def _of_score(self, score: float) -> dict[str, float]:
@@ -250,6 +266,7 @@ class Evidence:
             "names": held / len(asked.names) if asked.names else 0.0,
             "names_missed": float(bool(asked.names) and not held),
             "aspect": aspect / mass if mass else 0.0,
+            "rarest": float(bool(asked.rarest) and _holds(folded, asked.rarest)),
             "kind_missed": float(_misses_kind(asked.text, content)),
         }
 
@@ -277,6 +294,11 @@ def _of_words(placing: Placing | None, mass: float, among: int) -> dict[str, flo
         "words_beyond_chance": min(_MOST, max(-1.0, matched / _NATS)),
         "words_first": 1 / placing.rank,
     }
+
+
+def _reach(cosine: float, mean: float) -> float:
+    """How far a cosine comes on the way from the mean of all to the same meaning."""
+    return max(0.0, (cosine - mean) / max(1 - mean, 1e-3))
 
 
 def _beyond_chance(evidence: float, among: int) -> float:

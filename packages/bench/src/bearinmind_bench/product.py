@@ -17,7 +17,7 @@ from bearinmind.protocols import Following, Store
 from bearinmind.recall import verdict
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
-from bearinmind.types import LinkKind, Scope, UserId, Verdict
+from bearinmind.types import LinkKind, Scope, UserId
 from bearinmind_bench import audit, pairs
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import ONLY_USER, Answer, EvaluationQuery, Pair
@@ -161,6 +161,7 @@ class Product:
 
     def _answer(self, answer: RecallAnswer, query: EvaluationQuery, milliseconds: float) -> Answer:
         names = self._corpus.names
+        floor = verdict.model().floor(max((hit.probability for hit in answer.hits), default=0.0))
         ranked = tuple(names[memory.id] for memory in answer.displayed)[:DEPTH]
         wanted = {*ranked, *query.relevant}
         legs: dict[str, dict[str, int]] = {leg.leg: {} for leg in answer.trace.legs}
@@ -179,7 +180,7 @@ class Product:
             folded=frozenset(
                 names[memory.id]
                 for hit in answer.hits
-                if verdict.model().verdict(hit.probability) is Verdict.NOTHING
+                if hit.probability < floor
                 for memory in (hit.memory, *(state.memory for state in hit.earlier))
             ),
             milliseconds=milliseconds,
