@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bearinmind.app import Mind
+from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
 from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel, Weights
 from bearinmind_bench import corpus
@@ -59,6 +59,7 @@ SEED = 17
 PENALTY = 1e-4  # of the squares of the weights
 STEPS = 3_000
 KEEP = 0.98  # of the answerable queries whose relevant memory is in the first ten keep one
+PER_DECADE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)  # how much the odds of the floor may grow
 KEEP_BESIDE = 0.99  # ... if no answer were folded away as a whole
 FEATURES = [*SIGNS]
 
@@ -95,11 +96,11 @@ def variants(
     data: EvaluationSet, others: Sequence[EvaluationSet]
 ) -> Iterator[tuple[str, EvaluationSet]]:
     """A set as it is, without what answers half of its questions, and as many small stores."""
-    foreign = _foreign(data, others)
+    foreign = [*_foreign(data, others)]
     yield "whole", replace(data, queries=(*_sampled(data.queries), *foreign))
     yield "removed", _with_removed(data)
     if data.name in OWN[:2]:
-        yield "small", _small(data)
+        yield "small", _small(data, foreign)
 
 
 def _sampled(queries: Iterable[EvaluationQuery]) -> Iterator[EvaluationQuery]:
@@ -145,8 +146,8 @@ def _with_removed(data: EvaluationSet) -> EvaluationSet:
     )
 
 
-def _small(data: EvaluationSet) -> EvaluationSet:
-    """Stores of a few memories: half of each answers questions, half of its questions have none."""
+def _small(data: EvaluationSet, foreign: Sequence[EvaluationQuery]) -> EvaluationSet:
+    """Stores of a few memories, with questions of the set and of others."""
     rng = random.Random(SEED)
     records = {(user_of(x), x["id"]): x for x in data.corpus}
     answerable = [q for q in data.queries if q.relevant and len(q.relevant) <= 3]
@@ -172,6 +173,9 @@ def _small(data: EvaluationSet) -> EvaluationSet:
                 queries.append(
                     replace(query, id=id_, user=user, as_of=None, grades=held, stratum=stratum)
                 )
+            for query in rng.sample(foreign, min(len(foreign), len(asked))):
+                id_ = f"{user}-{query.id}"
+                queries.append(replace(query, id=id_, user=user, stratum=f"small {size}, foreign"))
     return replace(data, corpus=tuple(made), queries=tuple(queries))
 
 
@@ -245,12 +249,9 @@ def _open(
 ) -> _Recording:
     settings = settings_for(user, stored.bounds, overrides)
     newest = stored.newest.get(user)
-    mind = _Recording(
-        stored.store,
-        settings,
-        embedders=embedders.of(settings),
-        **({"clock": lambda: newest} if newest else {}),
-    )
+    options: wiring.Options = {"clock": lambda: newest} if newest else {}
+    options["embedders"] = embedders.of(settings)
+    mind = _Recording(stored.store, settings, **options)
     mind.work.wait()
     return mind
 
@@ -346,33 +347,58 @@ def fit(rows: Path) -> None:
     written = {
         "perhaps": model.perhaps,
         "beside": model.beside,
+        "per_decade": model.per_decade,
         "by_legs": {x: {"bias": w.bias, "weights": w.weights} for x, w in by_legs.items()},
     }
-    WEIGHTS.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    WEIGHTS.write_text(json.dumps(written) + "\n", encoding="utf-8")
     print(json.dumps(written, indent=1))
 
 
 def with_floors(rows: Sequence[Mapping[str, Any]], weights: Weights) -> VerdictModel:
-    """The highest floors at which as many queries as `KEEP` keep a relevant hit.
+    """The floors that fold most of what cannot be answered, and keep as much as `KEEP` says.
 
-    The mean over all sets decides: one set alone may have answers that nothing points at.
+    All sets and sizes of small stores count the same: one set alone may have answers that nothing
+    points at.
     """
-    best: dict[str, list[tuple[float, float]]] = defaultdict(list)  # by set: best and relevant
+    known: dict[str, list[Floats]] = defaultdict(list)  # by set: best, relevant, memories
+    unknown: dict[str, list[Floats]] = defaultdict(list)
     for row in rows:
         hits = judged(row, weights)
         relevant = [probability for probability, label in hits if label]
-        if relevant and row["variant"] == "whole":
-            best[row["set"]].append((max(p for p, _ in hits), max(relevant)))
-    tables = [np.array(each) for each in best.values()]
+        if not hits or row["variant"] == "removed" or "prompt" in row["stratum"]:
+            continue
+        group = row["set"] if row["variant"] == "whole" else row["stratum"].partition(",")[0]
+        table = known if relevant else unknown
+        if relevant or not row["answerable"]:
+            best = max(probability for probability, _ in hits)
+            table[group].append(np.array([best, max(relevant, default=0.0), _memories(row)]))
+    sure, unsure = [[np.array(x) for x in each.values()] for each in (known, unknown)]
 
-    def kept(perhaps: float, beside: float) -> float:
-        floors = np.array([perhaps, beside])
-        return float(np.mean([(each >= floors).all(axis=1).mean() for each in tables]))
+    def kept(model: VerdictModel) -> float:
+        def share(best: Floats, relevant: Floats, memories: Floats) -> Any:  # noqa: ANN401  numpy's
+            perhaps = _perhaps(model, memories)
+            return np.mean(relevant >= np.where(best < perhaps, perhaps, model.beside))
 
-    tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 200)]
-    beside = max((x for x in tried if kept(0.0, x) >= KEEP_BESIDE), default=tried[0])
-    perhaps = max((x for x in tried if kept(x, beside) >= KEEP), default=tried[0])
-    return VerdictModel(perhaps=max(perhaps, beside), beside=beside, by_legs={})
+        return float(np.mean([share(*each.T) for each in sure]))
+
+    def folded(model: VerdictModel) -> float:
+        return float(np.mean([np.mean(x[:, 0] < _perhaps(model, x[:, 2])) for x in unsure]))
+
+    tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 60)]
+    plain = VerdictModel(perhaps=0.0, beside=0.0, by_legs={})
+    beside = max(x for x in tried if kept(replace(plain, beside=x)) >= KEEP_BESIDE)
+    models = []
+    for per_decade in PER_DECADE:
+        model = replace(plain, beside=beside, per_decade=per_decade)
+        good = [x for x in tried if kept(replace(model, perhaps=x)) >= KEEP]
+        models.append(replace(model, perhaps=max(good)))
+    return max(models, key=folded)
+
+
+def _perhaps(model: VerdictModel, memories: Floats) -> Floats:
+    """`VerdictModel.floors`, of many stores at once."""
+    floors = {decades: model.floors(decades).perhaps for decades in {*memories.tolist()}}
+    return np.array([floors[decades] for decades in memories.tolist()])
 
 
 def judged(row: Mapping[str, Any], weights: Weights) -> list[tuple[float, bool]]:
@@ -420,7 +446,8 @@ def _show(
     for variant, stratum in dict.fromkeys((row["variant"], row["stratum"]) for row in rows):
         some = [x for x in rows if (x["variant"], x["stratum"]) == (variant, stratum)]
         own = [best[id(row)] for row in some]
-        nothing = np.mean([p < model.perhaps for p in own])
+        floors = [model.floors(_memories(row)) for row in some]
+        nothing = np.mean([p < each.perhaps for p, each in zip(own, floors, strict=True)])
         found = np.mean([p >= FOUND for p in own])
         line = f"{name:16}{f'{variant}: {stratum}':34}{len(some):5}{nothing:9.3f}{found:8.3f}"
         if not some[0]["answerable"]:
@@ -428,8 +455,8 @@ def _show(
         else:
             relevant = [[p for p, label in hits[id(row)] if label] for row in some]
             kept = [
-                max(each) >= model.floor(top)
-                for each, top in zip(relevant, own, strict=True)
+                max(each) >= floor.below(top)
+                for each, top, floor in zip(relevant, own, floors, strict=True)
                 if each
             ]
             line += f"{'':8}{np.mean(kept):8.3f}" if kept else ""
@@ -439,6 +466,12 @@ def _show(
         f"{name:16}{'calibration error':34}{error:14.3f}   floors {model.perhaps}, {model.beside}"
     )
     return error
+
+
+def _memories(row: Mapping[str, Any]) -> float:
+    """The number of memories that a query was put to, as a logarithm."""
+    features = next((hit["features"] for hit in row["hits"] if hit["features"]), None)
+    return features[FEATURES.index("memories")] if features else 0.0
 
 
 def _area(known: Sequence[float], unknown: Sequence[float]) -> float:

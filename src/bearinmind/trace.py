@@ -255,6 +255,7 @@ class Trace:
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     time: QuestionTime = QuestionTime()  #: what the question says about time
+    floor: float = 0.0  #: the probability below which hits are folded away, unless all are wanted
 
     @property
     def answered(self) -> bool:

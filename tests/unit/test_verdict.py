@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bearinmind import Mind
 from bearinmind.recall import verdict
-from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel, Weights
+from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, Floors
 from bearinmind.surfaces.hooks.standalone import settings as hook_settings
 from bearinmind.trace import Unlikely
 from bearinmind.types import Verdict
@@ -48,7 +48,7 @@ def test_the_weights_know_every_feature_and_keep_its_sign() -> None:
     for weights in model.by_legs.values():
         assert {*weights.weights} <= {*SIGNS}
         assert all(weight * SIGNS[name] >= 0 for name, weight in weights.weights.items())
-    assert 0 < model.perhaps < FOUND
+    assert 0 < model.beside <= model.perhaps < FOUND
 
 
 def test_words_alone_have_no_weight_for_meaning_and_the_reverse() -> None:
@@ -80,7 +80,7 @@ def test_the_hook_gives_what_a_recall_has_found() -> None:
 def test_the_weights_are_one_small_file() -> None:
     text = (files("bearinmind.recall") / "verdict_weights.json").read_text("utf-8")
     assert len(text) < 10_000
-    assert {*json.loads(text)} == {"perhaps", "by_legs"}
+    assert {*json.loads(text)} == {"perhaps", "beside", "per_decade", "by_legs"}
 
 
 # ---- what an answer says -----------------------------------------------------------------------
@@ -106,7 +106,8 @@ def test_what_is_folded_away_is_weak_and_named_in_the_trace(filled: Mind) -> Non
     assert {hit.memory.id for hit in (*folded.hits, *folded.weak)} == {
         hit.memory.id for hit in whole.hits
     }
-    floor = verdict.model().perhaps
+    floor = whole.trace.floor
+    assert floor == folded.trace.floor
     assert all(hit.probability >= floor for hit in folded.hits)
     assert all(hit.probability < floor for hit in folded.weak)
     unlikely = {x.id: x.reason for x in folded.trace.dropped if isinstance(x.reason, Unlikely)}
@@ -128,10 +129,23 @@ def test_folding_changes_neither_the_verdict_nor_a_probability(filled: Mind) -> 
 
 
 def test_the_verdict_is_that_of_the_most_probable_hit() -> None:
-    model = VerdictModel(perhaps=0.1, by_legs={"both": Weights(0.0, {})})
-    assert model.verdict(0.5) is Verdict.FOUND
-    assert model.verdict(0.1) is Verdict.PERHAPS
-    assert model.verdict(0.09) is Verdict.NOTHING
+    floors = Floors(perhaps=0.1, beside=0.05)
+    assert floors.verdict(0.5) is Verdict.FOUND
+    assert floors.verdict(0.1) is Verdict.PERHAPS
+    assert floors.verdict(0.09) is Verdict.NOTHING
+
+
+def test_beside_a_better_hit_less_is_folded_away() -> None:
+    floors = Floors(perhaps=0.1, beside=0.05)
+    assert floors.below(0.09) == 0.1
+    assert floors.below(0.1) == 0.05
+
+
+def test_one_of_a_few_memories_must_be_more_probable_than_one_of_many() -> None:
+    model = verdict.model()
+    few, thousand, many = (model.floors(decades).perhaps for decades in (0.7, 3.0, 4.0))
+    assert few >= thousand >= many >= model.beside
+    assert thousand == pytest.approx(max(model.perhaps, model.beside))
 
 
 @pytest.mark.parametrize(

@@ -125,13 +125,14 @@ class Recall:
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
-        probabilities = self._probabilities(choice, Evidence(query.text, rankings, fused))
+        evidence = Evidence(self.verdicts, query.text, rankings, fused)
+        probabilities = self._probabilities(choice, evidence)
         best = max(probabilities.values(), default=0.0)
-        floor = 0.0 if query.all else self.verdicts.floor(best)
+        floor = evidence.floors.below(best)
         unlikely = {
             id_: Unlikely(probability=probability, floor=floor)
             for id_, probability in probabilities.items()
-            if probability < floor
+            if probability < floor and not query.all
         }
         watch.lap("verdict")
         dropped = [*choice.dropped, *(Dropped(*each) for each in unlikely.items())]
@@ -142,7 +143,7 @@ class Recall:
         watch.lap("links")
         return Answer(
             query=query,
-            verdict=self.verdicts.verdict(best),
+            verdict=evidence.floors.verdict(best),
             hits=tuple(hits[:kept]),
             weak=tuple(hits[kept:]),
             trace=Trace(
@@ -159,6 +160,7 @@ class Recall:
                 rerank=choice.rerank,
                 paths=paths,
                 time=time,
+                floor=floor,
             ),
         )
 
@@ -266,16 +268,16 @@ class Recall:
     def _probabilities(self, choice: _Choice, evidence: Evidence) -> dict[MemoryId, float]:
         """How probable it is that each of the chosen answers: it, or an earlier state under it."""
         memories, earlier = choice.eligibility.memories, choice.arranged.earlier
-        by_id = {each.id: each for each in choice.eligibility.kept} if earlier else {}
+        placings = {x.id: x.placings for x in choice.eligibility.kept} if earlier else {}
         probabilities = {}
         for chosen in choice.chosen:
-            states = [
-                by_id[x.memory.id] for x in earlier.get(chosen.id, ()) if x.memory.id in by_id
-            ]
-            candidates = [Fused(chosen.id, chosen.fused, chosen.placings), *states]
+            states = [x.memory.id for x in earlier.get(chosen.id, ()) if x.memory.id in placings]
             probabilities[chosen.id] = max(
-                evidence.probability(self.verdicts, memories[id_], score, placings)
-                for id_, score, placings in candidates
+                evidence.probability(memories[id_], placed)
+                for id_, placed in [
+                    (chosen.id, chosen.placings),
+                    *((id_, placings[id_]) for id_ in states),
+                ]
             )
         return probabilities
 

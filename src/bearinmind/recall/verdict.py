@@ -21,7 +21,7 @@ from bearinmind.recall.lexical import TELLING_TOTAL, information
 from bearinmind.text import analysis
 from bearinmind.types import Fused, Memory, Placing, Ranking, Verdict
 
-#: Every feature, and whether it speaks for a hit (1), against it (-1) or as the data say (0).
+#: Every feature, and whether it speaks for a hit (1) or against it (-1).
 SIGNS: Mapping[str, int] = {
     # the hit
     "words": 1,  # the share of the query's information that it holds
@@ -33,21 +33,16 @@ SIGNS: Mapping[str, int] = {
     "meaning_first": 1,  # its place by meaning
     "meaning_above_pool": 1,  # how far its meaning is above that of the twentieth
     "graph": 1,
-    "behind": -1,  # how far its fused score is below the best
+    "behind": -1,  # how far the evidence for it, of all legs, is below the most
     "lead": 1,  # how far it is above the next
     "above_pool": 1,  # how far it is above the last of the first twenty
-    "names": 1,  # the share of the query's names and numbers that it holds
-    "names_missed": -1,  # whether it holds none of them
+    "short": -1,  # it lacks words of a short query
+    "names_missed": -1,  # it holds none of the query's names and numbers
     "aspect": 1,  # the share of the query's other words that it holds
-    "rarest": 1,  # whether it holds the word of the query that says most
-    "kind_missed": -1,  # a number, time or name is asked for, and it has none
     # the query and the store
-    "best_words": 1,
-    "best_meaning": 1,
-    "best_reach": 1,
+    "best_reach": 1,  # of the nearest by meaning
     "unknown": -1,  # the share of the query's information that no memory holds
     "unknown_names": -1,  # the share of its names and numbers that no memory holds
-    "shortness": 0,
     "question": 1,  # it is a question, not a remark
     "memories": -1,  # the number of memories: the best of many is good by chance
 }
@@ -61,6 +56,7 @@ _LEXICAL, _DENSE, _GRAPH = "lexical", "dense", "graph"
 _DEVIATIONS = 6.0  # per unit of the dense leg's evidence
 _NATS = 10.0  # of information per unit of `words_beyond_chance`
 _POOL = 20
+_THOUSAND, _MANY = 3.0, 4.0  # decades of memories; more than 10,000 make no difference
 _MOST = 1.5  # of any evidence: more makes nothing surer
 _QUOTED = re.compile(r"[\"\u201c\u201e`]([^\"\u201d\u201c`]{3,})[\"\u201d\u201c`]")
 _WORD = re.compile(r"[^\W_][\w'\u2019./:@#+-]*")
@@ -71,21 +67,6 @@ _ASKS = re.compile(
     r"|could|should|would|will|has|have|had|any)\b",
     re.IGNORECASE,
 )
-_ASKS_NUMBER = re.compile(
-    r"\b(?:how (?:many|much|long|old|often|big|large|far|tall|high)|what (?:number|port|version"
-    r"|year|time|date|day|age|price)|when)\b",
-    re.IGNORECASE,
-)
-_ASKS_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
-_AMOUNT = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|once|twice|half|hundred"
-    r"|thousand|monday|tuesday|wednesday|thursday|friday|saturday|sunday|january|february|march"
-    r"|april|may|june|july|august|september|october|november|december|today|yesterday|tomorrow"
-    r"|daily|weekly|monthly|yearly|morning|noon|evening|night|week|month|spring|summer|autumn"
-    r"|winter)s?\b",
-    re.IGNORECASE,
-)
-_PERSON = re.compile(r"(?<![.!?\n] )(?<!^)\b[A-Z]\w+|^[A-Z]\w+ [A-Z]\w+|\b(?:I|my|we|our|team)\b")
 
 
 class Weights(NamedTuple):
@@ -102,9 +83,8 @@ class Weights(NamedTuple):
         return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerdictModel:
-    """The fitted weights, and the probabilities from which on hits are given.
+class Floors(NamedTuple):
+    """The probabilities from which on hits are given.
 
     Where the best hit is probable enough, the others are given from a lower floor on: a question
     may need several memories, and the best is then not all of the answer.
@@ -112,17 +92,34 @@ class VerdictModel:
 
     perhaps: float  #: an answer whose best hit is below this is `nothing`, and folded away
     beside: float  #: beside a better hit one is folded away below this
-    by_legs: Mapping[str, Weights]  #: by which legs answered: `words`, `meaning` or `both`
 
-    def verdict(self, probability: float) -> Verdict:
-        """What a probability means."""
-        if probability >= FOUND:
+    def verdict(self, best: float) -> Verdict:
+        """What the probability of the best hit means."""
+        if best >= FOUND:
             return Verdict.FOUND
-        return Verdict.PERHAPS if probability >= self.perhaps else Verdict.NOTHING
+        return Verdict.PERHAPS if best >= self.perhaps else Verdict.NOTHING
 
-    def floor(self, best: float) -> float:
+    def below(self, best: float) -> float:
         """The probability below which hits are folded away, in an answer with this best one."""
         return self.perhaps if best < self.perhaps else self.beside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerdictModel:
+    """The fitted weights and floors."""
+
+    perhaps: float  #: the floor among 1,000 memories
+    beside: float
+    per_decade: float = 1.0  #: how much higher the odds of `perhaps` are among a tenth as many
+    by_legs: Mapping[str, Weights]  #: by which legs answered: `words`, `meaning` or `both`
+
+    def floors(self, memories: float) -> Floors:
+        """The floors among so many memories, given as their logarithm to the base of 10.
+
+        One of a few memories is more probable from the start, whatever is asked.
+        """
+        odds = self.perhaps / (1 - self.perhaps) * self.per_decade ** (_THOUSAND - memories)
+        return Floors(max(self.beside, odds / (1 + odds)), self.beside)
 
 
 @cache
@@ -130,7 +127,7 @@ def model() -> VerdictModel:
     """The weights of this release."""
     written = json.loads((files(__package__) / "verdict_weights.json").read_text("utf-8"))
     by_legs = {legs: Weights(x["bias"], x["weights"]) for legs, x in written["by_legs"].items()}
-    return VerdictModel(perhaps=written["perhaps"], beside=written["beside"], by_legs=by_legs)
+    return VerdictModel(**written | {"by_legs": by_legs})
 
 
 class QueryWords(NamedTuple):
@@ -139,7 +136,6 @@ class QueryWords(NamedTuple):
     text: str
     names: tuple[frozenset[str], ...]  #: the terms of each name or number in it
     others: Mapping[str, float]  #: its other terms, with the information of each
-    rarest: str  #: the term with the most information, if there is any
     mass: float  #: the information of all its terms
     unknown: float  #: the share of it that no memory holds
     unknown_names: float  #: the share of the names and numbers that no memory holds
@@ -165,7 +161,6 @@ class QueryWords(NamedTuple):
             text=text,
             names=tuple(names),
             others={atom: weight for atom, weight in weights.items() if atom not in named},
-            rarest=max(weights, key=weights.__getitem__, default=""),
             mass=mass,
             unknown=missing / mass if mass else 0.0,
             unknown_names=sum(name <= unheld for name in names) / (len(names) or 1),
@@ -176,34 +171,53 @@ class QueryWords(NamedTuple):
 class Evidence:
     """What a recall has to go by when it judges its hits."""
 
-    def __init__(self, text: str, rankings: Sequence[Ranking], fused: Sequence[Fused]) -> None:
+    def __init__(
+        self,
+        model: VerdictModel,
+        text: str,
+        rankings: Sequence[Ranking],
+        fused: Sequence[Fused],
+    ) -> None:
+        self._model = model
         by_leg = {ranking.leg: ranking for ranking in rankings}
         self._lexical = by_leg.get(_LEXICAL)
         self._dense = by_leg.get(_DENSE)
         self._asked = QueryWords.of(text, self._lexical)
         self._among = max((ranking.among for ranking in rankings), default=0)
-        self._scores = [each.score for each in fused[: _POOL + 1]]
-        self.legs = self._answering()
+        evidence = [_evidence(each.placings) for each in fused[: _POOL + 1]]
+        self._evidence = sorted(evidence, reverse=True)
+        # To be the first of five memories says little.
+        self._telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
+        self._legs = self._answering()
         self._shared = self._of_query()
+        self.floors = model.floors(self._shared["memories"])
+        #: Who asks with one word wants the memories that hold it, whatever they say.
+        self._is_keyword = len(text.split()) == 1
 
-    def probability(
-        self, model: VerdictModel, memory: Memory, score: float, placings: Placings
-    ) -> float:
-        """How probable it is that a memory with this fused score answers the query."""
-        legs = self.legs
+    def probability(self, memory: Memory, placings: Placings) -> float:
+        """How probable it is that a memory answers the query."""
+        legs = self._legs
         if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
             legs = _WORDS
-        probability = model.by_legs[legs].probability(self.features(memory, score, placings))
-        return max(probability, EXACT) if self._is_exact(memory) else probability
+        weights = self._model.by_legs[legs]
+        probability = weights.probability(self.features(memory, placings))
+        if self._is_exact(memory):
+            return max(probability, EXACT)
+        if self._is_keyword and _LEXICAL in placings:
+            return max(probability, self.floors.perhaps)
+        return probability
 
-    def features(self, memory: Memory, score: float, placings: Placings) -> dict[str, float]:
+    def features(self, memory: Memory, placings: Placings) -> dict[str, float]:
         """Every feature of a hit, by name."""
         graph = placings.get(_GRAPH)
+        words = placings.get(_LEXICAL)
+        count = len(self._asked.names) + len(self._asked.others)
         return {
-            **_of_words(placings.get(_LEXICAL), self._asked.mass, self._among),
+            **self._of_words(words),
+            "short": (1 - (words.confidence if words else 0.0)) / (1 + count),
             **self._of_meaning(placings.get(_DENSE)),
             "graph": min(_MOST, graph.evidence) if graph else 0.0,
-            **self._of_score(score),
+            **self._margins(_evidence(placings)),
             **self._of_text(memory.content),
             **self._shared,
         }
@@ -216,20 +230,25 @@ class Evidence:
 
     def _of_query(self) -> dict[str, float]:
         asked = self._asked
-        lexical = self._lexical.candidates if self._lexical else ()
         dense = self._dense.candidates if self._dense else ()
-        telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
         return {
-            "best_words": max((each.confidence for each in lexical), default=0.0),
-            "best_meaning": _beyond_chance(dense[0].evidence, self._among) if dense else 0.0,
             "best_reach": _reach(dense[0].score, self._dense.floor)
             if self._dense and dense
             else 0.0,
-            "unknown": asked.unknown * telling,  # hardly a word is known to five memories
-            "unknown_names": asked.unknown_names * telling,
-            "shortness": 1 / (1 + len(asked.names) + len(asked.others)),
+            "unknown": asked.unknown * self._telling,  # hardly a word is known to five memories
+            "unknown_names": asked.unknown_names * self._telling,
             "question": float(bool(_ASKS.search(asked.text))),
-            "memories": math.log10(1 + self._among),
+            "memories": min(_MANY, math.log10(1 + self._among)),
+        }
+
+    def _of_words(self, placing: Placing | None) -> dict[str, float]:
+        if placing is None:
+            return {"words": 0.0, "words_beyond_chance": -1.0, "words_first": 0.0}
+        matched = placing.confidence * self._asked.mass - math.log1p(self._among)
+        return {
+            "words": placing.confidence,
+            "words_beyond_chance": min(_MOST, max(-1.0, matched / _NATS)),
+            "words_first": self._telling / placing.rank,
         }
 
     def _of_meaning(self, placing: Placing | None) -> dict[str, float]:
@@ -240,34 +259,29 @@ class Evidence:
             "meaning": min(_MOST, placing.evidence),
             "meaning_beyond_chance": _beyond_chance(placing.evidence, self._among),
             "meaning_reach": _reach(placing.score, self._dense.floor),
-            "meaning_first": 1 / placing.rank,
+            "meaning_first": self._telling / placing.rank,
             "meaning_above_pool": min(_MOST, max(0.0, placing.evidence - last)),
         }
 
-    def _of_score(self, score: float) -> dict[str, float]:
-        """Where a fused score stands among the others."""
-        best = self._scores[0] if self._scores else 0.0
-        if best <= 0:
-            return {"behind": 0.0, "lead": 0.0, "above_pool": 0.0}
-        below = next((each for each in self._scores if each < score), 0.0)
+    def _margins(self, evidence: float) -> dict[str, float]:
+        """Where the evidence for a memory stands among that for the others."""
+        most, least = (self._evidence[0], self._evidence[-1]) if self._evidence else (0.0, 0.0)
+        below = next((each for each in self._evidence if each < evidence), 0.0)
         return {
-            "behind": max(0.0, 1 - score / best),
-            "lead": min(1.0, max(0.0, (score - below) / best)),
-            "above_pool": min(1.0, max(0.0, (score - self._scores[-1]) / best)),
+            "behind": min(_MOST, max(0.0, most - evidence)),
+            "lead": min(_MOST, evidence - below),
+            "above_pool": min(_MOST, max(0.0, evidence - least)),
         }
 
     def _of_text(self, content: str) -> dict[str, float]:
         """What of the query the text of a memory holds, entity by entity and word by word."""
         asked, folded = self._asked, analysis.fold(content)
-        held = sum(all(_holds(folded, term) for term in name) for name in asked.names)
+        named = any(all(_holds(folded, term) for term in name) for name in asked.names)
         mass = math.fsum(asked.others.values())
         aspect = math.fsum(weight for term, weight in asked.others.items() if _holds(folded, term))
         return {
-            "names": held / len(asked.names) if asked.names else 0.0,
-            "names_missed": float(bool(asked.names) and not held),
+            "names_missed": float(bool(asked.names) and not named),
             "aspect": aspect / mass if mass else 0.0,
-            "rarest": float(bool(asked.rarest) and _holds(folded, asked.rarest)),
-            "kind_missed": float(_misses_kind(asked.text, content)),
         }
 
     def _has_no_vector(self, memory: Memory) -> bool:
@@ -285,15 +299,9 @@ class Evidence:
         return any(phrase in folded for phrase in self._asked.quoted)
 
 
-def _of_words(placing: Placing | None, mass: float, among: int) -> dict[str, float]:
-    if placing is None:
-        return {"words": 0.0, "words_beyond_chance": -1.0, "words_first": 0.0}
-    matched = placing.confidence * mass - math.log1p(among)
-    return {
-        "words": placing.confidence,
-        "words_beyond_chance": min(_MOST, max(-1.0, matched / _NATS)),
-        "words_first": 1 / placing.rank,
-    }
+def _evidence(placings: Placings) -> float:
+    """What all legs say for a memory."""
+    return math.fsum(placing.evidence for placing in placings.values())
 
 
 def _reach(cosine: float, mean: float) -> float:
@@ -332,10 +340,3 @@ def _holds(folded: str, term: str) -> bool:
     while place > 0 and folded[place - 1].isalnum():
         place = folded.find(term, place + 1)
     return place >= 0
-
-
-def _misses_kind(query: str, content: str) -> bool:
-    """Whether a query asks for a number, a time or a person, and a text has none."""
-    if _ASKS_NUMBER.search(query) and not _AMOUNT.search(content):
-        return True
-    return bool(_ASKS_PERSON.search(query)) and not _PERSON.search(content)

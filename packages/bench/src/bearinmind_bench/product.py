@@ -14,7 +14,6 @@ from bearinmind.config import Settings
 from bearinmind.errors import InvalidSetting, ModelFailure
 from bearinmind.outdates.verdicts import MARK, judgement_of, prevailing_of_pairs
 from bearinmind.protocols import Following, Store
-from bearinmind.recall import verdict
 from bearinmind.recall.pipeline import Recall
 from bearinmind.trace import Answer as RecallAnswer
 from bearinmind.types import LinkKind, Scope, UserId
@@ -161,7 +160,6 @@ class Product:
 
     def _answer(self, answer: RecallAnswer, query: EvaluationQuery, milliseconds: float) -> Answer:
         names = self._corpus.names
-        floor = verdict.model().floor(max((hit.probability for hit in answer.hits), default=0.0))
         ranked = tuple(names[memory.id] for memory in answer.displayed)[:DEPTH]
         wanted = {*ranked, *query.relevant}
         legs: dict[str, dict[str, int]] = {leg.leg: {} for leg in answer.trace.legs}
@@ -180,7 +178,7 @@ class Product:
             folded=frozenset(
                 names[memory.id]
                 for hit in answer.hits
-                if hit.probability < floor
+                if hit.probability < answer.trace.floor
                 for memory in (hit.memory, *(state.memory for state in hit.earlier))
             ),
             milliseconds=milliseconds,
