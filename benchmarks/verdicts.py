@@ -23,7 +23,7 @@ import random
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from bearinmind.app import Mind, wiring
 from bearinmind.app.requests import QueryFields
-from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel, Weights
+from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
 from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load, superseded_by, user_of
@@ -182,15 +182,18 @@ def _small(data: EvaluationSet, foreign: Sequence[EvaluationQuery]) -> Evaluatio
 # ---- dump ----------------------------------------------------------------------------------------
 
 
-class _Recorder:
-    """Takes the place of fitted weights: keeps the features, and answers with their number."""
+class _Recorder(VerdictModel):
+    """A model that keeps the features that it is shown, and answers with their number."""
 
     def __init__(self) -> None:
-        self.features: list[Mapping[str, float]] = []
+        super().__init__(bias=0.0, weights={}, perhaps=0.0, beside=0.0)
+        self.features: list[Mapping[str, float]]
+        object.__setattr__(self, "features", [])
 
     def probability(self, features: Mapping[str, float]) -> float:
+        """The number of what is shown; the product keeps the last of several states."""
         self.features.append(features)
-        return len(self.features) * 1e-6  # the product keeps the last of several states
+        return len(self.features) * 1e-6
 
 
 class _Recording(Mind):
@@ -198,9 +201,8 @@ class _Recording(Mind):
 
     def record(self) -> _Recorder:
         recorder = _Recorder()
-        by_legs: Any = dict.fromkeys(LEGS, recorder)
-        model = VerdictModel(perhaps=0.0, beside=0.0, by_legs=by_legs)
-        self._parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=model))
+        models = dict.fromkeys(LEGS, recorder)
+        self._parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=models))
         return recorder
 
 
@@ -305,7 +307,7 @@ class Hits(NamedTuple):
             np.array(weights),
         )
 
-    def fit(self) -> Weights:
+    def fit(self) -> VerdictModel:
         """Logistic regression by projected gradient; each weight keeps the sign of its feature."""
         scale = np.abs(self.values).max(axis=0)
         scale[scale == 0] = 1.0
@@ -329,7 +331,12 @@ class Hits(NamedTuple):
             weights, momentum = step, following
         plain = weights[1:] / scale
         named = {name: round(float(w), 4) for name, w in zip(FEATURES, plain, strict=True)}
-        return Weights(round(float(weights[0]), 4), {n: w for n, w in named.items() if w})
+        return VerdictModel(
+            bias=round(float(weights[0]), 4),
+            weights={name: weight for name, weight in named.items() if weight},
+            perhaps=0.0,
+            beside=0.0,
+        )
 
 
 def _sigmoid(odds: Floats) -> Floats:
@@ -339,22 +346,15 @@ def _sigmoid(odds: Floats) -> Floats:
 def fit(rows: Path) -> None:
     """Write the weights, and the floor that keeps what is to be kept."""
     development = [row for row in _read(rows) if row["split"] == "dev"]
-    by_legs = {}
+    models = {}
     for legs in LEGS:
-        by_legs[legs] = Hits.of([row for row in development if row["legs"] == legs]).fit()
-    both = [row for row in development if row["legs"] == "both"]
-    model = with_floors(both, by_legs["both"])
-    written = {
-        "perhaps": model.perhaps,
-        "beside": model.beside,
-        "per_decade": model.per_decade,
-        "by_legs": {x: {"bias": w.bias, "weights": w.weights} for x, w in by_legs.items()},
-    }
-    WEIGHTS.write_text(json.dumps(written) + "\n", encoding="utf-8")
-    print(json.dumps(written, indent=1))
+        own = [row for row in development if row["legs"] == legs]
+        models[legs] = asdict(with_floors(own, Hits.of(own).fit()))
+    WEIGHTS.write_text(json.dumps(models) + "\n", encoding="utf-8")
+    print(json.dumps(models, indent=1))
 
 
-def with_floors(rows: Sequence[Mapping[str, Any]], weights: Weights) -> VerdictModel:
+def with_floors(rows: Sequence[Mapping[str, Any]], plain: VerdictModel) -> VerdictModel:
     """The floors that fold most of what cannot be answered, and keep as much as `KEEP` says.
 
     All sets and sizes of small stores count the same: one set alone may have answers that nothing
@@ -363,7 +363,7 @@ def with_floors(rows: Sequence[Mapping[str, Any]], weights: Weights) -> VerdictM
     known: dict[str, list[Floats]] = defaultdict(list)  # by set: best, relevant, memories
     unknown: dict[str, list[Floats]] = defaultdict(list)
     for row in rows:
-        hits = judged(row, weights)
+        hits = judged(row, plain)
         relevant = [probability for probability, label in hits if label]
         if not hits or row["variant"] == "removed" or "prompt" in row["stratum"]:
             continue
@@ -385,7 +385,6 @@ def with_floors(rows: Sequence[Mapping[str, Any]], weights: Weights) -> VerdictM
         return float(np.mean([np.mean(x[:, 0] < _perhaps(model, x[:, 2])) for x in unsure]))
 
     tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 60)]
-    plain = VerdictModel(perhaps=0.0, beside=0.0, by_legs={})
     beside = max(x for x in tried if kept(replace(plain, beside=x)) >= KEEP_BESIDE)
     models = []
     for per_decade in PER_DECADE:
@@ -401,11 +400,11 @@ def _perhaps(model: VerdictModel, memories: Floats) -> Floats:
     return np.array([floors[decades] for decades in memories.tolist()])
 
 
-def judged(row: Mapping[str, Any], weights: Weights) -> list[tuple[float, bool]]:
+def judged(row: Mapping[str, Any], model: VerdictModel) -> list[tuple[float, bool]]:
     """The probability of each hit of a query, and whether it is relevant."""
     return [
         (
-            weights.probability(dict(zip(FEATURES, hit["features"], strict=True)))
+            model.probability(dict(zip(FEATURES, hit["features"], strict=True)))
             if hit["features"]
             else EXACT,
             hit["relevant"],
@@ -429,17 +428,14 @@ def check(rows: Path, split: str, only_legs: Sequence[str]) -> None:
             others = [row for row in known if row["set"] != name and row["split"] == "dev"]
             if not others:
                 continue
-            weights = Hits.of(others).fit()
-            model = with_floors(others, weights)
+            model = with_floors(others, Hits.of(others).fit())
             own = [row for row in known if row["set"] == name and row["split"] == split]
-            errors.append(_show(name, own, weights, model))
+            errors.append(_show(name, own, model))
         print(f"\ncalibration error: mean {np.mean(errors):.3f}, largest {max(errors):.3f}")
 
 
-def _show(
-    name: str, rows: Sequence[Mapping[str, Any]], weights: Weights, model: VerdictModel
-) -> float:
-    hits = {id(row): judged(row, weights) for row in rows}
+def _show(name: str, rows: Sequence[Mapping[str, Any]], model: VerdictModel) -> float:
+    hits = {id(row): judged(row, model) for row in rows}
     best = {key: max((p for p, _ in each), default=0.0) for key, each in hits.items()}
     whole = [row for row in rows if row["variant"] == "whole"]
     known = [best[id(row)] for row in whole if row["answerable"] and "prompt" not in row["stratum"]]

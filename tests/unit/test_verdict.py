@@ -43,18 +43,18 @@ def filled(open_memory: Open, request: pytest.FixtureRequest) -> Mind:
 
 
 def test_the_weights_know_every_feature_and_keep_its_sign() -> None:
-    model = verdict.model()
-    assert {*model.by_legs} == {"both", "words", "meaning"}
-    for weights in model.by_legs.values():
-        assert {*weights.weights} <= {*SIGNS}
-        assert all(weight * SIGNS[name] >= 0 for name, weight in weights.weights.items())
-    assert 0 < model.beside <= model.perhaps < FOUND
+    assert {*verdict.models()} == {"both", "words", "meaning"}
+    for model in verdict.models().values():
+        assert {*model.weights} <= {*SIGNS}
+        assert all(weight * SIGNS[name] >= 0 for name, weight in model.weights.items())
+        assert 0 < model.beside < FOUND
+        assert 0 < model.perhaps < FOUND
 
 
 def test_words_alone_have_no_weight_for_meaning_and_the_reverse() -> None:
-    by_legs = verdict.model().by_legs
-    assert not [name for name in by_legs["words"].weights if "meaning" in name]
-    assert not [name for name in by_legs["meaning"].weights if name.startswith("words")]
+    models = verdict.models()
+    assert not [name for name in models["words"].weights if "meaning" in name]
+    assert not [name for name in models["meaning"].weights if name.startswith("words")]
 
 
 @given(
@@ -67,8 +67,8 @@ def test_more_evidence_never_lowers_a_probability(
 ) -> None:
     features = dict(zip(SIGNS, values, strict=True))
     changed = features | {name: features[name] + more * SIGNS[name]}
-    for weights in verdict.model().by_legs.values():
-        before, after = weights.probability(features), weights.probability(changed)
+    for model in verdict.models().values():
+        before, after = model.probability(features), model.probability(changed)
         assert 0 <= before <= after <= 1
 
 
@@ -80,7 +80,7 @@ def test_the_hook_gives_what_a_recall_has_found() -> None:
 def test_the_weights_are_one_small_file() -> None:
     text = (files("bearinmind.recall") / "verdict_weights.json").read_text("utf-8")
     assert len(text) < 10_000
-    assert {*json.loads(text)} == {"perhaps", "beside", "per_decade", "by_legs"}
+    assert {*json.loads(text)} == {*verdict.models()}
 
 
 # ---- what an answer says -----------------------------------------------------------------------
@@ -142,7 +142,7 @@ def test_beside_a_better_hit_less_is_folded_away() -> None:
 
 
 def test_one_of_a_few_memories_must_be_more_probable_than_one_of_many() -> None:
-    model = verdict.model()
+    model = verdict.models()["both"]
     few, thousand, many = (model.floors(decades).perhaps for decades in (0.7, 3.0, 4.0))
     assert few >= thousand >= many >= model.beside
     assert thousand == pytest.approx(max(model.perhaps, model.beside))

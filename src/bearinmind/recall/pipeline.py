@@ -22,7 +22,7 @@ from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
 from bearinmind.recall.question_time import read
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection, present
-from bearinmind.recall.verdict import Evidence, VerdictModel, model
+from bearinmind.recall.verdict import Evidence, VerdictModels, models
 from bearinmind.trace import (
     Answer,
     BelowLimit,
@@ -104,7 +104,7 @@ class Recall:
     executor: Executor = field(repr=False)
     rerank: Rerank | None = None
     following: tuple[Following, ...] = ()  #: legs that go on from what the others found
-    verdicts: VerdictModel = field(default_factory=model, repr=False)
+    verdicts: VerdictModels = field(default_factory=models, repr=False)
 
     def __call__(self, query: Query) -> Answer:
         """The memories that matter, best first, with the trace of how they were found."""

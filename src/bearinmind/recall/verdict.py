@@ -69,20 +69,6 @@ _ASKS = re.compile(
 )
 
 
-class Weights(NamedTuple):
-    """The weights of one logistic model."""
-
-    bias: float
-    weights: Mapping[str, float]  #: by feature; 0 when not named
-
-    def probability(self, features: Mapping[str, float]) -> float:
-        """How probable it is that a hit with these features answers."""
-        odds = self.bias + math.fsum(
-            weight * features[name] for name, weight in self.weights.items()
-        )
-        return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
-
-
 class Floors(NamedTuple):
     """The probabilities from which on hits are given.
 
@@ -106,12 +92,20 @@ class Floors(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictModel:
-    """The fitted weights and floors."""
+    """The fitted weights and floors of recalls by the same legs."""
 
+    bias: float
+    weights: Mapping[str, float]  #: by feature; 0 when not named
     perhaps: float  #: the floor among 1,000 memories
     beside: float
     per_decade: float = 1.0  #: how much higher the odds of `perhaps` are among a tenth as many
-    by_legs: Mapping[str, Weights]  #: by which legs answered: `words`, `meaning` or `both`
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """How probable it is that a hit with these features answers."""
+        odds = self.bias + math.fsum(
+            weight * features[name] for name, weight in self.weights.items()
+        )
+        return 1 / (1 + math.exp(-min(max(odds, -30.0), 30.0)))
 
     def floors(self, memories: float) -> Floors:
         """The floors among so many memories, given as their logarithm to the base of 10.
@@ -122,12 +116,15 @@ class VerdictModel:
         return Floors(max(self.beside, odds / (1 + odds)), self.beside)
 
 
+#: By which legs answered: `words`, `meaning` or `both`.
+VerdictModels = Mapping[str, VerdictModel]
+
+
 @cache
-def model() -> VerdictModel:
-    """The weights of this release."""
+def models() -> VerdictModels:
+    """The models of this release."""
     written = json.loads((files(__package__) / "verdict_weights.json").read_text("utf-8"))
-    by_legs = {legs: Weights(x["bias"], x["weights"]) for legs, x in written["by_legs"].items()}
-    return VerdictModel(**written | {"by_legs": by_legs})
+    return {legs: VerdictModel(**values) for legs, values in written.items()}
 
 
 class QueryWords(NamedTuple):
@@ -173,12 +170,12 @@ class Evidence:
 
     def __init__(
         self,
-        model: VerdictModel,
+        models: VerdictModels,
         text: str,
         rankings: Sequence[Ranking],
         fused: Sequence[Fused],
     ) -> None:
-        self._model = model
+        self._models = models
         by_leg = {ranking.leg: ranking for ranking in rankings}
         self._lexical = by_leg.get(_LEXICAL)
         self._dense = by_leg.get(_DENSE)
@@ -190,7 +187,7 @@ class Evidence:
         self._telling = min(1.0, math.log1p(self._among) / math.log(TELLING_TOTAL))
         self._legs = self._answering()
         self._shared = self._of_query()
-        self.floors = model.floors(self._shared["memories"])
+        self.floors = models[self._legs].floors(self._shared["memories"])
         #: Who asks with one word wants the memories that hold it, whatever they say.
         self._is_keyword = len(text.split()) == 1
 
@@ -199,8 +196,7 @@ class Evidence:
         legs = self._legs
         if legs == _BOTH and _DENSE not in placings and self._has_no_vector(memory):
             legs = _WORDS
-        weights = self._model.by_legs[legs]
-        probability = weights.probability(self.features(memory, placings))
+        probability = self._models[legs].probability(self.features(memory, placings))
         if self._is_exact(memory):
             return max(probability, EXACT)
         if self._is_keyword and _LEXICAL in placings:
