@@ -226,7 +226,7 @@ def test_an_unlikely_memory_is_told_to_be_asked_for(open_memory: Open) -> None:
     for id_ in made:
         answer = memory.why_not(text, id_, limit=1_000)
         assert answer.reason.startswith("unlikely to answer: ")
-        assert answer.remedy == "ask for all, also what is unlikely to answer"
+        assert answer.remedy == "ask for all hits"
         assert id_ in follow(open_memory, text, answer, limit=1_000)
 
 

@@ -356,7 +356,7 @@ def _in_words(changes: Changes) -> Iterator[str]:
     if "states" in changes:
         yield f"ask for the states {', '.join(sorted(changes['states']))}"
     if "all" in changes:
-        yield "ask for all, also what is unlikely to answer"
+        yield "ask for all hits"
     if "near_duplicates" in changes:
         share = changes["near_duplicates"]
         yield f"near_duplicates = {share:.2f}" if share else "near_duplicates = 0, which is off"
