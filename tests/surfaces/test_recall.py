@@ -245,20 +245,3 @@ def test_weak_guesses_are_lines_when_nothing_relevant_is_stored(run: Run, rememb
     assert [line.split()[0] for line in out.splitlines()[1:]] == weak
     assert (everything["verdict"], everything["weak"]) == ("nothing", [])
     assert [hit["memory"]["id"] for hit in everything["hits"]] == weak
-
-
-def test_beside_what_is_found_weak_guesses_are_only_counted(run: Run, remember: Run) -> None:
-    id_ = remember("The staging database is db-stage-3, and Ilse Navrat looks after it.")
-    for number in range(8):
-        remember(f"Note {number} of the parcel service: it has a database.")
-    question = "which staging database does Ilse Navrat look after?"
-
-    answer = run("recall", question, "--json").json
-    lines = run("recall", question).out.splitlines()
-
-    assert answer["verdict"] == "found"
-    assert answer["hits"][0]["memory"]["id"] == id_
-    assert answer["weak"]
-    count = len(answer["weak"])
-    assert lines[-1] == f"+ {count} weak guess{'es' if count > 1 else ''} (--all)"
-    assert "(--all)" not in run("recall", question, "--all").out

@@ -7,6 +7,7 @@ import json
 from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from bearinmind.surfaces.cli.change import offers
 from bearinmind.surfaces.cli.recall import hits_table
 from bearinmind.surfaces.hooks.standalone import memory_text, prompt
 from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN
+from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data
@@ -200,6 +202,16 @@ def test_a_hook_gives_an_outdated_memory_only_after_what_outdates_it() -> None:
     long = hit(replace(NEW, content="long " * 200), probability=0.1)
     assert given(ALONE, long, limit=500) == []
     assert [each["id"] for each in given(ALONE, long, limit=500, known={NEW.id})] == [OLD.id]
+
+
+@pytest.mark.parametrize(("give", "ids"), [("found", [NEW.id]), ("perhaps", [NEW.id, "more"])])
+def test_a_hook_gives_what_is_found_or_also_what_is_perhaps(
+    tmp_path: Path, give: str, ids: list[str]
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"give": give}))
+    least = HookSettings(str(tmp_path / "config.json")).least_probability
+    hits = recalled(hit(NEW), hit(memory("more", "Builds are cached."), probability=0.2))
+    assert [each["id"] for each in prompt.given(hits, least)] == ids
 
 
 @pytest.mark.parametrize("sensitive", [True, False])

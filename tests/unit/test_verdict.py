@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import replace
 from importlib.resources import files
 from time import perf_counter
 
@@ -14,8 +17,10 @@ from hypothesis import strategies as st
 from bearinmind import Mind
 from bearinmind.recall import verdict
 from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, Floors
+from bearinmind.surfaces.cli import terminal
+from bearinmind.surfaces.cli.recall import answer_table
 from bearinmind.surfaces.hooks.standalone import settings as hook_settings
-from bearinmind.trace import Unlikely
+from bearinmind.trace import Answer, Unlikely
 from bearinmind.types import Verdict
 
 Open = Callable[..., Mind]
@@ -181,3 +186,29 @@ def test_ten_hits_are_judged_in_less_than_a_millisecond_or_two(open_memory: Open
     spent = [memory.recall(question).trace.milliseconds["verdict"] for _ in range(20)]
     assert min(spent) < (perf_counter() - began) * 1e3 / 20
     assert min(spent) < 5
+
+
+# ---- what people read --------------------------------------------------------------------------
+
+
+def shown(answer: Answer) -> list[str]:
+    with redirect_stdout(io.StringIO()) as out:
+        terminal.show([answer_table(answer, {})])
+    return out.getvalue().splitlines()
+
+
+def test_weak_guesses_are_counted_beside_hits_and_listed_without(filled: Mind) -> None:
+    answer = filled.recall("which service has labels, a database and a backup?", all=True)
+    first, *rest = answer.hits
+    assert rest
+    beside = shown(replace(answer, hits=(first,), weak=tuple(rest)))
+    assert beside[0] == f"1  {first.memory.content}"
+    assert f" {100 * first.probability:.0f} %" in beside[1]
+    guesses = "1 weak guess" if len(rest) == 1 else f"{len(rest)} weak guesses"
+    assert beside[-1] == f"+ {guesses} (--all)"
+    assert "--all" not in "\n".join(shown(answer))
+
+    head, *lines = shown(replace(answer, hits=(), weak=answer.hits))
+    assert head == "Nothing relevant is stored. Weak guesses:"
+    assert [line.split(" · ")[0] for line in lines] == [hit.memory.id for hit in answer.hits]
+    assert shown(replace(answer, hits=())) == ["Nothing relevant is stored."]

@@ -23,8 +23,8 @@ def test_a_recall_shows_what_the_api_answers_in_its_order(tab: Browser, filled: 
     assert f"{first['probability']:.0%} · " in card
     for leg, placing in first["placings"].items():
         assert f"{leg} {placing['rank']}" in card
-    assert texts(tab, "main .card:first-child .tag") == first["memory"]["tags"]
-    assert texts(tab, "main .card:first-child time") == ["3 days ago"]
+    assert texts(tab, "section > ol > .card:first-child .tag") == first["memory"]["tags"]
+    assert texts(tab, "section > ol > .card:first-child time") == ["3 days ago"]
     assert text(tab, "#status") == f"{len(answer['hits'])} memories recalled"
 
 
@@ -83,7 +83,7 @@ def test_a_memory_of_another_has_its_owner_and_is_marked_as_data(
     card = text(tab, "main .card")
     assert "Refunds need finance." in card
     assert "bob · facts" in card
-    assert texts(tab, "main .card:first-child .mark") == ["data"]
+    assert texts(tab, "section > ol > .card:first-child .mark") == ["data"]
     assert filled.ids["alone"] not in items(tab)
 
 
