@@ -1,12 +1,12 @@
-"""The hook before a prompt: how much must speak for a memory, and what a run costs.
+"""The hook before a prompt: how probable a memory must be, and what a run costs.
 
-    python benchmarks/hooks.py floors   how much, on development queries (or --split test)
+    python benchmarks/hooks.py floors   how probable, on development queries (or --split test)
     python benchmarks/hooks.py speed    a run of the hook, against the bare start of Python
 
 `relevant` is the share of what has an answer that is given a memory that matters, `given` how many
 it is given, `right` the share of these that matter; then the shares of what has no answer that are
-given anything: unanswerable questions and prompts near to what is known, unrelated prompts, and all
-the others again while the memories that matter are deleted. `--data` is a folder of public sets.
+given anything, by stratum, and all the others again while the memories that matter are deleted.
+`--data` is a folder of public sets.
 """
 
 from __future__ import annotations

@@ -202,7 +202,7 @@ def strata(data: str) -> None:
 
 
 def abstention(data: str) -> None:
-    """Print what a floor for confidence does to a set's unanswerable queries."""
+    """Print what a floor for the probability does to a set's unanswerable queries."""
     figures = _of(_sets(_read("quality"))[data], PRODUCT)["result"]["unanswerable"]
     print(
         f"{figures['queries']} unanswerable queries; {figures['answered_now']:.0%} of them get an "

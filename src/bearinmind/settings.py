@@ -139,9 +139,6 @@ class SettingFields(BaseModel):
     trust_factors: dict[Trust, _AboveZero] = Field(
         default_factory=dict, description="By trust class: the factor of a score."
     )
-    least_confidence: float = Field(
-        default=0.0, ge=0, le=1, description="Recall leaves out what is less certain than this."
-    )
     near_duplicates: float = Field(
         default=0.0,
         ge=0,

@@ -19,6 +19,7 @@ from bearinmind.types import (
     Reranked,
     State,
     Step,
+    Verdict,
     in_json,
 )
 
@@ -128,14 +129,14 @@ class SaysTheSame(_Worded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TooUncertain(_Worded):
-    """No leg has enough evidence for it."""
+class Unlikely(_Worded):
+    """It hardly answers the query, and is folded away."""
 
-    confidence: float
+    probability: float
     floor: float
 
     def __str__(self) -> str:
-        return f"confidence {self.confidence:.2f} is below the floor of {self.floor:.2f}"
+        return f"unlikely to answer: {self.probability:.1%}, below {self.floor:.1%}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +161,7 @@ class OverBudget(_Worded):
 
 
 Reason = (
-    Superseded | Expired | NotAskedFor | Gone | SaysTheSame | TooUncertain | BelowLimit | OverBudget
+    Superseded | Expired | NotAskedFor | Gone | SaysTheSame | Unlikely | BelowLimit | OverBudget
 )
 
 
@@ -254,6 +255,7 @@ class Trace:
     #: By memory: how the concept graph led to it.
     paths: Mapping[MemoryId, tuple[Step, ...]] = field(default_factory=dict)
     time: QuestionTime = QuestionTime()  #: what the question says about time
+    floor: float = 0.0  #: the probability below which hits are folded away, unless all are wanted
 
     @property
     def answered(self) -> bool:
@@ -285,7 +287,9 @@ class Answer:
     """The answer to a query: ranked memories, and the trace of how they were found."""
 
     query: Query
+    verdict: Verdict  #: that of the most probable hit
     hits: tuple[Hit, ...]
+    weak: tuple[Hit, ...] = ()  #: hits that were folded away as improbable, best first
     trace: Trace
 
     @property

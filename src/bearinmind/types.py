@@ -14,7 +14,6 @@ from bearinmind.errors import InvalidInput
 
 #: Metadata of a field that is never written as JSON, nor read; see `bearinmind.codec`.
 NEVER_SENT: Final[Mapping[str, bool]] = MappingProxyType({"sent": False})
-
 Getter = TypeVar("Getter", bound=Callable[..., object])
 
 
@@ -98,6 +97,14 @@ class SortBy(StrEnum):
     RELEVANCE = "relevance"
     IMPORTANCE = "importance"
     RECENCY = "recency"
+
+
+class Verdict(StrEnum):
+    """Whether what is stored answers a query."""
+
+    FOUND = "found"  #: more probably than not
+    PERHAPS = "perhaps"
+    NOTHING = "nothing"  #: what there is are weak guesses
 
 
 class Right(StrEnum):
@@ -335,10 +342,10 @@ class Query:
     sort_by: SortBy = SortBy.RELEVANCE
     budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
     group: Group = Group.STATES
+    all: bool = False  #: also what is improbable, which is folded away otherwise
 
 
-# The values below are made fifty at a time on every recall: named tuples are as frozen and as
-# typed as the dataclasses above and cost a third as much to make.
+# A recall makes fifty of each of these: a named tuple costs a third of a frozen dataclass.
 
 
 class Candidate(NamedTuple):
@@ -406,6 +413,7 @@ class Ranking:
     among: int = 0  #: how many memories it looked through
     #: How many of them hold each term of the query, where the leg goes by terms.
     frequency: Mapping[str, int] = field(default_factory=dict, metadata=NEVER_SENT)
+    unknown: Sequence[str] = field(default=(), metadata=NEVER_SENT)  #: terms that none of them hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -450,15 +458,9 @@ class Hit:
     attached: tuple[Memory, ...] = ()  #: what resolved it
     pointers: tuple[Pointer, ...] = ()
     path: tuple[Step, ...] = ()  #: how the concept graph led to it, if it did
-    support: float = 0.0  #: 0..1: all evidence for it; from 0.5 on it is given unasked
+    probability: float = 0.0  #: 0..1: how probable it is that it answers the query
     earlier: tuple[EarlierState, ...] = ()  #: earlier states of the same thing, the latest first
     outdated: Outdated | None = None  #: set when it is not in a group, and another outdates it
-
-    @property
-    @in_json
-    def confidence(self) -> float:
-        """The surest leg's evidence that this memory answers the query."""
-        return max((placing.confidence for placing in self.placings.values()), default=0.0)
 
 
 #: The parts of a filter that look at the memory alone, by the name of their field.

@@ -70,8 +70,9 @@ def test_a_prompt_is_given_what_matters_for_it_and_not_a_second_time(
 
 
 def test_two_hundred_prompts_of_a_session_bring_no_memory_twice_and_few_bytes(
-    server: Serving, claude: ClaudeCode
+    server: Serving, home: Hooked, claude: ClaudeCode
 ) -> None:
+    home.configure(give="perhaps")
     chance = random.Random(200)
     for number in range(120):
         thing, where = chance.choice(THINGS), chance.choice(PLACES)

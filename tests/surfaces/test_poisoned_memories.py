@@ -36,7 +36,7 @@ MARKUP = re.compile(
     r"|<\s*(?:system|tool|function|invoke|parameter|script|img|start_of|end_of|s>|data|memor)",
     re.IGNORECASE,
 )
-HEAD = re.compile(r"\[[0-9a-z]{12}\] \d{4}-\d\d-\d\d [a-z]+")
+HEAD = re.compile(r"\[[0-9a-z]{12}\] \d{4}-\d\d-\d\d [a-z]+(, \d+ % likely)?")
 MARKER = re.compile(
     r'<<<DATA (?:owner="[^"\n]*" )?(?:source="[^"\n]*" )?trust=(user|agent|external)>>>'
 )

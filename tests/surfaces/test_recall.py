@@ -18,7 +18,7 @@ def test_a_hit_shows_its_memory_and_why_it_is_there(run: Run, remember: Run) -> 
     out = run("recall", "E4017").out
 
     assert out.startswith("1  The gateway answers E4017 twice.")
-    for part in (id_, "facts", "#payments", "score ", "match 100 %"):
+    for part in (id_, "facts", "#payments", "score ", " %"):
         assert part in out
 
 
@@ -53,7 +53,7 @@ def test_json_hits_carry_placings_factors_and_links(run: Run, remember: Run) -> 
     assert hit["memory"]["id"] == id_
     assert set(hit["placings"]["lexical"]) == {"rank", "score", "confidence", "evidence"}
     assert hit["factors"] == {"importance": pytest.approx(0.85)}
-    assert 0 < hit["confidence"] <= 1
+    assert 0 < hit["probability"] <= 1
     assert hit["replaces"] == [old]
     assert [item["id"] for item in hit["attached"]] == [fix]
     assert [(item["id"], item["kind"]) for item in hit["pointers"]] == [(other, "see-also")]
@@ -196,7 +196,7 @@ def test_a_query_without_an_answer_is_not_an_error(run: Run, remember: Run, quer
     ran = run("recall", query)
 
     assert ran.code == 0
-    assert "No memory matches the query." in ran.out
+    assert "Nothing relevant is stored." in ran.out
 
 
 def test_a_failing_leg_is_said_and_exits_with_5_when_it_was_the_only_one(
@@ -225,3 +225,23 @@ def test_what_was_stored_is_never_taken_for_markup(run: Run, remember: Run) -> N
         assert shown in run(*args).out
     assert "#[red]" in run("list").out
     assert json.loads(run("get", id_, "--json").out)["memory"]["content"] == text
+
+
+UNRELATED = "how do I knit a scarf for a giraffe in the zoo of Reykjavik?"
+
+
+def test_weak_guesses_are_lines_when_nothing_relevant_is_stored(run: Run, remember: Run) -> None:
+    ids = [remember(f"Service {name} listens on a port.") for name in ("ada", "bob", "eve")]
+    ids.append(remember("The zoo of numbers: " + "every service has a dashboard. " * 8))
+
+    answer = run("recall", UNRELATED, "--json").json
+    out = run("recall", UNRELATED).out
+    everything = run("recall", UNRELATED, "--all", "--json").json
+
+    assert (answer["verdict"], answer["hits"]) == ("nothing", [])
+    weak = [hit["memory"]["id"] for hit in answer["weak"]]
+    assert {*weak} <= {*ids}
+    assert out.startswith("Nothing relevant is stored. Weak guesses:\n")
+    assert [line.split()[0] for line in out.splitlines()[1:]] == weak
+    assert (everything["verdict"], everything["weak"]) == ("nothing", [])
+    assert [hit["memory"]["id"] for hit in everything["hits"]] == weak

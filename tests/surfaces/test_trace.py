@@ -29,10 +29,11 @@ def harbour(run: Run, remember: Run) -> list[str]:
     return made
 
 
-def test_a_hit_says_how_sure_each_leg_is(run: Run, harbour: list[str]) -> None:
+def test_a_hit_says_how_probable_it_is(run: Run, harbour: list[str]) -> None:
     out = run("recall", "old harbour", "--limit", 1).out
+    [hit] = run("recall", "old harbour", "--limit", 1, "--json").json["hits"]
 
-    assert "match 100 %" in out
+    assert f" · {100 * hit['probability']:.0f} %" in out
     assert harbour
 
 
@@ -95,14 +96,14 @@ def test_before_anything_is_embedded_the_dense_leg_is_off_and_nothing_is_degrade
 
 
 def test_why_not_shows_both_legs(run: Run, harbour: list[str]) -> None:
-    given = run("recall", "old harbour", "--json").json["hits"]
+    given = run("recall", "old harbour", "--all", "--json").json["hits"]
     last = given[-1]["memory"]["id"]
-    ran = run("recall", "old harbour", "--limit", 1, "--why-not", last)
-    answer = run("recall", "old harbour", "--limit", 1, "--why-not", last, "--json").json
+    asked = ("recall", "old harbour", "--all", "--limit", 1, "--why-not", last)
+    ran, answer = run(*asked), run(*asked, "--json").json
 
     assert last in harbour
     assert f"a limit of {len(given)}" in ran.out
-    assert len(re.findall(r"match \d+ %", ran.out)) == 2
+    assert len(re.findall(r"sure \d+ %", ran.out)) == 2
     assert "deviations above the mean" in ran.out or "not above the mean" in ran.out
     for position in answer["positions"]:
         assert position["evidence"] == given[-1]["placings"][position["leg"]]["evidence"]
@@ -145,7 +146,6 @@ def test_the_doctor_warns_of_settings_that_lock_memories_out(
     monkeypatch.setenv("BEARINMIND_FUSION", "rrf")
     monkeypatch.setenv("BEARINMIND_LEG_WEIGHTS", "{dense = 0.35}")
     monkeypatch.setenv("BEARINMIND_DECAY_DAYS", "{facts = 7}")
-    monkeypatch.setenv("BEARINMIND_LEAST_CONFIDENCE", "0.95")
     ran = run("doctor", "--json")
 
     assert ran.code == 5
@@ -155,4 +155,3 @@ def test_the_doctor_warns_of_settings_that_lock_memories_out(
     )
     assert "the dense leg is locked out" in told
     assert "decay_days.facts = 7 locks out by age: after " in told
-    assert "among 12 embedded memories none can have more than" in told

@@ -26,7 +26,7 @@ def led(run: Run, remember: Run, by_words: None) -> list[str]:
 
 
 def test_a_hit_that_the_graph_found_says_by_what(run: Run, led: list[str]) -> None:
-    first, second = run("recall", ASKED).out.split("\n\n")
+    first, second = run("recall", ASKED, "--all").out.split("\n\n")
 
     assert led[0] in first
     assert "via" not in first
@@ -57,7 +57,7 @@ def test_what_the_query_names_is_shown_as_it_is_written(run: Run, led: list[str]
 
 def test_json_has_the_way_step_by_step(run: Run, led: list[str]) -> None:
     step = {"source": led[0], "concept": "gannet", "role": "subject", "target": led[1]}
-    answer = run("recall", ASKED, "--trace", "--json").json
+    answer = run("recall", ASKED, "--all", "--trace", "--json").json
 
     assert [hit["path"] for hit in answer["hits"]] == [[], [step]]
     assert answer["trace"]["paths"] == {led[1]: [step]}
@@ -72,7 +72,7 @@ def test_why_not_tells_the_way(run: Run, led: list[str]) -> None:
     out = " ".join(run(*asked).out.split())
     [_, graph] = run(*asked, "--json").json["positions"]
 
-    assert "graph leg rank 1 of 1 found · match " in out
+    assert "graph leg rank 1 of 1 found · sure " in out
     assert f'via "Gannet": {led[0]} mentions it, this memory is about it' in out
     assert graph["path"] == [
         {"source": led[0], "concept": "gannet", "role": "subject", "target": led[1]}

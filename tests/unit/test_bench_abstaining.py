@@ -1,4 +1,4 @@
-"""Queries without an answer: kept apart, and told from the others by confidence."""
+"""Queries without an answer: kept apart, and told from the others by verdict and probability."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from bearinmind_bench import metrics
 from bearinmind_bench.results import QueryRow, Result
-from bearinmind_bench.summary import abstention
-from support.bench_sets import Row, measure, rows_of, small_set, words, write_set
+from bearinmind_bench.summary import abstention, calibration_error, verdicts
+from support.bench_sets import Row, measure, rows_of, small_set, write_set
 
 
 @pytest.fixture(scope="module")
@@ -108,23 +108,68 @@ def test_without_confidence_nothing_is_said_about_a_floor() -> None:
     assert abstention(rows[:1]) is None
 
 
-@pytest.mark.parametrize("step", [6, 10, 14])
-def test_the_curve_says_how_often_the_product_would_be_silent(tmp_path: Path, step: int) -> None:
-    """Held against real runs with that floor."""
-    corpus, queries = rows_of()
-    named = words(200)[100:]
-    for number, query in enumerate(queries):  # the more unknown words, the less sure
-        query["text"] += " " + " ".join(named[: number % 6])
-    strange: list[Row] = [
-        {"query_id": f"u{n}", "text": f"harbour {' '.join(named[:n])}"} for n in range(8)
+# ---- verdicts ------------------------------------------------------------------------------------
+
+
+def judged(id_: str, verdict: str, *, answerable: bool, kept: bool = True) -> QueryRow:
+    made = row(id_, {"found": 0.8, "perhaps": 0.2, "nothing": 0.0}[verdict], answerable=answerable)
+    changes = {"verdict": verdict, "folded": frozenset() if kept else {"a"}, "stratum": id_[0]}
+    return made.model_copy(update=changes)
+
+
+def test_verdicts_are_counted_by_stratum() -> None:
+    rows = [
+        judged("k1", "found", answerable=True),
+        judged("k2", "perhaps", answerable=True),
+        judged("m1", "nothing", answerable=True, kept=False),
+        judged("u1", "nothing", answerable=False, kept=False),
+        judged("u2", "perhaps", answerable=False),
+        judged("v1", "nothing", answerable=False, kept=False),
     ]
-    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
-    found = measure(made).unanswerable
+    found = verdicts(rows)
     assert found is not None
-    point = found.curve[step]
-    silent = measure(made, settings={"least_confidence": point.floor})
-    empty = [not row.ranked for row in silent.rows]
-    assert point.silenced == pytest.approx(sum(empty[:40]) / 40)
-    assert point.abstained == pytest.approx(sum(empty[40:]) / 8)
-    assert 0 < point.silenced < 1
-    assert point.recall == pytest.approx(silent.overall["recall@10"])
+    assert found.nothing == {"u": 0.5, "v": 1.0}
+    assert found.areas == {"u": pytest.approx(4 / 6), "v": pytest.approx(2.5 / 3)}
+    assert found.kept == {"overall": pytest.approx(2 / 3), "k": 1.0, "m": 0.0}
+    assert found.found == {"overall": pytest.approx(1 / 3), "k": 0.5, "m": 0.0}
+    abstained = abstention(rows)
+    assert abstained is not None
+    assert abstained.answered_now == pytest.approx(1 / 3)
+    assert verdicts([*rows, row("x", 0.5, answerable=True)]) is None  # it gives no verdict
+
+
+def test_a_relevant_memory_beyond_the_first_ten_is_not_asked_to_be_kept() -> None:
+    far = judged("k1", "found", answerable=True).model_copy(
+        update={"ranked": (*map(str, range(10)), "a"), "confidences": (0.5,) * 11}
+    )
+    found = verdicts([far, judged("k2", "found", answerable=True)])
+    assert found is not None
+    assert found.kept == {"overall": 1.0, "k": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("hits", "error"),
+    [
+        ([(0.8, True)] * 8 + [(0.8, False)] * 2, 0.32),  # bins of one hit each
+        ([(0.0, False)] * 10 + [(1.0, True)] * 10, 0.0),
+        ([(0.5, False)] * 20, 0.5),
+        ([], 0.0),
+    ],
+)
+def test_the_calibration_error_is_how_far_probabilities_are_from_shares(
+    hits: list[tuple[float, bool]], error: float
+) -> None:
+    assert calibration_error(hits) == pytest.approx(error)
+
+
+def test_what_the_product_folds_away_is_still_ranked_and_measured(tmp_path: Path) -> None:
+    corpus, queries = rows_of()
+    strange: list[Row] = [{"query_id": f"u{n}", "text": f"zqv{n} wxk{n}"} for n in range(8)]
+    made = write_set(tmp_path, corpus=corpus, queries=queries, queries_unanswerable=strange)
+    measured = measure(made)
+    assert measured.verdicts is not None
+    assert measured.verdicts.nothing == {"all queries": 1.0}
+    assert measured.verdicts.kept["overall"] > 0.9
+    for each in measured.rows:
+        assert {*each.ranked} >= each.folded
+        assert (each.verdict == "nothing") == ({*each.ranked} == each.folded)

@@ -100,7 +100,7 @@ def test_a_memory_that_the_graph_led_to_has_a_way_that_ends_at_it(open_memory: O
     stored = memory.store("The labels are drawn by Gannet.").memory
     led = memory.store("Gannet is looked after by Ilse Navrat.").memory
     memory.work.run()
-    answer = memory.recall("labels")
+    answer = memory.recall("labels", all=True)
     assert [hit.memory.id for hit in answer.hits] == [stored.id, led.id]
     assert [*faults(answer, memory.settings)] == []
     [step] = answer.hits[1].path

@@ -11,12 +11,10 @@ import pytest
 
 from bearinmind import config
 from bearinmind.app import Mind
-from bearinmind.protocols import Fusion, Unavailable
+from bearinmind.protocols import Fusion
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.dense import DenseLeg
 from bearinmind.recall.fusion import Calibrated, ConvexCombination, ReciprocalRank
-from bearinmind.recall.lexical import LexicalLeg
-from bearinmind.recall.lockout import adjusted_out, locked_out, never_sure
+from bearinmind.recall.lockout import adjusted_out, locked_out
 from bearinmind.settings import LEGS
 from bearinmind.testing import TemporaryStore
 from bearinmind.trace import LegReport
@@ -195,16 +193,6 @@ def test_a_full_importance_weight_locks_out_what_has_none() -> None:
     [advised] = re.findall(r"; ([\d.]+) or less lets it in", told)
     enough = Adjustments(importance=float(advised))
     assert adjusted_out(Calibrated(), PAIR, 10, enough) == {}
-
-
-@pytest.mark.parametrize(("floor", "locked"), [(0.0, False), (0.5, False), (0.9, True)])
-def test_a_floor_that_few_memories_cannot_reach_is_told(floor: float, *, locked: bool) -> None:
-    store = TemporaryStore()
-    dense = DenseLeg(store, lambda: Unavailable("off"))
-    found = never_sure(floor, [LexicalLeg(store), dense], embedded=12)
-    assert bool(found) is locked
-    assert never_sure(floor, [LexicalLeg(store)], embedded=12) == {}
-    assert never_sure(floor, [dense], embedded=5_000) == {}
 
 
 def test_a_memory_reports_every_setting_that_locks_out(open_memory: Open) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.eligibility import heads
 from bearinmind.recall.select import Selection, present
-from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, Span, TooUncertain
+from bearinmind.trace import BelowLimit, Judged, OverBudget, SaysTheSame, Span
 from bearinmind.types import (
     Link,
     LinkKind,
@@ -155,10 +155,10 @@ def test_trust_counts_by_class(make: Make, ask: Ask, noon: datetime) -> None:
 # ---- select ------------------------------------------------------------------------------------
 
 
-def judged(memories: list[Memory], confidence: float = 1.0) -> list[Judged]:
+def judged(memories: list[Memory]) -> list[Judged]:
     """The memories as candidates, best first."""
     return [
-        Judged(memory.id, 1.0 / rank, 1.0 / rank, {"lexical": Placing(rank, 1.0, confidence)}, {})
+        Judged(memory.id, 1.0 / rank, 1.0 / rank, {"lexical": Placing(rank, 1.0, 1.0)}, {})
         for rank, memory in enumerate(memories, start=1)
     ]
 
@@ -254,33 +254,10 @@ def test_whoever_is_left_out_as_a_near_duplicate_has_one_that_is_given(
         assert ("7" in held[id_].content) == ("7" in held[reason.by].content)
 
 
-def test_what_no_leg_is_sure_of_is_left_out(make: Make, ask: Ask) -> None:
-    memory = make()
-    held = {memory.id: memory}
-    [sure], [unsure] = judged([memory], 0.5), judged([memory], 0.49)
-    selection = Selection(least_confidence=0.5)
-    assert selection(ask(), [sure], held) == ([sure], [])
-    chosen, [dropped] = selection(ask(), [unsure], held)
-    assert chosen == []
-    assert dropped.reason == TooUncertain(confidence=0.49, floor=0.5)
-    [full] = judged([memory], 0.1 + 0.2 + 0.7 - 1e-15)
-    assert Selection(least_confidence=1.0)(ask(), [full], held) == ([full], [])
-
-
-def test_the_surest_leg_speaks_for_a_memory(make: Make, ask: Ask) -> None:
-    memory = make()
-    placings = {"lexical": Placing(9, 0.1, 0.1), "dense": Placing(1, 0.9, 0.9)}
-    candidate = Judged(memory.id, 1.0, 1.0, placings, {})
-    chosen, _ = Selection(least_confidence=0.8)(ask(), [candidate], {memory.id: memory})
-    assert chosen == [candidate]
-
-
 @given(
     contents=st.lists(st.sampled_from(["a", "A", "bb", "ccc", "dddd dddd"]), max_size=12),
     limit=st.integers(1, 6),
     budget=st.none() | st.integers(0, 25),
-    confidences=st.lists(st.floats(0, 1), min_size=12, max_size=12),
-    floor=st.sampled_from([0.0, 0.3]),
 )
 def test_every_candidate_is_chosen_or_dropped_exactly_once(
     make: Make,
@@ -288,17 +265,12 @@ def test_every_candidate_is_chosen_or_dropped_exactly_once(
     contents: list[str],
     limit: int,
     budget: int | None,
-    confidences: list[float],
-    floor: float,
 ) -> None:
     memories = [make(content) for content in contents]
     held = {memory.id: memory for memory in memories}
-    candidates = [
-        each._replace(placings={"lexical": Placing(1, 1.0, confidence)})
-        for each, confidence in zip(judged(memories), confidences, strict=False)
-    ]
+    candidates = judged(memories)
     query = ask(limit=limit, budget_bytes=budget)
-    chosen, dropped = Selection(least_confidence=floor)(query, candidates, held)
+    chosen, dropped = Selection()(query, candidates, held)
     told = [each.id for each in chosen] + [each.id for each in dropped]
     assert sorted(told) == sorted(held)
     assert len(chosen) <= limit

@@ -181,9 +181,12 @@ def test_the_shape_of_a_memory() -> None:
 
 def test_a_hit_says_how_sure_it_is_and_placings_are_objects() -> None:
     placing = nouns.Placing(rank=1, score=3.5, confidence=0.8)
-    hit = nouns.Hit(memory=MEMORY, rank=1, score=1.0, placings={"lexical": placing}, factors={})
+    placings = {"lexical": placing}
+    hit = nouns.Hit(
+        memory=MEMORY, rank=1, score=1.0, placings=placings, factors={}, probability=0.72
+    )
     written = codec.to_data(hit)
-    assert written["confidence"] == 0.8
+    assert written["probability"] == 0.72
     assert written["placings"] == {
         "lexical": {"rank": 1, "score": 3.5, "confidence": 0.8, "evidence": 0.0}
     }

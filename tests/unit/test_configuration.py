@@ -85,7 +85,7 @@ def test_lists_and_tables_come_from_the_environment_too() -> None:
         ("pool", "10001"),
         ("content_limit", "-1"),
         ("importance_weight", "1.5"),
-        ("least_confidence", "2"),
+        ("near_duplicates", "2"),
         ("busy_timeout", "-1"),
         ("budget_bytes", "-1"),
         ("user", ""),

@@ -96,8 +96,8 @@ def changed(answer: WhyNot, asked: dict[str, Any]) -> tuple[dict[str, float], di
         asked["budget_bytes" if name == "budget" else name] = int(number)
     if "no budget" in answer.remedy:
         asked.pop("budget_bytes")
-    if match := re.search(r"a least confidence of ([\d.]+) or lower", answer.remedy):
-        settings["least_confidence"] = float(match[1])
+    if "ask for all" in answer.remedy:
+        asked["all"] = True
     if match := re.search(r"near_duplicates = ([\d.]+)", answer.remedy):
         settings["near_duplicates"] = float(match[1])
     if match := re.search(r"ask for the states ([a-z, ]+)", answer.remedy):
@@ -113,9 +113,9 @@ def leg_of(answer: WhyNot, name: str) -> LegPosition:
 def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_both: Open) -> None:
     memory = open_both()
     filled(memory, 60)
-    given_ = memory.recall("walrus seal", limit=60).hits
+    given_ = memory.recall("walrus seal", limit=60, all=True).hits
     below = given_[20]
-    answer = memory.why_not("walrus seal", below.memory.id, limit=5)
+    answer = memory.why_not("walrus seal", below.memory.id, limit=5, all=True)
     assert answer.remedy == "a limit of 21"
     for name in ("lexical", "dense"):
         position, placing = leg_of(answer, name), below.placings[name]
@@ -131,7 +131,7 @@ def test_both_legs_say_where_they_have_the_memory_and_how_sure_they_are(open_bot
 def test_the_pool_that_the_dense_leg_needs_is_a_quarter_of_the_rank(open_both: Open) -> None:
     memory = open_both(leg_weights={"lexical": 0, "graph": 0})
     filled(memory, 60)
-    hits = memory.recall("walrus seal", pool=60, limit=60).hits
+    hits = memory.recall("walrus seal", pool=60, limit=60, all=True).hits
     deep = next(hit for hit in hits if hit.placings["dense"].rank > 2 * DEPTH)
     rank = deep.placings["dense"].rank
     answer = memory.why_not("walrus seal", deep.memory.id, limit=2, pool=2)
@@ -183,7 +183,7 @@ def test_a_leg_that_fails_says_so_and_the_other_one_explains(
 def test_the_query_is_embedded_once_however_much_is_tried(
     open_both: Open, embedder: Watched
 ) -> None:
-    memory = open_both(least_confidence=0.05)
+    memory = open_both()
     for id_ in filled(memory, 80)[:10]:
         memory.why_not("walrus seal", id_, limit=1, pool=3, budget_bytes=30)
     assert embedder.queries.count("walrus seal") == 1
@@ -230,7 +230,6 @@ def test_a_live_memory_is_told_to_ask_for_live_ones(open_both: Open) -> None:
 def test_every_remedy_admits_and_none_smaller_does(open_both: Open, seed: int) -> None:
     chance = random.Random(seed)
     chosen: dict[str, Any] = {
-        "least_confidence": chance.choice([0.0, 0.4]),
         "near_duplicates": chance.choice([0.0, 0.7]),
         "fusion": chance.choice(["calibrated", "rrf", "convex"]),
     }

@@ -171,8 +171,8 @@ def test_a_tool_answers_with_what_an_agent_needs(memory: Mind, kept: Callable[..
     data = texts.structured(answer, a.RecallAnswer)
     [hit] = data["hits"]
 
-    assert {*data} == {"query", "hits", "degraded", "as_data"}
-    assert {*hit} == {"memory", "score", "attached", "confidence"}
+    assert {*data} == {"query", "verdict", "hits", "degraded", "as_data"}
+    assert {*hit} == {"memory", "score", "attached", "probability"}
     assert {"id", "content", "owner", "category", "tags", "created_at"} <= {*hit["memory"]}
     assert not {"keywords", "updated_at", "deleted_at"} & {*hit["memory"]}
 
@@ -251,3 +251,24 @@ def test_a_secret_in_a_message_is_masked() -> None:
     result = tools.failed(InvalidRequest(f"{token} is no id"))
 
     assert token not in str(result)
+
+
+def test_an_agent_gets_no_weak_guesses_unless_it_wants_all(
+    memory: Mind, kept: Callable[..., Memory]
+) -> None:
+    for number in range(6):
+        kept(f"Service {number} has a dashboard.", trust="external")
+    query = "how do I knit a woollen scarf as long as the neck of a giraffe at your service?"
+    answer = functions.recall(memory, RecallRequest(query=query))
+    whole = functions.recall(memory, RecallRequest(query=query, all=True))
+
+    assert (answer.verdict, answer.hits) == ("nothing", ())
+    assert {hit.memory.id for hit in answer.weak} == {hit.memory.id for hit in whole.hits}
+    assert {*answer.as_data} == {hit.memory.id for hit in answer.weak}
+    data = texts.structured(answer, a.RecallAnswer)
+    assert (data["hits"], data["as_data"], data["verdict"]) == ([], [], "nothing")
+    assert not {"weak", "notice"} & {*data}
+    count = len(answer.weak)
+    assert texts.of_answer(answer) == (
+        f"Nothing relevant is stored.\n\n{count} weak guesses are left out; all=true gives them."
+    )

@@ -47,7 +47,7 @@ def keep(memory: Mind, *contents: str, **fields: Any) -> list[MemoryId]:
 
 
 def found(memory: Mind, text: str, **fields: Any) -> list[MemoryId]:
-    return [hit.memory.id for hit in memory.recall(text, **fields).hits]
+    return [hit.memory.id for hit in memory.recall(text, all=True, **fields).hits]
 
 
 def test_shared_memories_are_recalled_in_one_list_with_their_owners(ada: Mind, grace: Mind) -> None:
@@ -80,7 +80,10 @@ def test_what_is_split_among_people_and_shared_is_judged_as_if_one_had_it_all(
     for _ in range(15):
         text = " ".join(chance.choices(words, k=3))
         whole, split = (
-            {hit.memory.content: hit for hit in each.recall(text, limit=MANY, pool=MANY).hits}
+            {
+                hit.memory.content: hit
+                for hit in each.recall(text, limit=MANY, pool=MANY, all=True).hits
+            }
             for each in (solo, reader)
         )
         assert split.keys() == whole.keys()
@@ -202,20 +205,20 @@ def test_meaning_finds_what_others_share_and_counts_only_what_is_seen(
 def test_the_graph_leads_from_own_memories_to_shared_ones(ada: Mind, grace: Mind) -> None:
     [labels] = keep(grace, LABELS)
     [gannet] = keep(ada, GANNET)
-    assert gannet not in told(grace.recall("labels", limit=2))
+    assert gannet not in told(grace.recall("labels", limit=2, all=True))
     ada.share(gannet, "grace")
-    answer = grace.recall("labels", limit=2)
+    answer = grace.recall("labels", limit=2, all=True)
     [hit] = [hit for hit in answer.hits if hit.memory.id == gannet]
     assert [(*step,) for step in hit.path] == [(labels, "gannet", "subject", gannet)]
     ada.unshare(gannet, "grace")
-    assert gannet not in told(grace.recall("labels", limit=2))
+    assert gannet not in told(grace.recall("labels", limit=2, all=True))
 
 
 def test_the_graph_leads_from_shared_memories_to_own_ones(ada: Mind, grace: Mind) -> None:
     [gannet] = keep(grace, GANNET)
     [labels] = keep(ada, LABELS)
     ada.share(labels, "grace")
-    answer = grace.recall("labels")
+    answer = grace.recall("labels", all=True)
     [hit] = [hit for hit in answer.hits if hit.memory.id == gannet]
     assert [(step.source, step.concept) for step in hit.path] == [(labels, "gannet")]
 
@@ -225,7 +228,7 @@ def test_names_that_each_side_merged_are_one_concept_to_the_reader(ada: Mind, gr
     [gannet] = keep(ada, "Sulidae is looked after by Ilse Navrat.")
     ada.share(gannet, "grace")
     grace.graph.merge("Sulidae", "Gannet")
-    answer = grace.recall("labels")
+    answer = grace.recall("labels", all=True)
     [hit] = [hit for hit in answer.hits if hit.memory.id == gannet]
     assert "gannet" in [step.concept for step in hit.path]
 

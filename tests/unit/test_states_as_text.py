@@ -7,6 +7,7 @@ import json
 from contextlib import redirect_stdout
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,9 @@ from bearinmind.surfaces import for_agents
 from bearinmind.surfaces.cli import terminal
 from bearinmind.surfaces.cli.change import offers
 from bearinmind.surfaces.cli.recall import hits_table
-from bearinmind.surfaces.hooks.standalone import memory_text
+from bearinmind.surfaces.hooks.standalone import memory_text, prompt
 from bearinmind.surfaces.hooks.standalone.memory_text import BEGIN
-from bearinmind.surfaces.hooks.standalone.prompt import supported
+from bearinmind.surfaces.hooks.standalone.settings import HookSettings
 from bearinmind.surfaces.hooks.standalone.turns import stored_id
 from bearinmind.surfaces.mcp import texts
 from bearinmind.surfaces.verbs.answers import RecallAnswer, as_data
@@ -35,6 +36,7 @@ from bearinmind.types import (
     Stored,
     Trust,
     UserId,
+    Verdict,
 )
 
 JUNE = datetime(2025, 6, 3, tzinfo=UTC)
@@ -68,8 +70,8 @@ OUTDATED = Outdated(by=NEW.id, until=JUNE, probability=0.9, decided_by=Decider.S
 
 
 def hit(of: Memory, **fields: Any) -> Hit:
-    plain: dict[str, Any] = {"rank": 1, "score": 1.0, "placings": {}, "factors": {}, "support": 1.0}
-    return Hit(memory=of, **(plain | fields))
+    plain: dict[str, Any] = {"rank": 1, "score": 1.0, "placings": {}, "factors": {}}
+    return Hit(memory=of, **(plain | {"probability": 1.0} | fields))
 
 
 GROUPED = hit(NEW, earlier=(EarlierState(memory=OLD, outdated=OUTDATED),))
@@ -78,7 +80,13 @@ ALONE = hit(OLD, outdated=OUTDATED)
 
 def answer(*hits: Hit) -> RecallAnswer:
     memories = (each for one in hits for each in for_agents.memories_of(one))
-    return RecallAnswer(query="x", hits=hits, degraded=(), as_data=as_data(ADA, memories))
+    return RecallAnswer(
+        query="x",
+        verdict=Verdict.FOUND,
+        hits=hits,
+        degraded=(),
+        as_data=as_data(ADA, memories),
+    )
 
 
 def printed(*shown: Any) -> str:
@@ -100,7 +108,7 @@ def test_an_agent_reads_the_same() -> None:
         f"until 3 June 2025 [{OLD.id}]: Jenkins runs our builds.",
     ]
     assert for_agents.rendered([ALONE], ADA).splitlines()[0] == (
-        f"[{OLD.id}] 2024-06-03 facts, outdated since 3 June 2025 by {NEW.id}"
+        f"[{OLD.id}] 2024-06-03 facts, 100 % likely, outdated since 3 June 2025 by {NEW.id}"
     )
     data = texts.structured(answer(GROUPED), RecallAnswer)
     [state] = data["hits"][0]["earlier"]
@@ -177,7 +185,7 @@ def recalled(*hits: Hit) -> dict[str, Any]:
 
 def given(*hits: Hit, **limits: Any) -> list[dict[str, Any]]:
     every: dict[str, Any] = {"event": "x", "intro": "x", "most": 5, "limit": 8_000}
-    return memory_text.fitting(supported(recalled(*hits), 0.5), **(every | limits))
+    return memory_text.fitting(prompt.given(recalled(*hits), 0.5), **(every | limits))
 
 
 def test_a_hook_gives_the_earlier_states_under_the_present_one() -> None:
@@ -188,12 +196,22 @@ def test_a_hook_gives_the_earlier_states_under_the_present_one() -> None:
 
 def test_a_hook_gives_an_outdated_memory_only_after_what_outdates_it() -> None:
     assert given(ALONE) == []
-    weak = hit(NEW, support=0.1)
+    weak = hit(NEW, probability=0.1)
     assert [each["id"] for each in given(ALONE, weak)] == [NEW.id, OLD.id]
     assert [each["id"] for each in given(ALONE, weak, most=1)] == [NEW.id]
-    long = hit(replace(NEW, content="long " * 200), support=0.1)
+    long = hit(replace(NEW, content="long " * 200), probability=0.1)
     assert given(ALONE, long, limit=500) == []
     assert [each["id"] for each in given(ALONE, long, limit=500, known={NEW.id})] == [OLD.id]
+
+
+@pytest.mark.parametrize(("give", "ids"), [("found", [NEW.id]), ("perhaps", [NEW.id, "more"])])
+def test_a_hook_gives_what_is_found_or_also_what_is_perhaps(
+    tmp_path: Path, give: str, ids: list[str]
+) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"give": give}))
+    least = HookSettings(str(tmp_path / "config.json")).least_probability
+    hits = recalled(hit(NEW), hit(memory("more", "Builds are cached."), probability=0.2))
+    assert [each["id"] for each in prompt.given(hits, least)] == ids
 
 
 @pytest.mark.parametrize("sensitive", [True, False])

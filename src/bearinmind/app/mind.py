@@ -367,7 +367,7 @@ class Mind:
 
     def history(self, thing: str, *, limit: int = 3) -> ThingHistory:
         """The states of a thing in order, with their spans; of at most so many chains."""
-        query = self._query(thing, {"group": Group.OFF, "limit": HITS})
+        query = self._query(thing, {"group": Group.OFF, "limit": HITS, "all": True})
         return self._parts.group(States).history(query, limit)
 
     def stats(self) -> Statistics:
@@ -462,9 +462,7 @@ class Mind:
 
     def locked_out(self) -> dict[str, str]:
         """By leg or setting: which memories no query can recall because of it."""
-        active = self.work.status().active
-        embedded = active.embedded if active else 0
-        return lockout.warnings(self._parts.recall, self.settings.limit, embedded)
+        return lockout.warnings(self._parts.recall, self.settings.limit)
 
     # ---- shared by the verbs -------------------------------------------------------------------
 
@@ -489,5 +487,5 @@ class Mind:
     def _nearest(self, text: str, limit: int) -> Sequence[Memory]:
         """The own memories nearest to a text; the query is not captured."""
         recall = replace(self._parts.recall, rerank=None)  # that may cost money
-        query = Query(text=masked(text), filter=self._filter({}), limit=limit)
+        query = Query(text=masked(text), filter=self._filter({}), limit=limit, all=True)
         return [hit.memory for hit in recall(query).hits]

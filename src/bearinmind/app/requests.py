@@ -84,6 +84,7 @@ class QueryFields(FilterFields, total=False):
     sort_by: str
     budget_bytes: int | None
     group: str
+    all: bool
 
 
 def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
@@ -162,4 +163,5 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
+        all=fields.get("all", False),
     )

@@ -365,9 +365,7 @@ def recall_of(
             decay_days=settings.decay_days,
             trust=settings.trust_factors,
         ),
-        selection=Selection(
-            least_confidence=settings.least_confidence, near_duplicates=settings.near_duplicates
-        ),
+        selection=Selection(near_duplicates=settings.near_duplicates),
         executor=executor,
         rerank=rerank,
         following=(graph,) if settings.leg_weights.get(graph.name, 1.0) else (),

@@ -1,4 +1,4 @@
-"""Adjustment: factors that do not depend on how well the query matches, and support. Pure."""
+"""Adjustment: factors that do not depend on how well the query matches. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from datetime import datetime, timedelta
 
 from bearinmind.text.analysis import fold
 from bearinmind.trace import Span
-from bearinmind.types import Memory, Placing, Query, Trust
+from bearinmind.types import Memory, Query, Trust
 
 _DAY = 86_400.0
 _MONTH = timedelta(days=31)  # a longer span says less about a memory that is from it
 _TOLD_LATER = timedelta(days=7)  # what happened is often stored some days later
-UNASKED = 0.5  #: a memory with so much support is given unasked
-_SURE_SCORE = 20.0  # a lexical score that counts as much as another leg that is sure
-_LEXICAL_SHARE = 0.3  # of the lexical leg's evidence: most of it is the share of the query
-_ENOUGH_OF_ONE = 0.4  # the evidence that is enough for the only memory that there is,
-_ENOUGH_OF_MORE = 0.15  # and how much more it must be for one of e times as many
-_WORDS_ALONE = 0.7  # of that is enough where there is no meaning to compare
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,17 +104,3 @@ def decay(memory: Memory, tau: float, now: datetime) -> float:
     """exp(-age / tau): after tau days 1/e is left (Li & Croft 2003, time-based language models)."""
     age = max(0.0, (now - memory.created_at).total_seconds() / _DAY)
     return math.exp(-age / tau)
-
-
-def support(placings: Mapping[str, Placing], among: int) -> float:
-    """The evidence for one of so many memories, 0 to 1; from `UNASKED` on it is given unasked."""
-    evidence = math.fsum(
-        placing.score / _SURE_SCORE + _LEXICAL_SHARE * placing.evidence
-        if leg == "lexical"
-        else placing.evidence
-        for leg, placing in placings.items()
-    )
-    enough = _ENOUGH_OF_ONE + _ENOUGH_OF_MORE * math.log(max(among, 1))
-    if "lexical" in placings and "dense" not in placings:
-        enough *= _WORDS_ALONE
-    return min(1.0, UNASKED * evidence / enough)

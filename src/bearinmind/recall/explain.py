@@ -185,10 +185,10 @@ def _by_its_words(
 class Changes(TypedDict, total=False):
     """The settings that are loosened, the likeliest first; a missing one stays as it was."""
 
+    all: bool
     limit: int
     pool: int
     budget_bytes: int | None
-    least_confidence: float
     near_duplicates: float
     states: frozenset[State]
 
@@ -221,13 +221,13 @@ class Remedies:
     def _loosened(self) -> Changes:
         """Every setting that could keep the memory out, as loose as it can be."""
         selection, states = self.recall.selection, self.query.filter.states
-        changes: Changes = {"limit": LARGEST_LIMIT}
+        changes: Changes = (
+            {"limit": LARGEST_LIMIT} if self.query.all else {"all": True, "limit": LARGEST_LIMIT}
+        )
         if self.pools[-1] > self.query.pool:
             changes["pool"] = self.pools[-1]
         if self.query.budget_bytes is not None:
             changes["budget_bytes"] = None
-        if selection.least_confidence:
-            changes["least_confidence"] = 0.0
         if selection.near_duplicates:
             changes["near_duplicates"] = 0.0
         if self.state not in states:
@@ -253,7 +253,6 @@ class Remedies:
         """The changes, none of them larger than it has to be."""
         for name, tighten in (
             ("pool", self._with_least_pool),
-            ("least_confidence", self._with_highest_floor),
             ("near_duplicates", self._with_highest_share),
             ("budget_bytes", self._with_least_budget),
             ("limit", self._with_least_limit),
@@ -266,14 +265,6 @@ class Remedies:
         deeper = [pool for pool in self.pools if pool > self.query.pool]
         trials: list[Changes] = [{**changes, "pool": pool} for pool in deeper]
         return next(filter(self._hit, trials), changes)
-
-    def _with_highest_floor(self, changes: Changes) -> Changes:
-        hit = self._hit(changes)
-        if hit is None:
-            return changes
-        # Rounded down, so that the number shown lets it in.
-        floor = math.floor(hit.confidence * 100) / 100
-        return self._if_it_admits({**changes, "least_confidence": floor}, changes)
 
     def _with_highest_share(self, changes: Changes) -> Changes:
         """Just above the share of words that the memory has in common with a chosen one."""
@@ -332,10 +323,10 @@ class Remedies:
             pool=changes.get("pool", query.pool),
             limit=changes.get("limit", query.limit),
             budget_bytes=changes.get("budget_bytes", query.budget_bytes),
+            all=changes.get("all", query.all),
         )
         looser = replace(
             selection,
-            least_confidence=changes.get("least_confidence", selection.least_confidence),
             near_duplicates=changes.get("near_duplicates", selection.near_duplicates),
         )
         answer = self._answers[key] = replace(self.recall, selection=looser)(changed)
@@ -364,8 +355,8 @@ def least_budget(sizes: Sequence[int], budget: int) -> int:
 def _in_words(changes: Changes) -> Iterator[str]:
     if "states" in changes:
         yield f"ask for the states {', '.join(sorted(changes['states']))}"
-    if "least_confidence" in changes:
-        yield f"a least confidence of {changes['least_confidence']:.2f} or lower"
+    if "all" in changes:
+        yield "ask for all hits"
     if "near_duplicates" in changes:
         share = changes["near_duplicates"]
         yield f"near_duplicates = {share:.2f}" if share else "near_duplicates = 0, which is off"

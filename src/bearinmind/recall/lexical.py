@@ -77,6 +77,7 @@ class LexicalLeg:
             memories={match.id: match.load for match in matches},
             among=statistics.total,
             frequency={term: statistics.frequency[term] for term in terms},
+            unknown=[term for term, _ in asked.terms if not statistics.frequency[term]],
         )
         return ranking, report
 

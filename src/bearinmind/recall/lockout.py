@@ -14,7 +14,6 @@ from dataclasses import replace
 
 from bearinmind.protocols import Following, Fusion, Leg
 from bearinmind.recall.adjust import Adjustments
-from bearinmind.recall.dense import DenseLeg, most_confidence
 from bearinmind.recall.pipeline import Recall
 from bearinmind.types import Candidate, MemoryId, Ranking
 
@@ -27,16 +26,12 @@ _BEST = Candidate(_PROBE, 1.0, 1.0, 1.0)
 _SHAPES: tuple[Callable[[int], float], ...] = (lambda rank: 0.5**rank, lambda rank: 1 / rank)
 
 
-def warnings(recall: Recall, limit: int, embedded: int) -> dict[str, str]:
-    """By leg or setting: what it locks out of every answer of `limit` memories.
-
-    `embedded` is how many memories the dense leg has to choose from.
-    """
+def warnings(recall: Recall, limit: int) -> dict[str, str]:
+    """By leg or setting: what it locks out of every answer of `limit` memories."""
     fusion, legs, following = recall.fusion, recall.legs, recall.following
     return {
         **locked_out(fusion, legs, limit, following),
         **adjusted_out(fusion, legs, limit, recall.adjustments, following),
-        **never_sure(recall.selection.least_confidence, legs, embedded),
     }
 
 
@@ -72,20 +67,6 @@ def adjusted_out(
             *_unimportant(adjustments, least, limit),
         ]
     )
-
-
-def never_sure(floor: float, legs: Sequence[Leg], embedded: int) -> dict[str, str]:
-    """Whether the floor of confidence is above what the dense leg alone can ever have."""
-    most = most_confidence(embedded)
-    if not any(isinstance(leg, DenseLeg) for leg in legs) or not embedded or floor <= most:
-        return {}
-    return {
-        "least_confidence": (
-            f"least_confidence = {floor:g} locks out what the dense leg alone finds: among "
-            f"{embedded:,} embedded memories none can have more than {_rounded_up(most):g}, "
-            "unless a filter is given"
-        )
-    }
 
 
 def _faded(adjustments: Adjustments, least: float, limit: int) -> Iterator[tuple[str, str]]:

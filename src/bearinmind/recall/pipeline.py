@@ -6,7 +6,7 @@ import logging
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -16,12 +16,13 @@ from bearinmind import errors
 from bearinmind.errors import MindError
 from bearinmind.protocols import Following, Fusion, Leg, Readable
 from bearinmind.recall import groups
-from bearinmind.recall.adjust import Adjustments, support
+from bearinmind.recall.adjust import Adjustments
 from bearinmind.recall.attach import NONE, attachments
 from bearinmind.recall.eligibility import Eligibility, MemoryReader, heads
 from bearinmind.recall.question_time import read
 from bearinmind.recall.rerank import Rerank
 from bearinmind.recall.select import Selection, present
+from bearinmind.recall.verdict import Evidence, VerdictModels, models
 from bearinmind.trace import (
     Answer,
     BelowLimit,
@@ -32,6 +33,7 @@ from bearinmind.trace import (
     QuestionTime,
     RerankReport,
     Trace,
+    Unlikely,
 )
 from bearinmind.types import (
     Fused,
@@ -102,6 +104,7 @@ class Recall:
     executor: Executor = field(repr=False)
     rerank: Rerank | None = None
     following: tuple[Following, ...] = ()  #: legs that go on from what the others found
+    verdicts: VerdictModels = field(default_factory=models, repr=False)
 
     def __call__(self, query: Query) -> Answer:
         """The memories that matter, best first, with the trace of how they were found."""
@@ -122,18 +125,27 @@ class Recall:
         watch.lap("choose")
         if choice.rerank:
             watch.carve("rerank", choice.rerank.milliseconds, out_of="choose")
-        dropped, considered, below = (
-            choice.dropped,
-            choice.considered,
-            BelowLimit(limit=query.limit),
-        )
+        evidence = Evidence(self.verdicts, query.text, rankings, fused)
+        probabilities = self._probabilities(choice, evidence)
+        best = max(probabilities.values(), default=0.0)
+        floor = evidence.floors.below(best)
+        unlikely = {
+            id_: Unlikely(probability=probability, floor=floor)
+            for id_, probability in probabilities.items()
+            if probability < floor and not query.all
+        }
+        watch.lap("verdict")
+        dropped = [*choice.dropped, *(Dropped(*each) for each in unlikely.items())]
+        considered, below = choice.considered, BelowLimit(limit=query.limit)
         paths = {id_: path for ranking in rankings for id_, path in ranking.paths.items()}
-        among = max(ranking.among for ranking in rankings)
-        hits = self._hits(query, choice, paths, among, linked=linked)
+        hits = self._hits(query, choice, probabilities, unlikely, paths, linked=linked)
+        kept = len(hits) - len(unlikely)
         watch.lap("links")
         return Answer(
             query=query,
-            hits=tuple(hits),
+            verdict=evidence.floors.verdict(best),
+            hits=tuple(hits[:kept]),
+            weak=tuple(hits[kept:]),
             trace=Trace(
                 legs=tuple(report for _, report in answers),
                 fusion=repr(self.fusion),
@@ -148,6 +160,7 @@ class Recall:
                 rerank=choice.rerank,
                 paths=paths,
                 time=time,
+                floor=floor,
             ),
         )
 
@@ -253,22 +266,42 @@ class Recall:
         judged.sort(key=lambda candidate: (-candidate.score, candidate.id))
         return judged
 
+    def _probabilities(self, choice: _Choice, evidence: Evidence) -> dict[MemoryId, float]:
+        """How probable it is that each of the chosen answers: it, or an earlier state under it."""
+        memories, earlier = choice.eligibility.memories, choice.arranged.earlier
+        placings = {x.id: x.placings for x in choice.eligibility.kept} if earlier else {}
+        probabilities = {}
+        for chosen in choice.chosen:
+            states = [x.memory.id for x in earlier.get(chosen.id, ()) if x.memory.id in placings]
+            probabilities[chosen.id] = max(
+                evidence.probability(memories[id_], placed)
+                for id_, placed in [
+                    (chosen.id, chosen.placings),
+                    *((id_, placings[id_]) for id_ in states),
+                ]
+            )
+        return probabilities
+
     def _hits(
         self,
         query: Query,
         choice: _Choice,
+        probabilities: Mapping[MemoryId, float],
+        unlikely: Collection[MemoryId],
         paths: Mapping[MemoryId, tuple[Step, ...]],
-        among: int,
         *,
         linked: bool,
     ) -> list[Hit]:
+        """The chosen as hits, the unlikely ones last."""
         memories, replaced = choice.eligibility.memories, choice.eligibility.replaced
         arranged = choice.arranged
         chosen = present(choice.chosen, memories, query.sort_by)
+        chosen.sort(key=lambda candidate: candidate.id in unlikely)
         left = query.budget_bytes
         if left is not None:
             left -= sum(len(memories[candidate.id].content.encode()) for candidate in chosen)
         ids = [candidate.id for candidate in chosen]
+        kept = {*ids}.difference(unlikely)
         extra = attachments(self.store, query.filter, ids, left) if linked else {}
         hits = []
         for rank, candidate in enumerate(chosen, start=1):
@@ -276,7 +309,7 @@ class Recall:
             served_for = replaced.get(candidate.id, ())
             outdated = arranged.outdated.get(candidate.id)
             attached = added.attached
-            if outdated and outdated.by not in ids and outdated.by in memories:
+            if outdated and outdated.by not in kept and outdated.by in memories:
                 attached = (*attached, memories[outdated.by])  # never the old without the new
             hits.append(
                 Hit(
@@ -290,7 +323,7 @@ class Recall:
                     attached=attached,
                     pointers=added.pointers,
                     path=self._path(candidate, served_for, paths),
-                    support=support(candidate.placings, among),
+                    probability=probabilities[candidate.id],
                     earlier=arranged.earlier.get(candidate.id, ()),
                     outdated=outdated,
                 )

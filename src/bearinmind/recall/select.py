@@ -17,19 +17,16 @@ from bearinmind.trace import (
     OverBudget,
     Reason,
     SaysTheSame,
-    TooUncertain,
 )
 from bearinmind.types import Memory, MemoryId, Query, SortBy
 
 _CONTRACTED = re.compile("n['\u2019]t$")
-_ROUNDING = 1e-9  # a memory that holds all of a query may be a few digits short of 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """The rules of selection; its repr is the recipe that a trace shows."""
 
-    least_confidence: float = 0.0  #: below this no leg has evidence enough; 0 never abstains
     near_duplicates: float = 0.0  #: of common words: from this share on one is dropped; 0 off
 
     def __call__(
@@ -47,7 +44,7 @@ class Selection:
                 continue
             memory = memories[candidate.id]
             size = 0 if left is None else len(memory.content.encode())
-            reason = self._uncertain(candidate) or texts.twin(memory)
+            reason = texts.twin(memory)
             if reason is None and left is not None and size > left:
                 reason = OverBudget(size=size, left=left)
             if reason:
@@ -57,15 +54,6 @@ class Selection:
             texts.add(memory)
             left = None if left is None else left - size
         return chosen, dropped
-
-    def _uncertain(self, candidate: Judged) -> Reason | None:
-        """Abstention: no leg is sure enough of a memory."""
-        if not self.least_confidence:
-            return None
-        confidence = max(placing.confidence for placing in candidate.placings.values())
-        if confidence >= self.least_confidence - _ROUNDING:
-            return None
-        return TooUncertain(confidence=confidence, floor=self.least_confidence)
 
 
 class _ChosenTexts:

@@ -39,9 +39,12 @@ def rendered(hits: Iterable[Hit], user: str) -> str:
     return "\n\n".join([*preamble, *(block for hit in hits for block in _blocks(hit, user))])
 
 
-def shown(memory: Memory, user: str, outdated: Outdated | None = None) -> str:
-    """One memory as text for the agent of a user."""
+def shown(
+    memory: Memory, user: str, outdated: Outdated | None = None, probability: float = 0.0
+) -> str:
+    """One memory as text for the agent of a user; of a hit how probable it is that it answers."""
     facts = f"[{memory.id}] {memory.created_at:%Y-%m-%d} {memory.category}"
+    facts += f", {100 * probability:.0f} % likely" if probability else ""
     mark = f", {outdated_words(outdated)}" if outdated else ""
     return f"{facts}{mark}\n{fenced(memory, user)}"
 
@@ -75,7 +78,7 @@ def _blocks(hit: Hit, user: str) -> Iterator[str]:
         after(f"until {day_in_words(state.outdated.until)}", state.memory, user)
         for state in hit.earlier
     ]
-    yield "\n".join([shown(hit.memory, user, hit.outdated), *earlier])
+    yield "\n".join([shown(hit.memory, user, hit.outdated, hit.probability), *earlier])
     for memory in hit.attached:
         yield f"resolved by {shown(memory, user)}"
     for pointer in hit.pointers:

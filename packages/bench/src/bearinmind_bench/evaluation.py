@@ -331,6 +331,8 @@ class Answer:
     milliseconds: float
     groups: tuple[frozenset[str], ...] = ()  #: memories that are given as states of one thing
     confidences: tuple[float, ...] | None = None  #: of each of them; None when nothing is said
+    verdict: str | None = None  #: found, perhaps or nothing; None when it is not said
+    folded: frozenset[str] = frozenset()  #: of them those that are not given unless all are wanted
     #: By leg: the rank it gave to memories of the answer and to relevant ones.
     legs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     leg_milliseconds: Mapping[str, float] = field(default_factory=dict)

@@ -103,7 +103,8 @@ class Product:
     def ask(self, query: EvaluationQuery) -> Answer:
         """Recall, and say what each leg made of the memories that matter."""
         memory = self._users.get(query.user) or self._open(query.user)
-        fields: QueryFields = {"limit": DEPTH, "pool": max(memory.settings.pool, DEPTH)}
+        pool = max(memory.settings.pool, DEPTH)
+        fields: QueryFields = {"limit": DEPTH, "pool": pool, "all": True}
         if query.as_of:
             fields["as_of"] = query.as_of
         began = perf_counter()
@@ -169,10 +170,17 @@ class Product:
                     legs[leg][name] = placing.rank
         return Answer(
             ranked=ranked,
-            # A floor for confidence leaves out a hit together with its earlier states.
+            # A hit is folded away together with its earlier states.
             confidences=tuple(
-                hit.confidence for hit in answer.hits for _ in range(1 + len(hit.earlier))
+                hit.probability for hit in answer.hits for _ in range(1 + len(hit.earlier))
             )[:DEPTH],
+            verdict=answer.verdict,
+            folded=frozenset(
+                names[memory.id]
+                for hit in answer.hits
+                if hit.probability < answer.trace.floor
+                for memory in (hit.memory, *(state.memory for state in hit.earlier))
+            ),
             milliseconds=milliseconds,
             groups=tuple(
                 frozenset(

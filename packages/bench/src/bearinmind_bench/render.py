@@ -12,7 +12,7 @@ from bearinmind_bench.compare import Comparison
 from bearinmind_bench.conditions import Checked, together
 from bearinmind_bench.inference import Verdict
 from bearinmind_bench.metrics import CURRENT_FIRST, HEADLINE, STALE_ABOVE, STALE_WITHOUT
-from bearinmind_bench.results import Pairs, Result
+from bearinmind_bench.results import Pairs, Result, Verdicts
 from bearinmind_bench.summary import OVERALL
 from bearinmind_bench.sweep import ArmResult
 from bearinmind_bench.validation import Problem
@@ -75,6 +75,7 @@ def result(value: Result) -> Iterator[RenderableType]:
     yield from _about_now(value)
     yield from _pairs(value.pairs)
     yield from _abstention(value)
+    yield from _verdicts(value.verdicts)
 
 
 def _about_now(result: Result) -> Iterator[RenderableType]:
@@ -114,6 +115,20 @@ def _abstention(result: Result) -> Iterator[RenderableType]:
         f"{abstention.answered_now:.0%} get an answer; {separation}",
         terminal.QUIET,
     )
+
+
+def _verdicts(verdicts: Verdicts | None) -> Iterator[RenderableType]:
+    """Whether the verdicts are right: `nothing` where nothing answers, and what is kept."""
+    if verdicts is None:
+        return
+    nothing = [f"{name} {share:.1%}" for name, share in verdicts.nothing.items()]
+    kept = verdicts.kept.get(OVERALL)
+    shown = [
+        f"nothing for {', '.join(nothing)} of what has no answer" if nothing else "",
+        "" if kept is None else f"kept {kept:.1%} of what is among the first ten",
+        f"calibration error {verdicts.calibration_error:.3f}",
+    ]
+    yield terminal.styled(f"verdict: {'; '.join(filter(None, shown))}", terminal.QUIET)
 
 
 def remarks(result: Result) -> list[str]:

@@ -54,6 +54,8 @@ class QueryRow(_Frozen):
     legs: Mapping[str, Mapping[str, int]]  #: by leg: the rank of ranked and of relevant memories
     confidence: float | None  #: the surest memory's; None when the retriever does not say
     confidences: tuple[float, ...] = ()  #: of each ranked memory; empty when it does not say
+    verdict: str | None = None  #: found, perhaps or nothing; None when the retriever does not say
+    folded: frozenset[str] = frozenset()  #: ranked memories that are given only if all are wanted
     milliseconds: float
     degraded: tuple[str, ...] = ()
     metrics: Mapping[str, float]  #: empty when no memory is relevant
@@ -100,7 +102,7 @@ class Ingest(_Frozen):
 
 
 class AbstentionPoint(_Frozen):
-    """What a floor for confidence does."""
+    """What a floor for the confidence, which is the product's probability, does."""
 
     floor: float
     abstained: float  #: share of the unanswerable queries with an empty answer: rightly
@@ -112,9 +114,20 @@ class Abstention(_Frozen):
     """How well unanswerable queries are told from the others; kept apart from other metrics."""
 
     queries: int
-    answered_now: float  #: share of them that gets memories with the settings of this run
+    answered_now: float  #: share of them whose verdict is not `nothing`, or that gets memories
     area: float | None  #: chance that an answerable query has the surer answer; .5 is guessing
     curve: tuple[AbstentionPoint, ...]
+
+
+class Verdicts(_Frozen):
+    """Whether verdicts and probabilities are right."""
+
+    nothing: Mapping[str, float]  #: by stratum of the unanswerable queries: share with `nothing`
+    areas: Mapping[str, float]  #: by the same: chance that an answerable query has the surer answer
+    #: By stratum and overall, of the answerable queries with a relevant memory among the first ten:
+    kept: Mapping[str, float]  #: ... the share in which one of these is not folded away
+    found: Mapping[str, float]  #: ... the share whose verdict is `found`
+    calibration_error: float  #: expected, per hit of the first ten, in ten bins of equal count
 
 
 class Contribution(_Frozen):
@@ -162,6 +175,7 @@ class Result(_Frozen):
     #: Bootstrap intervals of every metric: "overall" and each stratum.
     intervals: Mapping[str, Mapping[str, tuple[float, float]]]
     unanswerable: Abstention | None
+    verdicts: Verdicts | None = None  #: None when the retriever gives none
     latency: Latency
     sizes: Sizes
     ingest: Ingest

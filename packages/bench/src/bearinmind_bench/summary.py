@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from bearinmind.types import Verdict
 from bearinmind_bench import inference, metrics
 from bearinmind_bench.results import (
     Abstention,
@@ -14,10 +16,12 @@ from bearinmind_bench.results import (
     Contribution,
     Latency,
     QueryRow,
+    Verdicts,
 )
 
 OVERALL = "overall"
 _FIRST_TEN = 10
+_BINS = 10
 _FLOORS = tuple(step / 20 for step in range(21))
 #: Legs that go on from what the others found, which they make no less alone.
 _FOLLOWING = frozenset({"graph"})
@@ -63,7 +67,7 @@ def abstention(rows: Sequence[QueryRow]) -> Abstention | None:
     """How well a floor for confidence tells unanswerable queries from the others.
 
     Without a confidence for every query there is nothing to tell them apart by; the curve also
-    needs confidences from 0 to 1, as the setting `least_confidence` has them.
+    needs confidences from 0 to 1, as the probabilities of the product are.
     """
     unanswerable = [row for row in rows if not row.answerable]
     known = [row for row in rows if row.answerable]
@@ -75,10 +79,75 @@ def abstention(rows: Sequence[QueryRow]) -> Abstention | None:
     scaled = says and all(0 <= confidence <= 1 for confidence in confidences)
     return Abstention(
         queries=len(unanswerable),
-        answered_now=sum(bool(row.ranked) for row in unanswerable) / len(unanswerable),
+        answered_now=sum(map(_is_answered, unanswerable)) / len(unanswerable),
         area=_area(without, known) if says and known else None,
         curve=tuple(_point(floor, without, known) for floor in _FLOORS) if scaled else (),
     )
+
+
+def _is_answered(row: QueryRow) -> bool:
+    return bool(row.ranked) if row.verdict is None else row.verdict != Verdict.NOTHING
+
+
+def verdicts(rows: Sequence[QueryRow]) -> Verdicts | None:
+    """Whether the verdicts are right, stratum by stratum; None when there are none."""
+    if not rows or any(row.verdict is None for row in rows):
+        return None
+    answerable = strata(rows)
+    overall = answerable[OVERALL]
+    unanswerable = [row for row in rows if not row.answerable]
+    without = {
+        stratum: [row for row in unanswerable if row.stratum == stratum]
+        for stratum in dict.fromkeys(row.stratum for row in unanswerable)
+    }
+    within = {name: [x for x in some if _first(x)] for name, some in answerable.items()}
+    return Verdicts(
+        nothing={
+            name: _share(some, lambda row: not _is_answered(row)) for name, some in without.items()
+        },
+        areas={
+            name: _area(sorted(row.confidence or 0.0 for row in some), overall)
+            for name, some in without.items()
+            if overall
+        },
+        kept={
+            name: _share(some, lambda row: bool(_first(row) - row.folded))
+            for name, some in within.items()
+            if some
+        },
+        found={
+            name: _share(some, lambda row: row.verdict == Verdict.FOUND)
+            for name, some in within.items()
+            if some
+        },
+        calibration_error=calibration_error(
+            [
+                (confidence, row.grades.get(id_, 0) > 0)
+                for row in rows
+                for id_, confidence in zip(row.ranked[:_FIRST_TEN], row.confidences, strict=False)
+            ]
+        ),
+    )
+
+
+def _first(row: QueryRow) -> set[str]:
+    """The relevant memories among the first ten."""
+    return row.relevant.keys() & {*row.ranked[:_FIRST_TEN]}
+
+
+def _share(rows: Sequence[QueryRow], holds: Callable[[QueryRow], bool]) -> float:
+    return sum(map(holds, rows)) / len(rows)
+
+
+def calibration_error(hits: Sequence[tuple[float, bool]]) -> float:
+    """The expected calibration error (Naeini et al. 2015) in bins of equal count.
+
+    It is how far the mean probability of a bin is from the share of its hits that are relevant.
+    """
+    ordered = sorted(hits)
+    bins = [part for part in np.array_split(np.array(ordered, dtype=float), _BINS) if len(part)]
+    gaps = [len(part) * abs(float(part[:, 0].mean() - part[:, 1].mean())) for part in bins]
+    return math.fsum(gaps) / len(ordered) if ordered else 0.0
 
 
 def _area(without: Sequence[float], known: Sequence[QueryRow]) -> float:

@@ -12,6 +12,7 @@ from bearinmind.app.requests import FilterFields, QueryFields
 from bearinmind.concepts import ConceptName
 from bearinmind.errors import StoreFailure
 from bearinmind.recall import graph_paths
+from bearinmind.recall.attach import one_line
 from bearinmind.recall.graph_paths import Labels
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import Session
@@ -50,9 +51,10 @@ from bearinmind.trace import (
     RerankReport,
     Superseded,
     Trace,
+    Unlikely,
     WhyNot,
 )
-from bearinmind.types import Group, Hit, MemoryId, Placing, Step
+from bearinmind.types import Group, Hit, MemoryId, Placing, Step, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -86,6 +88,9 @@ def recall(
     budget: Annotated[
         int | None, typer.Option("--budget", help="Most bytes of memories to give back.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show weak guesses too, as hits like the others.")
+    ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Show how the answer was found.")] = False,
     why_not: Annotated[
         str | None,
@@ -103,6 +108,7 @@ def recall(
         "expanded": options.words(expand),
         "budget_bytes": budget,
         "group": group_by,
+        "all": every or None,
     }
     fields = cast("QueryFields", {**filters, **options.without_none(query_options)})
     if why_not is not None:
@@ -110,14 +116,14 @@ def recall(
             reason = mind.why_not(text, why_not, **fields)
         run.reply(reason, lambda: [why_not_table(reason)])
         return
-    nothing = RecallAnswer(query=text, hits=(), degraded=(), as_data=())
+    nothing = RecallAnswer(query=text, verdict=Verdict.NOTHING, hits=(), degraded=(), as_data=())
     with run.reading(nothing) as mind:
         answer = mind.recall(text, **fields)
         labels = {} if run.as_json else mind.graph.labels(_concepts(answer, with_trace=trace))
     _reply_answer(run, answer, labels, with_trace=trace)
 
 
-_NOTHING_RECALLED = "No memory matches the query."
+_NOTHING_RECALLED = "Nothing relevant is stored."
 
 
 def _concepts(answer: Answer, *, with_trace: bool) -> set[ConceptName]:
@@ -138,13 +144,26 @@ def _reply_answer(run: Session, answer: Answer, labels: Labels, *, with_trace: b
         )
 
     def human() -> Iterable[RenderableType]:
-        user = answer.query.filter.scope.user
-        found = answer.hits
-        yield hits_table(found, labels, user) if found else styled(_NOTHING_RECALLED)
+        yield answer_table(answer, labels, answer.query.filter.scope.user)
         if with_trace:
             yield trace_tables(answer, labels)
 
     run.reply(RecallAnswer.of(answer, with_trace=with_trace), human)
+
+
+def answer_table(value: Answer, labels: Labels, user: str | None = None) -> RenderableType:
+    """Recalled memories; of weak guesses how many there are, or what if there is nothing else."""
+    if value.hits:
+        guesses = many(len(value.weak), "weak guess", "weak guesses")
+        more = [styled(f"+ {guesses} (--all)", QUIET)] if value.weak else []
+        return group(hits_table(value.hits, labels, user), *more)
+    if not value.weak:
+        return styled(_NOTHING_RECALLED)
+    lines = [
+        parts(styled(hit.memory.id, ID), _percent(hit), one_line(safe(hit.memory.content)))
+        for hit in value.weak
+    ]
+    return group(styled(f"{_NOTHING_RECALLED} Weak guesses:"), *lines)
 
 
 def hits_table(values: Sequence[Hit], labels: Labels, user: str | None = None) -> RenderableType:
@@ -167,13 +186,18 @@ def _facts_of(value: Hit, labels: Labels, user: str | None) -> Text:
         shared_by(value.memory, user),
         *facts(value.memory),
         f"score {number(value.score)}",
-        f"match {round(100 * value.confidence)} %" if value.confidence else "",
+        styled(_percent(value), STRONG),
         f"via {graph_paths.over(value.path, labels)}" if _is_owed_to_graph(value) else "",
         f"reranked from {moved.before} to {moved.after}"
         if moved and moved.before != moved.after
         else "",
         outdated_mark(value.outdated),
     )
+
+
+def _percent(value: Hit) -> str:
+    """How probable it is that a hit answers: `72 %`."""
+    return f"{100 * value.probability:.0f} %"
 
 
 def _is_owed_to_graph(value: Hit) -> bool:
@@ -246,12 +270,13 @@ def trace_line(value: Answer) -> Text:
     reasons = [
         f"{item.id} {item.reason}"
         for item in value.trace.dropped
-        if not isinstance(item.reason, BelowLimit | Superseded)
+        if not isinstance(item.reason, BelowLimit | Superseded | Unlikely)
     ]
     return parts(
         *legs,
         f"{rerank.sent} reranked in {rerank.milliseconds:.1f} ms" if rerank else "",
         f"{len(value.hits)} given",
+        f"{many(len(value.weak), 'weak guess', 'weak guesses')}" if value.weak else "",
         f"{below} below the limit" if below else "",
         f"{superseded} superseded" if superseded else "",
         *reasons,
@@ -275,7 +300,7 @@ def _position(value: LegPosition) -> list[str]:
         return [f"not found among {value.searched:,}" if value.searched else "", value.note]
     shown = [f"rank {value.rank:,} of {value.searched:,} found"]
     if value.confidence is not None and value.evidence is not None:
-        shown.append(f"match {round(100 * value.confidence)} %")
+        shown.append(f"sure {round(100 * value.confidence)} %")
         shown.append(f"evidence {value.evidence:.2f}")
     return [*shown, value.note]
 

@@ -159,7 +159,13 @@ class ServerVerbs(Group[Way]):
         answer = yield from self._calls.answer("recall", **_checked(fields), query=text, trace=True)
         if answer.trace is None or answer.understood is None:
             raise self._calls.server.unreadable("answered a question without the trace")
-        return Answer(query=answer.understood, hits=answer.hits, trace=answer.trace)
+        return Answer(
+            query=answer.understood,
+            verdict=answer.verdict,
+            hits=answer.hits,
+            weak=answer.weak,
+            trace=answer.trace,
+        )
 
     @verb
     def why_not(self, text: str, id: str, **fields: Unpack[QueryFields]) -> Steps[WhyNot]:

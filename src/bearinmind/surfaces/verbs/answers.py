@@ -22,7 +22,18 @@ from bearinmind.remember.admit import check_moment
 from bearinmind.surfaces import for_agents
 from bearinmind.text import ids
 from bearinmind.trace import Answer, Trace
-from bearinmind.types import Hit, Key, Link, Memory, MemoryId, Outdated, Query, Share, State
+from bearinmind.types import (
+    Hit,
+    Key,
+    Link,
+    Memory,
+    MemoryId,
+    Outdated,
+    Query,
+    Share,
+    State,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from bearinmind.app import Mind
@@ -55,10 +66,12 @@ def read_cursor(text: str) -> tuple[datetime, MemoryId]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallAnswer:
-    """The memories that matter for a question, best first."""
+    """The memories that matter for a question, best first, and whether they answer it."""
 
     query: str
+    verdict: Verdict
     hits: tuple[Hit, ...]
+    weak: tuple[Hit, ...] = ()  #: folded away: they are unlikely to answer
     degraded: tuple[str, ...]  #: what is missing from the answer, in words
     as_data: tuple[MemoryId, ...]
     understood: Query | None = None  #: the question with every default filled in; with a trace
@@ -68,11 +81,14 @@ class RecallAnswer:
     def of(cls, answer: Answer, *, with_trace: bool) -> Self:
         """What a recall answered."""
         user = answer.query.filter.scope.user
+        hits = (*answer.hits, *answer.weak)
         return cls(
             query=answer.query.text,
+            verdict=answer.verdict,
             hits=answer.hits,
+            weak=answer.weak,
             degraded=answer.trace.degraded,
-            as_data=as_data(user, (x for hit in answer.hits for x in for_agents.memories_of(hit))),
+            as_data=as_data(user, (x for hit in hits for x in for_agents.memories_of(hit))),
             understood=answer.query if with_trace else None,
             trace=answer.trace if with_trace else None,
         )

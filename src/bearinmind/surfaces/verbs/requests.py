@@ -184,6 +184,7 @@ class QueryRequest(FilterRequest):
     group: Group | None = Field(
         None, description="`off` gives every state of a thing as a hit of its own."
     )
+    all: bool | None = Field(None, description="Also hits that are unlikely to answer.")
 
 
 class RecallRequest(QueryRequest):

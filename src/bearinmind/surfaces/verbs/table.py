@@ -74,6 +74,7 @@ VERBS: tuple[Verb, ...] = (
                 "project": "",
                 "limit": "",
                 "group": "",
+                "all": "weak guesses too",
             },
         ),
     ),

@@ -24,7 +24,8 @@ from bearinmind_bench.report.charts import (
 )
 from bearinmind_bench.report.formats import count, percent, share_tick, value
 from bearinmind_bench.report.runs import Material, Run, badge, chip, legend
-from bearinmind_bench.results import Abstention
+from bearinmind_bench.results import Abstention, Verdicts
+from bearinmind_bench.summary import OVERALL
 
 _APART = (34, 15)  # pixels between two labels of floors, across and down
 _LINES = (("abstained", "rightly silent"), ("silenced", "wrongly silent"), ("recall", "recall@10"))
@@ -42,6 +43,7 @@ def abstention_section(material: Material) -> Element | None:
         "Unanswerable queries",
         _lead(curved),
         _summary(known),
+        *(_strata(run, run.result.verdicts) for run, _ in known if run.result.verdicts),
         legend([run for run, _ in curved]) if curved else None,
         tag("div", _curve(curved), *(_floors(*each) for each in curved), class_="grid-2")
         if curved
@@ -68,8 +70,26 @@ def _summary(known: Sequence[tuple[Run, Abstention]]) -> Element:
         )
         for run, abstention in known
     )
-    head = ["run", "unanswerable queries", "answered all the same", "area"]
+    head = ["run", "unanswerable queries", "verdict not nothing", "area"]
     return table(head, rows, "Unanswerable queries", heard_only=True)
+
+
+def _strata(run: Run, verdicts: Verdicts) -> Element:
+    """By stratum without an answer: how often the verdict is `nothing`, and how well it tells."""
+    rows = [
+        tag(
+            "tr",
+            tag("th", name, scope="row"),
+            tag("td", percent(share)),
+            tag("td", value(verdicts.areas[name]) if name in verdicts.areas else ""),
+        )
+        for name, share in verdicts.nothing.items()
+    ]
+    kept = verdicts.kept.get(OVERALL)
+    caption = f"Verdicts of {run.name}: calibration error {value(verdicts.calibration_error)}"
+    if kept is not None:
+        caption += f", {percent(kept)} of relevant memories among the first ten kept"
+    return table(["without an answer", "nothing", "area"], rows, caption)
 
 
 def _lead(curved: Sequence[tuple[Run, Abstention]]) -> str:

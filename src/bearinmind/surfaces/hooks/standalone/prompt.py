@@ -41,7 +41,7 @@ def answer(
     request = _request(prompt, settings.most + len(known), payload.get("cwd"))
     recalled = Server(settings, until).post("/api/v1/recall", request)
     chosen = memory_text.fitting(
-        (each for each in supported(recalled, settings.least_support) if each["id"] not in known),
+        (each for each in given(recalled, settings.least_probability) if each["id"] not in known),
         event=EVENT,
         intro=INTRO,
         most=settings.most,
@@ -83,14 +83,14 @@ def _shortened(prompt: str) -> str:
     return f"{head.rpartition(' ')[0] or head}\n{tail.partition(' ')[2] or tail}"
 
 
-def supported(recalled: dict[str, Any], least_support: float) -> Iterator[dict[str, Any]]:
-    """The memories of an answer that have enough support, each with those attached to it.
+def given(recalled: dict[str, Any], least_probability: float) -> Iterator[dict[str, Any]]:
+    """The memories of an answer that are probable enough, each with those attached to it.
 
     What outdates a memory comes before it. A memory is left out if that is not in the answer.
     """
-    hits = {hit["memory"]["id"]: hit for hit in recalled["hits"]}
+    hits = {hit["memory"]["id"]: hit for hit in [*recalled["hits"], *recalled["weak"]]}
     for hit in recalled["hits"]:
-        if hit["support"] < least_support:
+        if hit["probability"] < least_probability:
             continue
         states = [hit]
         while (by := memory_text.outdated_by(states[0])) in hits and hits[by] not in states:

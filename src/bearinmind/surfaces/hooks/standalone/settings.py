@@ -21,8 +21,9 @@ DEADLINE_MS = 300  #: for everything between the prompt and the model
 MOST = 5  #: memories
 BYTES = 8_000  #: of output
 BRIEF_BYTES = 4_000
-#: The least support of a memory that is given without a request: `recall.support.UNASKED`.
-LEAST_SUPPORT = 0.5
+#: What is given: memories that a recall has found, or with `perhaps` all that it gives.
+GIVE = "found"
+FOUND = 0.5  #: the probability from which on a memory is found: `recall.verdict.FOUND`
 
 LOG = "hooks.log"
 OLD_LOG = "hooks.log.1"
@@ -49,7 +50,7 @@ class HookSettings:
         self.most = int(_number(values, "most", MOST))
         self.bytes = int(_number(values, "bytes", BYTES))
         self.brief_bytes = int(_number(values, "brief_bytes", BRIEF_BYTES))
-        self.least_support = _number(values, "least_support", LEAST_SUPPORT)
+        self.least_probability = 0.0 if _text(values, "give") == "perhaps" else FOUND
         self.learns = values.get("learn", True) is not False
         serve = values.get("serve")
         #: The command that starts the server; empty when the hooks must not start one.

@@ -4,10 +4,10 @@ import { card, idLink } from "./cards.js";
 import { between, foreign, make } from "./elements.js";
 import { day, number, percent } from "./wording.js";
 
-const confidence = (value) =>
-  make("span", { class: "confidence" },
+const probability = (value) =>
+  make("span", { class: "probability", title: "how probable it is that this answers" },
     make("meter", { min: 0, max: 1, value, "aria-hidden": "true" }),
-    ` sure ${percent(value)}`);
+    ` ${percent(value)}`);
 
 const placing = (leg, found) => {
   if (!found) return make("span", { title: "this leg did not find it" }, `${leg} –`);
@@ -63,7 +63,7 @@ export const entry = (hit, legs) =>
     lead: make("span", { class: "place" }, String(hit.rank)),
     more: [
       make("p", { class: "ranks" }, between([
-        confidence(hit.confidence),
+        probability(hit.probability),
         ...legs.map((leg) => placing(leg, hit.placings[leg])),
         ...factors(hit),
         ...reranked(hit),

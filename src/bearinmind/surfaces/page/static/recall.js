@@ -68,18 +68,26 @@ const together = (entries, { chosen }) => {
   });
 };
 
-const NONE = "Nothing that is stored has enough to do with the question.";
+const NONE = "What there is has hardly anything to do with the question.";
+
+const guesses = ({ weak }, legs) =>
+  weak.length
+    ? make("details", { class: "weak" },
+      make("summary", {}, many(weak.length, "weak guess", "weak guesses")),
+      make("ol", { class: "cards" }, weak.map((hit) => entry(hit, legs))))
+    : null;
 
 const answered = (answer, fields) => {
   const legs = answer.trace.legs.map((each) => each.leg);
   const entries = answer.hits.map((hit) => entry(hit, legs));
   const drawn = picture(answer);
   together(entries, drawn);
-  const none = notice("No memory answers this", [NONE]);
+  const none = notice("Nothing relevant is stored", [NONE]);
   return make("div", { class: "answer" },
     make("section", { "aria-label": "Memories that were recalled" },
       missing(answer.degraded),
       entries.length ? make("ol", { class: "cards" }, entries) : none,
+      guesses(answer, legs),
       expected(fields),
       inside(answer),
       leftOut(answer, fields)),

@@ -78,8 +78,9 @@ const known = (answer, memories) => {
 
 export const recall = async (asked, signal) => {
   const answer = await post("/recall", signal, { ...asked, trace: true });
-  for (const { memory, outdated } of answer.hits) memory.outdated = outdated;
-  return known(answer, answer.hits.map((hit) => hit.memory));
+  const hits = [...answer.hits, ...answer.weak];
+  for (const { memory, outdated } of hits) memory.outdated = outdated;
+  return known(answer, hits.map((hit) => hit.memory));
 };
 
 export const whyNot = (asked, signal) => post("/why-not", signal, asked);

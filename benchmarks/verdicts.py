@@ -1,0 +1,505 @@
+"""Fit the model that says how probable it is that a hit answers, and check it.
+
+    python benchmarks/verdicts.py refit --data FOLDER   # dump, fit and check in one go
+    python benchmarks/verdicts.py dump --data FOLDER    # features and labels of the first ten hits
+    python benchmarks/verdicts.py fit                   # writes recall/verdict_weights.json
+    python benchmarks/verdicts.py check                 # each set left out in turn (--split test)
+
+`dump` asks the real pipeline, with nothing folded away: our own sets, and those of `SETS` that the
+folder of public sets has. Each set is asked three times: by words and meaning, by words alone, by
+meaning alone. Beside the whole set there are variants of it: questions of other sets, which it
+cannot answer; the set without the memories that answer every other question; and, of our own sets,
+stores of 5 to 80 of its memories.
+
+`fit` learns from development queries alone. All sets count the same, and within a set all strata.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bearinmind.app import Mind, wiring
+from bearinmind.app.requests import QueryFields
+from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel
+from bearinmind_bench import corpus
+from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
+from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load, superseded_by, user_of
+from bearinmind_bench.product import settings_for
+from bearinmind_bench.summary import calibration_error
+
+DATA = Path(__file__).parent / "data"
+OWN = ("agent-store", "unanswerable", "changes")
+SETS = ("locomo-facts", "locomo-turns", "adversarialqa", "fiqa", "strategyqa", "scifact",
+        "musique-openie")  # fmt: skip
+WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "verdict_weights.json"
+ROWS = Path(tempfile.gettempdir()) / "bearinmind-verdicts.jsonl.gz"
+#: By which legs answer: the settings of that recall.
+LEGS: Mapping[str, Mapping[str, Any]] = {
+    "both": {},
+    "words": {"embedder": "none"},
+    "meaning": {"leg_weights": {"lexical": 0.0}},
+}
+HITS = 10
+SMALL = {5: 40, 20: 20, 80: 8}  # memories of a store: how many such stores are made of a set
+FOREIGN = 160  # questions of other sets
+MOST = 150  # queries of a stratum and split
+SEED = 17
+PENALTY = 1e-4  # of the squares of the weights
+STEPS = 3_000
+KEEP = 0.98  # of the answerable queries whose relevant memory is in the first ten keep one
+PER_DECADE = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.5)  # how much the odds of the floor may grow
+KEEP_BESIDE = 0.99  # ... if no answer were folded away as a whole
+FEATURES = [*SIGNS]
+
+Floats = NDArray[np.float64]
+
+
+# ---- the sets ------------------------------------------------------------------------------------
+
+
+def sets(public: Path | None) -> Iterator[EvaluationSet]:
+    """Every set that is there, prompts among the queries."""
+    folders = [DATA / name for name in OWN] + ([public / name for name in SETS] if public else [])
+    for folder in folders:
+        if folder.is_dir():
+            data = load(folder)
+            yield replace(data, queries=(*data.queries, *_prompts(folder)))
+
+
+def _prompts(folder: Path) -> Iterator[EvaluationQuery]:
+    file = folder / "prompts.jsonl"
+    for line in file.read_text(encoding="utf-8").splitlines() if file.is_file() else ():
+        row = json.loads(line)
+        yield EvaluationQuery(
+            id=row["query_id"],
+            text=row["text"],
+            user=user_of(row),
+            stratum=f"prompt {row['stratum']}",
+            split=row["split"],
+            grades=dict.fromkeys(row["relevant_ids"], 1),
+        )
+
+
+def variants(
+    data: EvaluationSet, others: Sequence[EvaluationSet]
+) -> Iterator[tuple[str, EvaluationSet]]:
+    """A set as it is, without what answers half of its questions, and as many small stores."""
+    foreign = [*_foreign(data, others)]
+    yield "whole", replace(data, queries=(*_sampled(data.queries), *foreign))
+    yield "removed", _with_removed(data)
+    if data.name in OWN[:2]:
+        yield "small", _small(data, foreign)
+
+
+def _sampled(queries: Iterable[EvaluationQuery]) -> Iterator[EvaluationQuery]:
+    counts: Counter[tuple[str, str | None]] = Counter()
+    for query in random.Random(SEED).sample(queries := [*queries], len(queries)):
+        counts[query.stratum, query.split] += 1
+        if counts[query.stratum, query.split] <= MOST:
+            yield query
+
+
+def _foreign(data: EvaluationSet, others: Sequence[EvaluationSet]) -> Iterator[EvaluationQuery]:
+    """Questions of other sets, put to the users of this one in turn."""
+    rng, users = random.Random(SEED), [*data.users]
+    asked = [
+        (other.name, query)
+        for other in others
+        if other.name not in (data.name, *(OWN if data.name in OWN else ()))
+        for query in other.queries
+        if query.relevant and "prompt" not in query.stratum
+    ]
+    for number, (name, query) in enumerate(rng.sample(asked, min(len(asked), FOREIGN))):
+        yield EvaluationQuery(
+            id=f"{name} {query.id}",
+            text=query.text,
+            user=users[number % len(users)],
+            stratum="foreign",
+            split=query.split,
+        )
+
+
+def _with_removed(data: EvaluationSet) -> EvaluationSet:
+    """A set without the memories that answer every other of its answerable questions."""
+    asked = [query for query in _sampled(data.queries) if query.relevant][::2][:MOST]
+    gone = {(query.user, id_) for query in asked for id_ in query.relevant}
+    kept = [x for x in data.corpus if (user_of(x), x["id"]) not in gone]
+    ids = {x["id"] for x in kept}
+    return replace(
+        data,
+        corpus=tuple(
+            {**x, "supersedes": [id_ for id_ in superseded_by(x) if id_ in ids]} for x in kept
+        ),
+        queries=tuple(replace(query, grades={}, stratum="removed") for query in asked),
+    )
+
+
+def _small(data: EvaluationSet, foreign: Sequence[EvaluationQuery]) -> EvaluationSet:
+    """Stores of a few memories, with questions of the set and of others."""
+    rng = random.Random(SEED)
+    records = {(user_of(x), x["id"]): x for x in data.corpus}
+    answerable = [q for q in data.queries if q.relevant and len(q.relevant) <= 3]
+    made: list[dict[str, Any]] = []
+    queries: list[EvaluationQuery] = []
+    for size, count in SMALL.items():
+        for number in range(count):
+            user = f"small-{size}-{number}"
+            first = rng.choice(answerable)
+            own = [q for q in answerable if (q.user, q.split) == (first.user, first.split)]
+            asked = rng.sample(own, min(len(own), max(1, size // 6)))
+            ids = dict.fromkeys(id_ for q in asked for id_ in q.relevant)
+            others = [id_ for owner, id_ in records if owner == first.user and id_ not in ids]
+            ids |= dict.fromkeys(rng.sample(others, max(0, min(size - len(ids), len(others)))))
+            for id_ in ids:
+                record = records[first.user, id_]
+                made.append({**record, "id": f"{user}-{id_}", "user_id": user, "supersedes": []})
+            strangers = [q for q in own if not {*q.grades} & ids.keys()]
+            for query in [*asked, *rng.sample(strangers, min(len(strangers), len(asked)))]:
+                held = {f"{user}-{x}": grade for x, grade in query.relevant.items() if x in ids}
+                stratum = f"small {size}, {'answerable' if held else 'other'}"
+                id_ = f"{user}-{query.id}"
+                queries.append(
+                    replace(query, id=id_, user=user, as_of=None, grades=held, stratum=stratum)
+                )
+            for query in rng.sample(foreign, min(len(foreign), len(asked))):
+                id_ = f"{user}-{query.id}"
+                queries.append(replace(query, id=id_, user=user, stratum=f"small {size}, foreign"))
+    return replace(data, corpus=tuple(made), queries=tuple(queries))
+
+
+# ---- dump ----------------------------------------------------------------------------------------
+
+
+class _Recorder(VerdictModel):
+    """A model that keeps the features that it is shown, and answers with their number."""
+
+    def __init__(self) -> None:
+        super().__init__(bias=0.0, weights={}, perhaps=0.0, beside=0.0)
+        self.features: list[Mapping[str, float]]
+        object.__setattr__(self, "features", [])
+
+    def probability(self, features: Mapping[str, float]) -> float:
+        """The number of what is shown; the product keeps the last of several states."""
+        self.features.append(features)
+        return len(self.features) * 1e-6
+
+
+class _Recording(Mind):
+    """Bear in Mind whose recall keeps the features of its hits."""
+
+    def record(self) -> _Recorder:
+        recorder = _Recorder()
+        models = dict.fromkeys(LEGS, recorder)
+        self._parts = replace(self._parts, recall=replace(self._parts.recall, verdicts=models))
+        return recorder
+
+
+def dump(rows: Path, public: Path | None, only: Sequence[str]) -> None:
+    """Write the features and labels of the first ten hits of every query."""
+    with gzip.open(rows, "wt", encoding="utf-8") as file:
+        embedders = EmbeddersOfRun(keep_queries=True)
+        every = [*sets(public)]
+        for data in every:
+            if only and data.name not in only:
+                continue
+            for variant, made in variants(data, every):
+                for row in _asked(made, variant, embedders):
+                    file.write(json.dumps(row) + "\n")
+        embedders.close()
+
+
+def _asked(
+    data: EvaluationSet, variant: str, embedders: EmbeddersOfRun
+) -> Iterator[dict[str, Any]]:
+    with corpus.empty_store(corpus.SQLITE) as store:
+        stored = corpus.fill(store, data, lambda _more: None)
+        for legs, overrides in LEGS.items():
+            print(f"{data.name}, {variant}, {legs}: {len(data.queries)} queries", flush=True)
+            minds: dict[str, tuple[_Recording, _Recorder]] = {}
+            for query in data.queries:
+                if query.user not in minds:
+                    mind = _open(stored, query.user, overrides, embedders)
+                    minds[query.user] = (mind, mind.record())
+                hits = _hits(*minds[query.user], query, stored)
+                yield {
+                    "set": data.name,
+                    "variant": variant,
+                    "stratum": query.stratum,
+                    "split": query.split or "dev",
+                    "legs": legs,
+                    "query": query.id,
+                    "text": query.text,
+                    "answerable": bool(query.relevant),
+                    "hits": hits,
+                }
+
+
+def _open(
+    stored: StoredCorpus, user: str, overrides: Mapping[str, Any], embedders: EmbeddersOfRun
+) -> _Recording:
+    settings = settings_for(user, stored.bounds, overrides)
+    newest = stored.newest.get(user)
+    options: wiring.Options = {"clock": lambda: newest} if newest else {}
+    options["embedders"] = embedders.of(settings)
+    mind = _Recording(stored.store, settings, **options)
+    mind.work.wait()
+    return mind
+
+
+def _hits(
+    mind: _Recording, recorder: _Recorder, query: EvaluationQuery, stored: StoredCorpus
+) -> list[dict[str, Any]]:
+    """Label and features of each hit, earlier states with their own; none if it is exact."""
+    recorder.features.clear()
+    fields: QueryFields = {"limit": HITS, "all": True}
+    if query.as_of:
+        fields["as_of"] = query.as_of
+    hits = []
+    for hit in mind.recall(query.text, **fields).hits:
+        ids = (hit.memory.id, *(state.memory.id for state in hit.earlier))
+        number = round(hit.probability * 1e6)
+        exact = hit.probability >= EXACT
+        features = {} if exact else recorder.features[number - 1]
+        hits.append(
+            {
+                "relevant": any(stored.names[id_] in query.relevant for id_ in ids),
+                "features": [round(features[name], 4) for name in FEATURES] if features else None,
+            }
+        )
+    return hits
+
+
+# ---- fit -----------------------------------------------------------------------------------------
+
+
+class Hits(NamedTuple):
+    """Hits as numbers."""
+
+    values: Floats
+    labels: Floats
+    weights: Floats  #: all sets count the same, and within a set all strata
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, Any]]) -> Hits:
+        """The hits of some queries that have features."""
+        hits = [(row, hit) for row in rows for hit in row["hits"] if hit["features"]]
+        strata = defaultdict(set)
+        for row, _ in hits:
+            strata[row["set"]].add((row["variant"], row["stratum"]))
+        keys = [(row["set"], row["variant"], row["stratum"]) for row, _ in hits]
+        counts = Counter(keys)
+        weights = [1 / (counts[key] * len(strata[key[0]]) * len(strata)) for key in keys]
+        return cls(
+            np.array([hit["features"] for _, hit in hits]),
+            np.array([float(hit["relevant"]) for _, hit in hits]),
+            np.array(weights),
+        )
+
+    def fit(self) -> VerdictModel:
+        """Logistic regression by projected gradient; each weight keeps the sign of its feature."""
+        scale = np.abs(self.values).max(axis=0)
+        scale[scale == 0] = 1.0
+        inputs = np.hstack([np.ones((len(self.values), 1)), self.values / scale])
+        signs = np.array([0, *SIGNS.values()])
+        low = np.where(signs > 0, 0.0, -np.inf)
+        high = np.where(signs < 0, 0.0, np.inf)
+        penalty = np.array([0.0, *(PENALTY / scale**2)])
+        curvature = np.linalg.eigvalsh((inputs * self.weights[:, None]).T @ inputs)[-1] / 4
+        rate = 1 / (curvature + penalty.max())
+        weights = ahead = np.zeros(inputs.shape[1])
+        momentum = 1.0
+        for _ in range(STEPS):  # Nesterov, begun again whenever a step would go uphill
+            error = self.weights * (_sigmoid(inputs @ ahead) - self.labels)
+            step = np.clip(ahead - rate * (inputs.T @ error + penalty * ahead), low, high)
+            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            if (ahead - step) @ (step - weights) > 0:
+                following, ahead = 1.0, step
+            else:
+                ahead = step + (momentum - 1) / following * (step - weights)
+            weights, momentum = step, following
+        plain = weights[1:] / scale
+        named = {name: round(float(w), 4) for name, w in zip(FEATURES, plain, strict=True)}
+        return VerdictModel(
+            bias=round(float(weights[0]), 4),
+            weights={name: weight for name, weight in named.items() if weight},
+            perhaps=0.0,
+            beside=0.0,
+        )
+
+
+def _sigmoid(odds: Floats) -> Floats:
+    return 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
+
+
+def fit(rows: Path) -> None:
+    """Write the weights, and the floor that keeps what is to be kept."""
+    development = [row for row in _read(rows) if row["split"] == "dev"]
+    models = {}
+    for legs in LEGS:
+        own = [row for row in development if row["legs"] == legs]
+        models[legs] = asdict(with_floors(own, Hits.of(own).fit()))
+    WEIGHTS.write_text(json.dumps(models) + "\n", encoding="utf-8")
+    print(json.dumps(models, indent=1))
+
+
+def with_floors(rows: Sequence[Mapping[str, Any]], plain: VerdictModel) -> VerdictModel:
+    """The floors that fold most of what cannot be answered, and keep as much as `KEEP` says.
+
+    All sets and sizes of small stores count the same: one set alone may have answers that nothing
+    points at.
+    """
+    known: dict[str, list[Floats]] = defaultdict(list)  # by set: best, relevant, memories
+    unknown: dict[str, list[Floats]] = defaultdict(list)
+    for row in rows:
+        hits = judged(row, plain)
+        relevant = [probability for probability, label in hits if label]
+        if not hits or row["variant"] == "removed" or "prompt" in row["stratum"]:
+            continue
+        group = row["set"] if row["variant"] == "whole" else row["stratum"].partition(",")[0]
+        table = known if relevant else unknown
+        if relevant or not row["answerable"]:
+            best = max(probability for probability, _ in hits)
+            table[group].append(np.array([best, max(relevant, default=0.0), _memories(row)]))
+    sure, unsure = [[np.array(x) for x in each.values()] for each in (known, unknown)]
+
+    def kept(model: VerdictModel) -> float:
+        def share(best: Floats, relevant: Floats, memories: Floats) -> Any:  # noqa: ANN401  numpy's
+            perhaps = _perhaps(model, memories)
+            return np.mean(relevant >= np.where(best < perhaps, perhaps, model.beside))
+
+        return float(np.mean([share(*each.T) for each in sure]))
+
+    def folded(model: VerdictModel) -> float:
+        return float(np.mean([np.mean(x[:, 0] < _perhaps(model, x[:, 2])) for x in unsure]))
+
+    tried = [round(float(x), 4) for x in np.geomspace(0.001, 0.4, 60)]
+    beside = max(x for x in tried if kept(replace(plain, beside=x)) >= KEEP_BESIDE)
+    models = []
+    for per_decade in PER_DECADE:
+        model = replace(plain, beside=beside, per_decade=per_decade)
+        good = [x for x in tried if kept(replace(model, perhaps=x)) >= KEEP]
+        models.append(replace(model, perhaps=max(good)))
+    return max(models, key=folded)
+
+
+def _perhaps(model: VerdictModel, memories: Floats) -> Floats:
+    """`VerdictModel.floors`, of many stores at once."""
+    floors = {decades: model.floors(decades).perhaps for decades in {*memories.tolist()}}
+    return np.array([floors[decades] for decades in memories.tolist()])
+
+
+def judged(row: Mapping[str, Any], model: VerdictModel) -> list[tuple[float, bool]]:
+    """The probability of each hit of a query, and whether it is relevant."""
+    return [
+        (
+            model.probability(dict(zip(FEATURES, hit["features"], strict=True)))
+            if hit["features"]
+            else EXACT,
+            hit["relevant"],
+        )
+        for hit in row["hits"]
+    ]
+
+
+# ---- check ---------------------------------------------------------------------------------------
+
+
+def check(rows: Path, split: str, only_legs: Sequence[str]) -> None:
+    """Print the figures of each set, by weights and a floor that did not see it."""
+    every = [*_read(rows)]
+    for legs in only_legs:
+        known = [row for row in every if row["legs"] == legs]
+        errors = []
+        print(f"\n{legs}, {split} queries, each set left out\n")
+        print(f"{'set':16}{'stratum':34}{'n':>5}{'nothing':>9}{'found':>8}{'AUROC':>8}{'kept':>8}")
+        for name in dict.fromkeys(row["set"] for row in known):
+            others = [row for row in known if row["set"] != name and row["split"] == "dev"]
+            if not others:
+                continue
+            model = with_floors(others, Hits.of(others).fit())
+            own = [row for row in known if row["set"] == name and row["split"] == split]
+            errors.append(_show(name, own, model))
+        print(f"\ncalibration error: mean {np.mean(errors):.3f}, largest {max(errors):.3f}")
+
+
+def _show(name: str, rows: Sequence[Mapping[str, Any]], model: VerdictModel) -> float:
+    hits = {id(row): judged(row, model) for row in rows}
+    best = {key: max((p for p, _ in each), default=0.0) for key, each in hits.items()}
+    whole = [row for row in rows if row["variant"] == "whole"]
+    known = [best[id(row)] for row in whole if row["answerable"] and "prompt" not in row["stratum"]]
+    for variant, stratum in dict.fromkeys((row["variant"], row["stratum"]) for row in rows):
+        some = [x for x in rows if (x["variant"], x["stratum"]) == (variant, stratum)]
+        own = [best[id(row)] for row in some]
+        floors = [model.floors(_memories(row)) for row in some]
+        nothing = np.mean([p < each.perhaps for p, each in zip(own, floors, strict=True)])
+        found = np.mean([p >= FOUND for p in own])
+        line = f"{name:16}{f'{variant}: {stratum}':34}{len(some):5}{nothing:9.3f}{found:8.3f}"
+        if not some[0]["answerable"]:
+            line += f"{_area(known, own):8.3f}" if known else ""
+        else:
+            relevant = [[p for p, label in hits[id(row)] if label] for row in some]
+            kept = [
+                max(each) >= floor.below(top)
+                for each, top, floor in zip(relevant, own, floors, strict=True)
+                if each
+            ]
+            line += f"{'':8}{np.mean(kept):8.3f}" if kept else ""
+        print(line)
+    error = calibration_error([each for row in whole for each in hits[id(row)]])
+    print(
+        f"{name:16}{'calibration error':34}{error:14.3f}   floors {model.perhaps}, {model.beside}"
+    )
+    return error
+
+
+def _memories(row: Mapping[str, Any]) -> float:
+    """The number of memories that a query was put to, as a logarithm."""
+    features = next((hit["features"] for hit in row["hits"] if hit["features"]), None)
+    return features[FEATURES.index("memories")] if features else 0.0
+
+
+def _area(known: Sequence[float], unknown: Sequence[float]) -> float:
+    """The chance that an answerable query has the more probable hit."""
+    one, other = np.array(known)[:, None], np.array(unknown)[None, :]
+    return float((one > other).mean() + (one == other).mean() / 2)
+
+
+def _read(rows: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(rows, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def main() -> None:
+    """Do one step, or all of them."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=["dump", "fit", "check", "refit"])
+    parser.add_argument("--data", type=Path, help="a folder of public sets")
+    parser.add_argument("--only", nargs="*", default=[], help="of all sets these alone")
+    parser.add_argument("--rows", type=Path, default=ROWS, help="the file of features")
+    parser.add_argument("--split", choices=["dev", "test"], default="dev")
+    parser.add_argument("--legs", nargs="*", default=[*LEGS], choices=[*LEGS])
+    options = parser.parse_args()
+    if options.what in ("dump", "refit"):
+        dump(options.rows, options.data, options.only)
+    if options.what in ("fit", "refit"):
+        fit(options.rows)
+    if options.what in ("check", "refit"):
+        check(options.rows, options.split, options.legs)
+
+
+if __name__ == "__main__":
+    main()
