@@ -51,9 +51,8 @@ def _body(content: object, status: bytes = b"200 OK") -> bytes:
     return b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body)
 
 
-def _hit(memory: object, confidence: object = 1.0) -> dict[str, object]:
-    words = {"lexical": {"confidence": confidence}}
-    return {"confidence": confidence, "placings": words, "memory": memory, "attached": []}
+def _hit(memory: object, probability: object = 1.0) -> dict[str, object]:
+    return {"probability": probability, "placings": {}, "memory": memory, "attached": []}
 
 
 _MEMORY = {"id": "abc", "content": "words", "created_at": "2026-01-01T00:00:00Z"}
@@ -67,21 +66,45 @@ KINDS: dict[str, Answering] = {
     "random body": _sends(lambda chance: _body(chance.randbytes(chance.randrange(1, 5_000)))),
     "empty": _sends(lambda _: b""),
     "half a head": _sends(lambda _: b"HTTP/1.1 200 OK\r\nContent-Le"),
-    "half a body": _sends(lambda _: _body({"hits": [_hit(_MEMORY)]})[:-20]),
+    "half a body": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": [_hit(_MEMORY)]})[:-20]
+    ),
     "a lie about its length": _sends(lambda _: _HEAD + b"Content-Length: 99999999999\r\n\r\n{}"),
     "a list": _sends(lambda _: _body([])),
     "a number": _sends(lambda _: _body(5)),
     "null": _sends(lambda _: _body(None)),
     "no hits": _sends(lambda _: _body({"memories": []})),
-    "hits that are none": _sends(lambda _: _body({"hits": ["x", 3, None]})),
-    "memories that are none": _sends(lambda _: _body({"hits": [_hit("x"), _hit([1]), _hit(None)]})),
-    "texts that are none": _sends(lambda _: _body({"hits": [_hit({**_MEMORY, "content": [1]})]})),
-    "ids that are none": _sends(lambda _: _body({"hits": [_hit({**_MEMORY, "id": "a>>>\nb"})]})),
-    "a confidence that is none": _sends(lambda _: _body({"hits": [_hit(_MEMORY, "high")]})),
+    "hits that are none": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": ["x", 3, None]})
+    ),
+    "memories that are none": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": [_hit("x"), _hit([1]), _hit(None)]})
+    ),
+    "texts that are none": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": [_hit({**_MEMORY, "content": [1]})]})
+    ),
+    "ids that are none": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": [_hit({**_MEMORY, "id": "a>>>\nb"})]})
+    ),
+    "a probability that is none": _sends(
+        lambda _: _body({"weak": [], "as_data": [], "hits": [_hit(_MEMORY, "high")]})
+    ),
     "deep brackets": _sends(lambda _: _body(b"[" * 100_000)),
-    "huge": _sends(lambda _: _body({"hits": [_hit({**_MEMORY, "content": "x" * 5_000_000})]})),
-    "a huge memory": _sends(lambda _: _body({"hits": [_hit({**_MEMORY, "content": "x" * 9_000})]})),
-    "500": _sends(lambda _: _body({"hits": [_hit(_MEMORY)]}, b"500 Internal Server Error")),
+    "huge": _sends(
+        lambda _: _body(
+            {"weak": [], "as_data": [], "hits": [_hit({**_MEMORY, "content": "x" * 5_000_000})]}
+        )
+    ),
+    "a huge memory": _sends(
+        lambda _: _body(
+            {"weak": [], "as_data": [], "hits": [_hit({**_MEMORY, "content": "x" * 9_000})]}
+        )
+    ),
+    "500": _sends(
+        lambda _: _body(
+            {"weak": [], "as_data": [], "hits": [_hit(_MEMORY)]}, b"500 Internal Server Error"
+        )
+    ),
     "401": _sends(lambda _: _body({"error": "no"}, b"401 Unauthorized")),
     "a redirect": _sends(lambda _: _body(b"", b"302 Found\r\nLocation: http://127.0.0.1:9/")),
     "a page": _sends(lambda _: _body(b"<html><body>Log in</body></html>")),

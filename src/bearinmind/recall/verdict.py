@@ -34,7 +34,7 @@ SIGNS: Mapping[str, int] = {
     "meaning_above_pool": 1,  # how far its meaning is above that of the twentieth
     "graph": 1,
     "behind": -1,  # how far the evidence for it, of all legs, is below the most
-    "lead": 1,  # how far it is above the next
+    "lead": 1,  # how far the first is above the next
     "above_pool": 1,  # how far it is above the last of the first twenty
     "short": -1,  # it lacks words of a short query
     "names_missed": -1,  # it holds none of the query's names and numbers
@@ -249,7 +249,8 @@ class Evidence:
 
     def _of_meaning(self, placing: Placing | None) -> dict[str, float]:
         if placing is None or self._dense is None:
-            return dict.fromkeys((name for name in SIGNS if name.startswith("meaning")), 0.0)
+            absent = dict.fromkeys((name for name in SIGNS if name.startswith("meaning")), 0.0)
+            return absent | {"meaning_beyond_chance": _beyond_chance(0.0, self._among)}
         last = self._dense.candidates[:_POOL][-1].evidence
         return {
             "meaning": min(_MOST, placing.evidence),
@@ -265,7 +266,7 @@ class Evidence:
         below = next((each for each in self._evidence if each < evidence), 0.0)
         return {
             "behind": min(_MOST, max(0.0, most - evidence)),
-            "lead": min(_MOST, evidence - below),
+            "lead": min(_MOST, evidence - below) if evidence >= most else 0.0,
             "above_pool": min(_MOST, max(0.0, evidence - least)),
         }
 
