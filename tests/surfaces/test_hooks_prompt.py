@@ -91,7 +91,10 @@ def test_two_hundred_prompts_of_a_session_bring_no_memory_twice_and_few_bytes(
     assert max(len(ran.out) for ran in runs) <= 8_000
 
 
-def test_prompts_at_the_same_moment_share_no_memory(server: Serving, claude: ClaudeCode) -> None:
+def test_prompts_at_the_same_moment_share_no_memory(
+    server: Serving, home: Hooked, claude: ClaudeCode
+) -> None:
+    home.configure(give="perhaps")
     for number in range(12):
         server.bearinmind.store(f"The turbine in hall {number} has {number + 3} blades.")
         server.bearinmind.store(f"Mira orders {number + 3} kinds of tea from Lyon each May.")
