@@ -130,17 +130,6 @@ def candidates(answer: DenseAnswer) -> list[Candidate]:
     return [*map(Candidate, ids, cosines, confidence, evidence)]
 
 
-def most_confidence(memories: int) -> float:
-    """The most confidence that one of so many memories can have.
-
-    No value lies more than the root of n - 1 deviations above the mean of n (Samuelson 1968).
-    """
-    if memories < 1:
-        return 0.0
-    deviations = math.sqrt((memories - 1) * (memories + _USUAL_COUNT) / memories)
-    return min(1.0, deviations / CERTAIN)
-
-
 def waiting_memories(waiting: int, done: str, most: float = math.inf) -> str | None:
     """How many memories a leg cannot find yet; at `most` there may be more of them."""
     if not waiting:
