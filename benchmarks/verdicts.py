@@ -35,7 +35,14 @@ from bearinmind.app.requests import QueryFields
 from bearinmind.recall.verdict import EXACT, FOUND, SIGNS, VerdictModel
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun, StoredCorpus
-from bearinmind_bench.evaluation import EvaluationQuery, EvaluationSet, load, superseded_by, user_of
+from bearinmind_bench.evaluation import (
+    ONLY_USER,
+    EvaluationQuery,
+    EvaluationSet,
+    load,
+    superseded_by,
+    user_of,
+)
 from bearinmind_bench.product import settings_for
 from bearinmind_bench.summary import calibration_error
 
@@ -227,6 +234,7 @@ def _asked(
         stored = corpus.fill(store, data, lambda _more: None)
         for legs, overrides in LEGS.items():
             print(f"{data.name}, {variant}, {legs}: {len(data.queries)} queries", flush=True)
+            _open(stored, ONLY_USER, overrides, embedders).work.wait()  # by the clock on the wall
             minds: dict[str, tuple[_Recording, _Recorder]] = {}
             for query in data.queries:
                 if query.user not in minds:
@@ -253,9 +261,7 @@ def _open(
     newest = stored.newest.get(user)
     options: wiring.Options = {"clock": lambda: newest} if newest else {}
     options["embedders"] = embedders.of(settings)
-    mind = _Recording(stored.store, settings, **options)
-    mind.work.wait()
-    return mind
+    return _Recording(stored.store, settings, **options)
 
 
 def _hits(

@@ -21,11 +21,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from importlib.util import find_spec
+from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
+NAME = "bearinmind"
 SIZES = (1_000, 10_000, 100_000)
 QUESTIONS = 300
 WARM_UP = 30
@@ -106,7 +107,7 @@ class _Revision:
 class _Answers:
     """Carries out commands with the revision that is installed or comes first in the path.
 
-    Until the rename the package was `recollect`, and had its verbs in one class.
+    An early one has another name, and all verbs in the class of that name.
     """
 
     def __init__(self, folder: Path, embedder: str) -> None:
@@ -173,13 +174,9 @@ class _Answers:
         return np.vstack([real, others])
 
     def _open(self, name: str) -> Any:  # noqa: ANN401  of any revision
-        if _is_renamed():
-            from bearinmind import Mind  # noqa: PLC0415
-
-            return Mind.open(self._folder / name, worker="off", **self._settings)
-        from recollect import Recollect  # type: ignore[import-not-found]  # noqa: PLC0415
-
-        return Recollect.open(self._folder / name, worker="off", **self._settings)
+        name_of_class = "Mind" if _is_renamed() else _package().capitalize()
+        opened = getattr(import_module(_package()), name_of_class).open
+        return opened(self._folder / name, worker="off", **self._settings)
 
     def _store_of(self) -> Any:  # noqa: ANN401  of any revision
         return self._mind._parts.store if _is_renamed() else self._mind._store
@@ -191,14 +188,19 @@ class _Answers:
         return getattr(group, verb)
 
 
+def _package() -> str:
+    """The name of the package that comes first in the path."""
+    first = Path(os.environ.get("PYTHONPATH", "").split(os.pathsep)[0] or "none")
+    return next((path.parent.name for path in first.glob("*/__init__.py")), NAME)
+
+
 def _is_renamed() -> bool:
-    return find_spec("recollect") is None
+    return _package() == NAME
 
 
 def _new_id() -> str:
-    from importlib import import_module  # noqa: PLC0415
-
-    name: str = import_module("bearinmind.text.ids" if _is_renamed() else "recollect.ids").new_id()
+    module = import_module(f"{NAME}.text.ids" if _is_renamed() else f"{_package()}.ids")
+    name: str = module.new_id()
     return name
 
 

@@ -37,7 +37,7 @@ def test_a_hit_that_the_graph_found_says_by_what(run: Run, led: list[str]) -> No
 def test_the_trace_shows_the_leg_and_the_way_in_words(run: Run, led: list[str]) -> None:
     out = " ".join(run("recall", ASKED, "--trace").out.split())
 
-    assert f"seeds {led[0]}, surest 1, concepts 1" in out
+    assert f"seeds {led[0]}, surest 0.6, concepts 1" in out
     assert "Paths id how the graph led there" in out
     assert f'{led[1]} via "Gannet": {led[0]} mentions it, this memory is about it' in out
     assert "lexical graph hit id rank score sure evid rank evid fused" in out

@@ -199,7 +199,8 @@ def test_a_limit_or_a_budget_costs_the_graph_nothing(ask: Callable[..., Query]) 
 def changed(answer: WhyNot, asked: dict[str, Any]) -> dict[str, Any]:
     """The question that a remedy asks for."""
     numbers = re.findall(r"a (limit|pool) of (\d+)", answer.remedy)
-    return asked | {name: int(number) for name, number in numbers}
+    every = {"all": True} if "all hits" in answer.remedy else {}
+    return asked | every | {name: int(number) for name, number in numbers}
 
 
 @pytest.mark.parametrize("seed", range(3))
