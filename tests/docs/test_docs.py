@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -125,11 +126,46 @@ def cog() -> Iterator[ReadyProcess]:
 def test_the_generated_parts_of_a_page_are_current(page: Path, cog: ReadyProcess) -> None:
     environment = {**os.environ, "NO_COLOR": "1"}
 
-    done = cog.run(
-        "cogapp", ["--check", "--diff", "-P", page], environment=environment, folder=ROOT
+    done = cog.run("cogapp", ["-P", page], environment=environment, folder=ROOT)
+
+    assert done.returncode == 0, done.stderr.decode()
+    made, written = done.stdout.decode(), page.read_text(encoding="utf-8")
+    if not is_nearly(made, written):
+        diff = unified_diff(written.splitlines(), made.splitlines(), lineterm="")
+        pytest.fail("run `make docs`\n" + "\n".join(diff))
+
+
+#: What people see on a terminal, and the numbers in it that a model computes: another processor
+#: rounds otherwise, and a vector of 8-bit products is then off in its third digit.
+CONSOLE = re.compile(r"(?ms)^```console\n.*?^```$")
+COMPUTED = re.compile(r"\d*\.\d+|\d+(?= ?%)|\d{3}(?= of | left)|(?<= of )\d{3}")
+MOST_OFF = {"fraction": 0.04, "percent or count": 4.0}
+
+
+def is_nearly(made: str, written: str) -> bool:
+    """Whether two pages differ in nothing but by how much processors do."""
+    if made == written:
+        return True
+    if CONSOLE.sub("", made) != CONSOLE.sub("", written):
+        return False
+    both = [" ".join(CONSOLE.findall(page)).split() for page in (made, written)]
+    texts = [COMPUTED.sub("", " ".join(words)) for words in both]
+    numbers = [COMPUTED.findall(" ".join(words)) for words in both]
+    return texts[0] == texts[1] and all(
+        abs(float(one) - float(other)) <= MOST_OFF["fraction" if "." in one else "percent or count"]
+        for one, other in zip(*numbers, strict=True)
     )
 
-    assert done.returncode == 0, f"run `make docs`\n{(done.stdout + done.stderr).decode()}"
+
+def test_pages_may_differ_in_what_a_processor_computes_and_in_nothing_else() -> None:
+    page = "A page.\n```console\n$ recall x\n1  Jam.\n   abc · score 0.811 · 85 %\n```\nOf 85 %.\n"
+
+    assert not is_nearly(page.replace("· 85 %", "· 9 %"), page)
+    assert is_nearly(page.replace("0.811", "0.825"), page)
+    assert is_nearly(page.replace("· 85 %", "· 83 %"), page)
+    assert not is_nearly(page.replace("0.811", "0.911"), page)
+    assert not is_nearly(page.replace("Jam", "Tea"), page)
+    assert not is_nearly(page.replace("Of 85", "Of 84"), page)
 
 
 # ---- nothing is left out -----------------------------------------------------------------------
