@@ -58,6 +58,7 @@ LEGS: Mapping[str, Mapping[str, Any]] = {
     "words": {"embedder": "none"},
     "meaning": {"leg_weights": {"lexical": 0.0}},
 }
+SILENT = {"words": "meaning", "meaning": "words"}  #: by which legs answer: the other one
 HITS = 10
 SMALL = {5: 40, 20: 20, 80: 8}  # memories of a store: how many such stores are made of a set
 FOREIGN = 160  # questions of other sets
@@ -308,7 +309,7 @@ class Hits(NamedTuple):
         counts = Counter(keys)
         weights = [1 / (counts[key] * len(strata[key[0]]) * len(strata)) for key in keys]
         return cls(
-            np.array([hit["features"] for _, hit in hits]),
+            np.array([_heard(row["legs"], hit["features"]) for row, hit in hits]),
             np.array([float(hit["relevant"]) for _, hit in hits]),
             np.array(weights),
         )
@@ -343,6 +344,15 @@ class Hits(NamedTuple):
             perhaps=0.0,
             beside=0.0,
         )
+
+
+def _heard(legs: str, features: Sequence[float]) -> list[float]:
+    """The features without those of a leg that did not answer."""
+    silent = SILENT.get(legs)
+    return [
+        0.0 if silent and name.startswith(silent) else value
+        for name, value in zip(FEATURES, features, strict=True)
+    ]
 
 
 def _sigmoid(odds: Floats) -> Floats:
