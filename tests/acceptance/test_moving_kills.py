@@ -45,7 +45,7 @@ def _killed(source: Place, target: Place, chance: random.Random) -> bool:
     process = FORK.Process(target=_move, args=(source, target, tells))
     process.start()
     tells.close()
-    pages = chance.randrange(40)
+    pages = chance.randrange(20)
     try:
         while hears.recv() != "done" and pages:
             pages -= 1

@@ -19,7 +19,10 @@ from support.schemathesis_run import run_schemathesis
 
 @pytest.mark.long
 def test_a_server_answers_as_its_openapi_says(tmp_path: Path) -> None:
-    with serving(tmp_path / "served.db", request_bytes=100_000) as server:
+    # It tries hundreds of keys that are not good, and is not to be told to wait.
+    with serving(
+        tmp_path / "served.db", request_bytes=100_000, key_failures_per_minute=10_000
+    ) as server:
         server.key("ada")
         done = run_schemathesis(server, tmp_path, examples=3)
 

@@ -334,9 +334,10 @@ def _write(path: Path, content: bytes, mode: int | None = None) -> None:
     """Replace a file, whole or not at all; its mode stays as it was."""
     if mode is None:
         mode = path.stat().st_mode & 0o777 if path.exists() else _PRIVATE
-    path.parent.mkdir(parents=True, exist_ok=True)
-    number, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    new = ""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        number, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         with os.fdopen(number, "wb") as file:
             file.write(content)
             file.flush()
@@ -344,7 +345,8 @@ def _write(path: Path, content: bytes, mode: int | None = None) -> None:
         Path(new).chmod(mode)
         Path(new).replace(path)
     except OSError as exc:
-        Path(new).unlink(missing_ok=True)
+        if new:
+            Path(new).unlink(missing_ok=True)
         raise InvalidAgentFile(f"{str(path)!r} cannot be written: {exc.strerror}") from exc
 
 
