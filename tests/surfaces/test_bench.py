@@ -92,7 +92,7 @@ def test_the_users_own_configuration_and_store_take_no_part(
     run(*measured, tmp_path / "before.json")
     file = at_home / "config" / "bearinmind" / "config.toml"
     file.parent.mkdir(parents=True)
-    file.write_text("importance_weight = 1.0\nfusion = 'rrf'\nleast_confidence = 0.9\n")
+    file.write_text("importance_weight = 1.0\nfusion = 'rrf'\nnear_duplicates = 0.5\n")
     monkeypatch.setenv("BEARINMIND_LEXICAL", "{b = 3.0}")
     ran = run(*measured, tmp_path / "after.json", store=None)
 

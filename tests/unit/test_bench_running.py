@@ -324,7 +324,7 @@ def test_nothing_of_the_machines_own_configuration_takes_part(
     folder: Path, result: Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "config.toml"
-    file.write_text("importance_weight = 1.0\nlimit = 1\nleast_confidence = 0.99\n")
+    file.write_text("importance_weight = 1.0\nlimit = 1\nnear_duplicates = 0.5\n")
     monkeypatch.setenv("BEARINMIND_CONFIG", str(file))
     monkeypatch.setenv("BEARINMIND_FUSION", "rrf")
     monkeypatch.setenv("BEARINMIND_USER", "somebody")
