@@ -249,12 +249,13 @@ class _Scorer:
         atoms = dict.fromkeys(x for x in self._asked.atoms if x in self._surfaces)
         shares = [(self._information[atom], self._rate[atom]) for atom in atoms]
         unknown = math.fsum(self._information[atom] for atom in self._unknown)
-        mass = unknown + math.fsum(share for share, _ in shares)
+        mass = unknown + math.fsum(share for share, _ in shares) or 1.0  # only added words
         beyond = []
         for match, held in zip(matches, confidence, strict=True):
             times = match.length / self._average_length
             chance = sum(share * -math.expm1(-rate * times) for share, rate in shares) / mass
-            beyond.append(max(0.0, (held - chance) / (1 - chance)))
+            # A very long memory may hold every word by chance: nothing is beyond that.
+            beyond.append((held - chance) / (1 - chance) if held > chance else 0.0)
         return beyond
 
     def _coverage(
