@@ -148,6 +148,28 @@ def test_expanded_words_find_more_but_count_less(keep: Keep, ask: Ask) -> None:
     assert found[added.id].confidence == pytest.approx(0.5)
 
 
+def test_words_that_only_the_expansion_has_are_found(keep: Keep, ask: Ask) -> None:
+    store, [whale] = keep("the whale sings")
+    assert {*ranked(store, ask("", expanded=("whale",)))} == {whale.id}
+
+
+def test_words_in_a_long_memory_are_less_evidence(keep: Keep, ask: Ask) -> None:
+    many = " ".join(f"word{n}" for n in range(300))
+    others = [f"whale {n}" for n in range(600)]
+    store, [short, long, *_] = keep("the whale sings", f"the whale sings {many}", *others)
+    found = ranked(store, ask("whale sings", pool=1_000))
+    assert found[long.id].confidence == found[short.id].confidence
+    assert found[long.id].evidence < found[short.id].evidence
+
+
+def test_a_memory_so_long_that_it_holds_any_word_by_chance_is_found(keep: Keep, ask: Ask) -> None:
+    many = " ".join(f"word{n}" for n in range(300))
+    store, [long, *others] = keep(f"whale {many}", *(f"whale {n}" for n in range(1_100)))
+    found = ranked(store, ask("whale", pool=2_000))
+    assert found[long.id].evidence == 0.0
+    assert {*found} == {long.id, *(memory.id for memory in others)}
+
+
 def test_a_memory_that_holds_every_word_is_never_crowded_out(keep: Keep, ask: Ask) -> None:
     """AND first: short memories with one of the words must not fill the pool."""
     filler = " ".join(f"f{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(180))
