@@ -19,6 +19,7 @@ from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
+from bearinmind.recall.owned_ids import as_seen_by
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_moment, check_origin, check_time, check_user
 from bearinmind.remember.pipeline import Changes, PurgePlan
@@ -295,7 +296,8 @@ class Mind:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         query = self._query(text, fields)
         sees = shared.seen_by(self._parts.recall, self._parts.store, query.filter)
-        return why_not(sees, query, self.get(id))
+        memory = self.get(id)
+        return replace(why_not(sees, query, as_seen_by(self.scope, memory)), id=memory.id)
 
     def masked(self, text: str) -> str:
         """A query without the secrets in it: they go to no model, and into no file."""

@@ -15,7 +15,7 @@ from bearinmind.outdates.verdicts import (
     prevailing_of_pairs,
 )
 from bearinmind.protocols import Page, Readable, Store
-from bearinmind.recall import history, shared
+from bearinmind.recall import history, owned_ids, shared
 from bearinmind.recall.pipeline import LARGEST_LIMIT, Recall, check_number
 from bearinmind.remember.pipeline import Remember
 from bearinmind.remember.resolve import Resolved, says
@@ -118,17 +118,26 @@ class States:
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated, and by which one that the user can see."""
         filter = Filter(scope=self.scope, now=as_of or self.clock(), as_of=as_of)
-        ids = [each.id for each in memories]
-        verdicts = history.verdicts_above(self._view(filter), filter, ids)
-        return {id_: verdicts[id_] for id_ in ids if id_ in verdicts}
+        keys = {
+            owned_ids.as_seen_by(self.scope, each).id: name
+            for name, each in history.by_name(self.scope, memories).items()
+        }
+        verdicts = history.verdicts_above(self._view(filter), filter, [*keys])
+        return {
+            name: replace(verdicts[key], by=owned_ids.bare(verdicts[key].by))
+            for key, name in keys.items()
+            if key in verdicts
+        }
 
     def history(self, query: Query, limit: int) -> history.ThingHistory:
         """The states of what the best hits are about; of each hit at least half as good."""
         check_number("limit", limit, LARGEST_LIMIT)
         hits = shared.recalled(self.recall, self.store, query).hits
-        near = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
+        best = [hit.memory for hit in hits if hit.score >= _NEAR * hits[0].score]
+        near = [owned_ids.as_seen_by(self.scope, memory) for memory in best]
         view = self._view(query.filter)
-        return history.thing_history(view, query.filter, query.text, near, limit)
+        chains = history.thing_history(view, query.filter, query.text, near, limit)
+        return owned_ids.bare_history(chains)
 
     def _named(self, id: str, others: Sequence[Memory]) -> tuple[Memory, Sequence[Memory]]:
         """The memory of an id with others, or the memories that a proposal names."""

@@ -155,12 +155,19 @@ def fitting(
         if len(chosen) == most:
             break
         ids = {each["id"] for each in chosen}
-        if memory["id"] in ids or outdated_by(memory) not in {"", *ids, *known}:
+        is_there = key(memory) in map(key, chosen)
+        if is_there or outdated_by(memory) not in {"", *ids, *known}:
             continue
         longer = [*chosen, memory]
         if len(encoded(output(event, longer, intro))) <= limit:
             chosen = longer
     return chosen
+
+
+def key(memory: dict[str, Any]) -> str:
+    """What a session knows a memory by: two owners may hold one id."""
+    owner = memory.get("owner")
+    return f"{owner}:{memory['id']}" if memory.get("is_data") and owner else str(memory["id"])
 
 
 def outdated_by(answer: dict[str, Any]) -> str:
