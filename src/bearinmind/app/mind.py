@@ -22,7 +22,7 @@ from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
 from bearinmind.recall.owned_ids import as_seen_by
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
 from bearinmind.remember.admit import check_moment, check_origin, check_time, check_user
-from bearinmind.remember.pipeline import Changes, PurgePlan
+from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
 from bearinmind.text.store_name import StoreName
@@ -217,7 +217,7 @@ class Mind:
         if wait:
             self._parts.background.worker().finish(patience=_WAIT)
             self._parts.active_space.look_again()
-        return self._parts.group(States).with_offers(outcome, replaced)
+        return self._parts.group(States).with_offers(outcome, replaced, draft.provenance.trust)
 
     def update(
         self,
@@ -230,7 +230,7 @@ class Mind:
 
         Only the owner changes its tags, its sensitivity and its provenance.
         """
-        changed = self._shares.update(id, Changes(**changes), expected_version)
+        changed = self._shares.update(id, requests.changes(changes), expected_version)
         self._parts.background.nudge()
         return changed
 
@@ -260,10 +260,14 @@ class Mind:
         """
         return self._parts.remember.purge(self.scope, plan)
 
-    def link(self, source: str, kind: LinkKind | str, target: str) -> Link:
-        """Link two memories, read "source KIND target"."""
-        chosen = choose(LinkKind, kind, InvalidLink)
-        return self._parts.remember.link(self.scope, self._own(source), chosen, self._own(target))
+    def link(
+        self, source: str, kind: LinkKind | str, target: str, *, trust: str = Trust.USER
+    ) -> Link:
+        """Link two memories, read "source KIND target", as a person or with another trust.
+
+        What is trusted less supersedes nothing unless a person says so: it is a claim until then.
+        """
+        return self._parts.group(States).link(source, kind, target, trust)
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:
         """End a link."""

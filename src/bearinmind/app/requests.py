@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from bearinmind.config import Settings
 from bearinmind.errors import InvalidProvenance, InvalidQuery
@@ -15,6 +15,7 @@ from bearinmind.remember.admit import (
     check_time,
     check_user,
 )
+from bearinmind.remember.update import Changes
 from bearinmind.types import (
     Draft,
     Filter,
@@ -106,6 +107,14 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
             source=fields.get("source"),
             trust=choose(Trust, fields.get("trust", Trust.AGENT), InvalidProvenance),
         ),
+    )
+
+
+def changes(fields: Mapping[str, Any]) -> Changes:
+    """The changes of an update."""
+    trust = fields.get("trust")
+    return Changes(
+        **{**fields, "trust": None if trust is None else choose(Trust, trust, InvalidProvenance)}
     )
 
 

@@ -59,3 +59,9 @@ def parse(text: str) -> tuple[str | None, str]:
     """The owner that an id names, if it names one, and the beginning of the id as stored."""
     owner, rest = split_owner(text.strip())
     return owner, normalise(rest)
+
+
+def canonical(text: str) -> str:
+    """An id or the beginning of one as stored, with its owner if it names one."""
+    owner, prefix = parse(text)
+    return prefix if owner is None else f"{owner}{_BETWEEN}{prefix}"

@@ -234,6 +234,9 @@ class UpdateRequest(DeleteRequest):
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     always_valid: bool = False
+    trust: Trust | None = Field(
+        None, description="Whose the change is; a lower trust changes no more trusted content."
+    )
 
 
 class LinkRequest(Request):
@@ -242,6 +245,14 @@ class LinkRequest(Request):
     source: Id
     kind: LinkKind
     target: Id
+
+
+class NewLinkRequest(LinkRequest):
+    """Two memories, what one is to the other, and who says so."""
+
+    trust: Trust = Field(
+        Trust.AGENT, description="Who decides: `user` for a person, else an agent."
+    )
 
 
 class ResolveRequest(OneRequest):
