@@ -276,6 +276,10 @@ class Visible:
             cosines |= {key_of(view, id_): cosine for id_, cosine in near.items()}
         return cosines
 
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        """How many own memories are not embedded yet; of others' that is not known."""
+        return self._own.unembedded(scope, space, jobs)
+
     # ---- by connection -------------------------------------------------------------------------
 
     def read_so_far(self, scope: Scope, jobs: int) -> ReadSoFar:

@@ -35,6 +35,15 @@ class SpacesInDatabase(OnDatabase):
         """None: vectors can be kept, unless a dialect says otherwise."""
         return None
 
+    def active_space(self) -> Space | None:
+        record = next(iter(self._database.read("active_space")), None)
+        return None if record is None else rows.to_space(record[0])
+
+    def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
+        wanted = {"owner": scope.user, "target": space.key, "jobs": jobs}
+        [(count,)] = self._database.read("unembedded", wanted)
+        return int(count)
+
     def spaces(self) -> list[KnownSpace]:
         return _to_known(self._database.read("spaces"))
 

@@ -395,6 +395,17 @@ SELECT count(*) FROM (
     HAVING count(*) FILTER (WHERE replaced_at = 9223372036854775807) <> 1
 ) AS wrong;
 
+-- active_space: the space that answers semantic recall
+SELECT description FROM spaces WHERE state = 'active';
+
+-- unembedded: what the next jobs are to embed of a scope
+WITH queued AS MATERIALIZED (
+    SELECT row FROM work WHERE owner = :owner AND kind = 'embed' AND target = :target AND state <> 'dead'
+    LIMIT :jobs
+)
+SELECT count(*) FROM queued AS w JOIN memories AS m ON m.row = w.row
+WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
+
 -- spaces: every space, the active one first
 WITH held AS MATERIALIZED (SELECT space, sum(vectors)::bigint AS vectors FROM embedded GROUP BY space),
 queued AS MATERIALIZED (

@@ -360,6 +360,16 @@ SELECT count(*) FROM (
     HAVING sum(replaced_at = 9223372036854775807) <> 1
 );
 
+-- active_space: the space that answers semantic recall
+SELECT description FROM spaces WHERE state = 'active';
+
+-- unembedded: what the next jobs are to embed of a scope
+SELECT count(*) FROM (
+    SELECT row FROM work INDEXED BY work_by_target
+    WHERE kind = 'embed' AND target = :target AND state <> 'dead' LIMIT :jobs
+) AS w CROSS JOIN memories AS m ON m.row = w.row
+WHERE m.owner = :owner AND m.replaced_at = 9223372036854775807;
+
 -- spaces: every space, the active one first
 SELECT s.description, s.state, s.embedded,
 (SELECT count(*) FROM work WHERE kind = 'embed' AND target = s.key AND state <> 'dead'),
