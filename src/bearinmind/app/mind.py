@@ -14,7 +14,7 @@ from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
 from bearinmind.config import Configuration, Settings
-from bearinmind.errors import InvalidLink
+from bearinmind.errors import Closed, InvalidLink
 from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
@@ -70,7 +70,7 @@ class Mind:
         self, store: Store, settings: Settings | None = None, **options: Unpack[wiring.Options]
     ) -> None:
         """Put the verbs over a store."""
-        self._parts = wiring.parts_of(store, settings or Settings(), **options)
+        self._open_parts = wiring.parts_of(store, settings or Settings(), **options)
         self._threads: Sequence[wiring.BackgroundThread] = ()
         self._is_lent = False
 
@@ -113,7 +113,7 @@ class Mind:
         name = self.scope.user if user == self.scope.user else check_user(user)
         other = copy(self)
         # A copy of this object, before anybody else has it.
-        vars(other).update(_parts=self._parts.for_user(name, key), _is_lent=True)
+        vars(other).update(_open_parts=self._parts.for_user(name, key), _is_lent=True)
         return other
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class Mind:
             return
         for thread in self._threads:
             thread.close()
-        self._parts.close()
+        self._open_parts.close()
 
     def __enter__(self) -> Self:
         return self
@@ -131,14 +131,20 @@ class Mind:
         self.close()
 
     @property
+    def _parts(self) -> wiring.Parts:
+        if self._open_parts.closed.is_set():
+            raise Closed("this memory is closed")
+        return self._open_parts
+
+    @property
     def scope(self) -> Scope:
         """Whose memories these are."""
-        return self._parts.scope
+        return self._open_parts.scope
 
     @property
     def settings(self) -> Settings:
         """The settings, with the name of this user."""
-        return self._parts.settings
+        return self._open_parts.settings
 
     # ---- groups of verbs: made at every access, so that each has the scope of this object ------
 
@@ -263,10 +269,7 @@ class Mind:
     def link(
         self, source: str, kind: LinkKind | str, target: str, *, trust: str = Trust.USER
     ) -> Link:
-        """Link two memories, read "source KIND target", as a person or with another trust.
-
-        What is trusted less supersedes nothing unless a person says so: it is a claim until then.
-        """
+        """Link two memories, read "source KIND target"; with another trust not as a person."""
         return self._parts.group(States).link(source, kind, target, trust)
 
     def unlink(self, source: str, kind: LinkKind | str, target: str) -> Link:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from bearinmind.errors import EmbedderFailure, MindError
+from bearinmind.models import forks
 from bearinmind.models.encoder_socket import SocketEmbedder
 from bearinmind.protocols import Current, Embedder, Spaces, Unavailable
 from bearinmind.types import Space
@@ -35,7 +35,7 @@ class Embedders:
     ) -> None:
         self._choose = choose
         self._remake = remake
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._chosen: Embedder | None = None
         self._has_chosen = False
         self._made: dict[str, Embedder] = {}
@@ -120,7 +120,7 @@ class RecentQueries:
         self.leaves_machine = embedder.leaves_machine
         self.embed_memories = embedder.embed_memories
         self._vectors: dict[str, Vector] = {}  # the latest last
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def embed_query(self, text: str) -> Vector:
         """A query's vector."""

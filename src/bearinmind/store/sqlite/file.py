@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from bearinmind import errors
+from bearinmind.models import forks
 from bearinmind.store.database import NOTHING, Parameters, Row, Steps, form_of, load_statements
 from bearinmind.store.sqlite import schema
 from bearinmind.text.analysis import Entry
@@ -175,7 +176,7 @@ class Connections:
         self._create = create
         self._local = threading.local()
         self._all: weakref.WeakSet[_Held] = weakref.WeakSet()
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self.read_only = False
 
     def get(self) -> sqlite3.Connection:
