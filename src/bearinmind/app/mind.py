@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from bearinmind.app import requests, wiring
+from bearinmind.app.arguments import checks_arguments
 from bearinmind.app.requests import DraftFields, FilterFields, ListFields, Place, QueryFields
 from bearinmind.app.shares import Shares
 from bearinmind.app.states import HITS, States
@@ -19,9 +20,9 @@ from bearinmind.protocols import Finding, Page, Statistics, Store, StoreFacts
 from bearinmind.recall import history, lockout, shared
 from bearinmind.recall.explain import why_not
 from bearinmind.recall.history import Listing, ThingHistory, Timeline, Why
-from bearinmind.recall.owned_ids import as_seen_by
+from bearinmind.recall.owned_ids import as_seen_by, bare
 from bearinmind.recall.pipeline import LARGEST_LIMIT, LARGEST_POOL, check_number
-from bearinmind.remember.admit import check_moment, check_origin, check_time, check_user
+from bearinmind.remember.admit import check_origin, check_time, check_user
 from bearinmind.remember.pipeline import PurgePlan
 from bearinmind.remember.resolve import Resolved
 from bearinmind.remember.secrets import masked
@@ -57,6 +58,7 @@ if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` s
 _WAIT = 5.0  # seconds that `store` waits for another attempt when it is to wait
 
 
+@checks_arguments
 class Mind:
     """A memory: store what was learned, recall what matters.
 
@@ -106,10 +108,7 @@ class Mind:
         return mind
 
     def for_user(self, user: str, key: str | None = None) -> Self:
-        """The same memory as another user sees it, who came with a key; cheap, and never closed.
-
-        It works as long as this one is open. The queries of that user are not captured.
-        """
+        """The same memory as another user sees it, while this one is open; nothing is captured."""
         name = self.scope.user if user == self.scope.user else check_user(user)
         other = copy(self)
         # A copy of this object, before anybody else has it.
@@ -214,8 +213,8 @@ class Mind:
         the graph, or have failed. A draft that is sent again with the same `idempotency_key` is
         stored once: the answer is its memory as it is now.
         """
-        replaced = [self._own(id_) for id_ in supersedes]
         draft = requests.draft(content, fields, self.settings)
+        replaced = [self._own(id_) for id_ in supersedes]
         outcome = self._parts.remember.add(
             self.scope, draft, replaced, idempotency_key=idempotency_key
         )
@@ -303,8 +302,8 @@ class Mind:
         """Why a memory is not in the answer to a query, and what would have let it in."""
         query = self._query(text, fields)
         sees = shared.seen_by(self._parts.recall, self._parts.store, query.filter)
-        memory = self.get(id)
-        return replace(why_not(sees, query, as_seen_by(self.scope, memory)), id=memory.id)
+        memory = as_seen_by(self.scope, self.get(id))
+        return replace(why_not(sees, query, memory), id=bare(memory.id))
 
     def masked(self, text: str) -> str:
         """A query without the secrets in it: they go to no model, and into no file."""
@@ -344,7 +343,7 @@ class Mind:
         **fields: Unpack[ListFields],
     ) -> Timeline:
         """What was remembered before and after a memory or a moment, own and shared."""
-        anchor = self.get(around) if isinstance(around, str) else check_moment(around, "the moment")
+        anchor = requests.anchor(around, self._parts.clock(), self.get)
         return history.timeline(
             self._listing(fields).browse,
             anchor,

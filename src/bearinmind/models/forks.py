@@ -32,13 +32,14 @@ _renewed: weakref.WeakSet[_Renewed] = weakref.WeakSet()
 class Lock:
     """A lock that is free in a forked child, whoever held it in the parent."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reentrant: bool = False) -> None:
+        self._make = threading.RLock if reentrant else threading.Lock
         self.renew()
         _renewed.add(self)
 
     def renew(self) -> None:
         """Be free."""
-        self._lock = threading.RLock()
+        self._lock = self._make()
 
     def acquire(self, seconds: float = -1) -> bool:
         """Take it, within so many seconds; whether it was free."""
@@ -109,6 +110,11 @@ class NativeCalls:
             with self._changed:
                 self._running -= 1
                 self._changed.notify_all()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether any thread is in native code just now."""
+        return self._running > 0
 
     def bar(self) -> None:
         """Let nobody in, and wait until nobody is there."""

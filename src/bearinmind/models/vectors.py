@@ -60,7 +60,7 @@ class Dimensions:
         self._known = known
         self._memo = memo
         self._certain = known is not None
-        self._lock = forks.Lock()  # finding out ends in `saw`
+        self._lock = forks.Lock(reentrant=True)  # finding out ends in `saw`
 
     @property
     def known(self) -> int | None:
