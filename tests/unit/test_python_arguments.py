@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -114,7 +115,7 @@ OTHER: dict[str, Call] = {
     "resolve others": lambda mind: mind.resolve(ID, "newer", 5),  # type: ignore[arg-type]
     "list by words": lambda mind: mind.list(limit="5"),  # type: ignore[arg-type]
     "list after": lambda mind: mind.list(after=5.5),  # type: ignore[arg-type]
-    "list of": lambda mind: mind.list(owner=5),  # type: ignore[typeddict-item]
+    "list of": lambda mind: mind.list(owner=5),  # type: ignore[arg-type]
     "list order": lambda mind: mind.list(newest_first="no"),  # type: ignore[arg-type]
     "timeline of none": lambda mind: mind.timeline(None),  # type: ignore[arg-type]
     "timeline before": lambda mind: mind.timeline(ID, before="5"),  # type: ignore[arg-type]
@@ -134,9 +135,9 @@ OTHER: dict[str, Call] = {
 
 def _calls() -> Iterator[tuple[str, Call]]:
     for fields in STORE:
-        yield f"store {fields}", lambda mind, fields=fields: mind.store("a new text", **fields)
+        yield f"store {fields}", partial(Mind.store, content="a new text", **fields)
     for fields in RECALL:
-        yield f"recall {fields}", lambda mind, fields=fields: mind.recall("walrus", **fields)
+        yield f"recall {fields}", partial(Mind.recall, text="walrus", **fields)
     yield from OTHER.items()
 
 

@@ -48,12 +48,13 @@ def test_a_bare_id_that_two_owners_share_is_refused_and_names_them(
     zoe: Mind, shared: MemoryId
 ) -> None:
     carl = zoe.for_user("carl")
-    for attempt in (
+    attempts: list[Callable[[], Memory]] = [
         lambda: carl.get(shared),
         lambda: carl.get(shared[:11]),
         lambda: carl.update(shared, content="captured?"),
         lambda: carl.delete(shared),
-    ):
+    ]
+    for attempt in attempts:
         with pytest.raises(AmbiguousId, match=r"bob.*zoe"):
             attempt()
     assert zoe.get(shared).content == TEXT

@@ -45,10 +45,11 @@ def _flag(name: str, value: object) -> bool:
 
 
 def _whole(name: str, value: object) -> int:
-    is_whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
-    if isinstance(value, bool) or not is_whole:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
         raise _wrong(name, value, "a whole number")
-    return int(value)  # type: ignore[call-overload, no-any-return]  a number by now
+    return value
 
 
 def _number(name: str, value: object) -> float:
@@ -69,18 +70,15 @@ def _place(name: str, value: object) -> object:
     return _whole(name, value)
 
 
-def _each(noun: type[Noun]) -> Check:
+def _each(noun: type[Noun]) -> Callable[[str, object], list[Noun]]:
     def check(name: str, value: object) -> list[Noun]:
-        items = [*value] if isinstance(value, Iterable) else [value]
-        for item in items:
-            if not isinstance(item, noun):
-                raise _wrong(f"each of {name}", item, f"a {noun.__name__}")
-        return items
+        items = value if isinstance(value, Iterable) else [value]
+        return [_one(noun)(f"each of {name}", item) for item in items]
 
     return check
 
 
-def _one(noun: type[Noun]) -> Check:
+def _one(noun: type[Noun]) -> Callable[[str, object], Noun]:
     def check(name: str, value: object) -> Noun:
         if not isinstance(value, noun):
             raise _wrong(name, value, f"a {noun.__name__}")

@@ -150,8 +150,8 @@ class DenseAnswer(NamedTuple):
     how: str = ""  #: the method and why it was chosen, for the trace
 
 
-class Meanings(Protocol):
-    """Finds memories by their meaning."""
+class NearestSearch(Protocol):
+    """Finds memories by their vectors."""
 
     def nearest(self, filter: Filter, space: Space, query: Vector, limit: int) -> DenseAnswer:
         """The admitted memories nearest to a query, by cosine.
@@ -163,6 +163,10 @@ class Meanings(Protocol):
         self, filter: Filter, space: Space, query: Vector, ids: Sequence[MemoryId]
     ) -> dict[MemoryId, float]:
         """How near these memories are to a query, as far as they are admitted and embedded."""
+
+
+class Meanings(NearestSearch, Protocol):
+    """Finds memories by their meaning."""
 
     def unembedded(self, scope: Scope, space: Space, jobs: int) -> int:
         """How many present versions of a scope the next jobs are to embed."""

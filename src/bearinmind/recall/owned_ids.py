@@ -12,7 +12,7 @@ from dataclasses import replace
 from bearinmind.changes import owner_of
 from bearinmind.recall.history import ThingHistory
 from bearinmind.text import ids
-from bearinmind.trace import Answer, Dropped, OnDemand, Trace
+from bearinmind.trace import Answer, Dropped, OnDemand, SaysTheSame, Superseded, Trace
 from bearinmind.types import Filter, Hit, Memory, MemoryId, Scope, Step
 
 
@@ -112,8 +112,9 @@ def _bare_path(path: Iterable[Step], name: Callable[[MemoryId], MemoryId]) -> tu
 def _bare_trace(trace: Trace, name: Callable[[MemoryId], MemoryId]) -> Trace:
     def dropped() -> Iterable[Dropped]:
         for id_, reason in trace.dropped:
-            by = getattr(reason, "by", None)
-            yield Dropped(name(id_), reason if by is None else replace(reason, by=name(by)))
+            if isinstance(reason, Superseded | SaysTheSame):
+                reason = replace(reason, by=name(reason.by))  # noqa: PLW2901  with the name it has
+            yield Dropped(name(id_), reason)
 
     return replace(
         trace,

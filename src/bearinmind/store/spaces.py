@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from bearinmind.changes import digest
-from bearinmind.protocols import DenseAnswer, KnownSpace, Meanings, SpaceState, Unavailable
+from bearinmind.protocols import DenseAnswer, KnownSpace, NearestSearch, SpaceState, Unavailable
 from bearinmind.store import queues, rows
 from bearinmind.store.database import Database, OnDatabase, Owned, Row, Transaction, Version
 from bearinmind.text.embedded_text import embedded_text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bearinmind.protocols import Vector, Vectors
 
 
-class VectorSearch(Meanings, Protocol):
+class VectorSearch(NearestSearch, Protocol):
     """Searches the vectors of a store."""
 
     def decode(self, vectors: Sequence[bytes], dimensions: int) -> Vectors:
