@@ -3,8 +3,7 @@
 `Visible` reads like a store. It joins the user's own memories with those that each sharer lets the
 user see. The store enforces what can be seen; nothing here ever holds a memory that cannot.
 
-Two owners may hold one id. So a recall knows the memories of others by owner and id, as
-`bearinmind.text.ids.with_owner` writes them; only what it answers has the bare ids again.
+Two owners may hold one id, so it knows the memories of others by owner and id.
 """
 
 from __future__ import annotations

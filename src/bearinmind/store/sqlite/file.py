@@ -229,7 +229,7 @@ class Connections:
                 held = _Held(self._connect())
             if self._opened is None and not self.read_only:
                 with translated(self._path):
-                    held.connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
+                    held.connection.execute("PRAGMA schema_version").fetchone()
                 self._opened = _files(self._path)
             self._all.add(held)
         return held
