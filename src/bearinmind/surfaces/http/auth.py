@@ -12,7 +12,13 @@ from starlette.responses import Response
 from bearinmind.accounts.authenticator import Authenticator, Caller
 from bearinmind.app import Mind
 from bearinmind.config import Settings
-from bearinmind.errors import InvalidSetting, MindError, NotAllowed, NotAuthenticated
+from bearinmind.errors import (
+    InvalidSetting,
+    MindError,
+    NotAllowed,
+    NotAuthenticated,
+    WrongMediaType,
+)
 from bearinmind.models.outbound_http import is_loopback
 from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.http import responses
@@ -77,6 +83,7 @@ class Service:
     def identify(self, request: HTTPConnection) -> Caller:
         """Who sends a request. This asks the store: not for the event loop."""
         if self.is_open:
+            _refuse_simple(request)
             return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
         address = request.client.host if request.client else None
         return self.authenticator.identify(request.headers.get("Authorization"), address=address)
@@ -105,6 +112,22 @@ class Service:
         """Finish what was begun."""
         self.streams.close()
         self.pool.close()
+
+
+#: Every other kind, and every other method, makes a browser ask the server first.
+_SENT_BY_ANY_PAGE = frozenset(
+    {"", "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"}
+)
+
+
+def _refuse_simple(request: HTTPConnection) -> None:
+    """Refuse a change that any page could send without a key: a form's, or an empty one."""
+    declared = request.headers.get("Content-Type", "").partition(";")[0].strip().casefold()
+    if request.scope["method"] == "POST" and declared in _SENT_BY_ANY_PAGE:
+        raise WrongMediaType(
+            f"a POST {f'is said to be {declared}' if declared else 'has no content type'}",
+            hint="Send `Content-Type: application/json`, also where there is no body.",
+        )
 
 
 def check_start(mind: Mind, settings: Settings) -> None:
