@@ -1,7 +1,7 @@
 """Store with the tools of two MCP servers, and keep the files that they write.
 
-    mcp_files.py reference FOLDER COMMAND...     @modelcontextprotocol/server-memory
-    mcp_files.py basic-memory FOLDER COMMAND...  basic-memory mcp
+mcp_files.py reference FOLDER COMMAND...     @modelcontextprotocol/server-memory
+mcp_files.py basic-memory FOLDER COMMAND...  basic-memory mcp
 """
 
 from __future__ import annotations

@@ -38,11 +38,12 @@ _LOGIN = re.compile(r"\S:\S+@\S")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a turn was said."""
+    """Where and when a turn was said."""
 
     agent: str | None = None
     session: str | None = None
     project: str | None = None
+    said_at: datetime | None = None  #: now without it
 
 
 class LearningStatus(NamedTuple):
@@ -232,7 +233,7 @@ class Learner:
             memories=memories,
             reason=_because(candidate, decision),
             evidence={"said": candidate.sentence, "lesson": candidate.lesson.value},
-            change=change if is_update else {**change, **fields},
+            change=change if is_update else {**change, **_plain(fields)},
             digest=digest.hex(),
             created_at=self.clock(),
             state=ProposalState.OPEN,
@@ -251,7 +252,7 @@ class Learner:
             "project": self.origin.project,
             "source": SOURCE,
             "trust": Trust(candidate.trust).value,
-        }
+        } | ({} if self.origin.said_at is None else {"created_at": self.origin.said_at})
 
     def _key(self, candidate: Candidate) -> str:
         """An idempotency key: the same sentence of the same session has the same one."""
@@ -276,6 +277,14 @@ def _known(learned: Learned, item: LearnedItem, reason: str) -> Learned:
 
 def _digest(parts: Sequence[str]) -> bytes:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields as a proposal keeps them: times as text."""
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in fields.items()
+    }
 
 
 def _because(candidate: Candidate, decision: Decision) -> str:

@@ -15,6 +15,7 @@ from bearinmind.protocols import History, Sealed, Store
 from bearinmind.receipts import flaw_of_judgement
 from bearinmind.remember.admit import CONTENT_LIMIT, Rules, admit, check_text
 from bearinmind.remember.resolve import Resolved, resolve
+from bearinmind.remember.secrets import Kind
 from bearinmind.remember.sensitive import (
     Boundary,
     Reveal,
@@ -202,6 +203,24 @@ class Remember:
             versions=tuple(admitted),
             sealed=tuple(record for at, record in sorted(records.items()) if at in present),
         )
+
+    def preview_history(
+        self, scope: Scope, versions: Sequence[Memory]
+    ) -> tuple[Memory, tuple[Kind, ...]]:
+        """What a memory from elsewhere would be, and the secrets in it; nothing is sealed."""
+        kinds: dict[Kind, None] = {}
+        admitted: list[Memory] = []
+        for version in versions:
+            self.boundary.refuse_in_clear_fields(draft_of(version))
+            if version.sensitive and is_placeholder(version.content):
+                admitted.append(version)
+                kinds |= dict.fromkeys(named_kinds(version.content))
+            else:
+                admitted.append(self._admitted(scope, version, self.rules))
+                kinds |= dict.fromkeys(self.boundary.kinds(version.content))
+        _check_order(admitted)
+        present = admitted[-1]
+        return replace(present, sensitive=present.sensitive or bool(kinds)), tuple(kinds)
 
     def _admitted(self, scope: Scope, version: Memory, rules: Rules) -> Memory:
         draft = admit(draft_of(version), rules, self.clock())

@@ -77,7 +77,11 @@ TABLE: dict[str, tuple[Row, ...]] = {
         Row(
             "export", "move.export_memories", "Write every memory, version and link as JSON Lines."
         ),
-        Row("import", "move.import_memories", "Add memories and links from JSON Lines."),
+        Row(
+            "import",
+            "move.import_memories",
+            "Add memories from other programs, notes and exports.",
+        ),
         Row(
             "migrate-store",
             "move.migrate_store",

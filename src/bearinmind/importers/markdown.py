@@ -1,0 +1,262 @@
+"""Reads Markdown: folders of notes, instruction files of agents, and memory-tool folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, time
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+from bearinmind.errors import InvalidRecord, MindError
+from bearinmind.importers.files import Source
+from bearinmind.importers.model import (
+    Entry,
+    ForeignLink,
+    Format,
+    Malformed,
+    Place,
+    Record,
+    Skipped,
+    as_keywords,
+    moment,
+    optional,
+    words,
+)
+from bearinmind.types import LinkKind, Provenance, Trust
+
+_NOTES = (".md", ".markdown", ".mdx")
+_TEXTS = (*_NOTES, ".txt", ".mdc")
+#: Instruction files by name: their content is Markdown like any other.
+_INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules")
+_MEMORY_FOLDER = "memories"  # the folder that the memory tool is given
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<yaml>.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
+_WIKI_LINK = re.compile(
+    r"(?:^\s*[-*+]\s+(?P<relation>[\w -]+?)\s+)?"  # as basic-memory writes relations
+    r"!?\[\[(?P<target>[^\]|#]*)(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]",
+    re.MULTILINE,
+)
+_MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s:#]+\.md)(?:#[^)\s]*)?\)")
+_TAG = re.compile(r"(?:^|(?<=\s))#([A-Za-z][\w/-]*)")
+_CODE = re.compile(r"```.*?```|~~~.*?~~~|`[^`\n]*`", re.DOTALL)
+#: Relations of basic-memory that are links of ours; every other is `see-also`.
+_KINDS = {
+    "part_of": LinkKind.PART_OF,
+    "causes": LinkKind.CAUSES,
+    "caused": LinkKind.CAUSES,
+    "derives_from": LinkKind.DERIVES_FROM,
+    "derived_from": LinkKind.DERIVES_FROM,
+    "based_on": LinkKind.DERIVES_FROM,
+    "resolved_by": LinkKind.RESOLVED_BY,
+    "supersedes": LinkKind.SUPERSEDES,
+    "replaces": LinkKind.SUPERSEDES,
+}
+_CREATED = ("created", "created_at", "date", "creation_date")
+_UPDATED = ("updated", "updated_at", "modified", "last_modified", "lastmod")
+_AUTHORS = ("author", "authors", "agent")
+FIELDS = {
+    "text": "content, whole; what is too long is split at headings, then at paragraphs and items "
+    "of lists, and linked `part-of` to its first part",
+    "front matter: title": "heading of the content where that has none",
+    "front matter: tags, tag": "tags",
+    "front matter: aliases, alias, description, summary": "keywords",
+    "front matter: created, created_at, date": "created_at; else the time of the file",
+    "front matter: updated, updated_at, modified, lastmod": "updated_at; else the time of the file",
+    "front matter: author, authors, agent": "agent of the provenance",
+    "front matter: project": "project of the provenance",
+    "front matter: category, importance": "the same",
+    "front matter: any other field": "keywords `name: value`",
+    "#tag in the text": "tag; the text keeps it",
+    "[[wiki link]], [text](other.md)": "link `see-also`; the text keeps it",
+    "- relation [[note]] of basic-memory": "link of that kind where there is one, else `see-also`",
+    "path below the folder": "source of the provenance",
+    "files that are no text": "skipped, and named",
+}
+
+
+class _Front(NamedTuple):
+    fields: Mapping[str, object]
+    body: str
+    lines: int  #: that stand before the body
+
+
+def recognise_instructions(source: Source) -> bool:
+    """Whether it is an instruction file, by its name."""
+    is_rule = source.path.suffix == ".mdc"
+    return not source.is_folder and (source.path.name.casefold() in _INSTRUCTIONS or is_rule)
+
+
+def recognise_memory_tool(source: Source) -> bool:
+    """Whether it is a folder that a memory tool writes."""
+    return source.is_folder and source.path.resolve().name == _MEMORY_FOLDER
+
+
+def recognise_notes(source: Source) -> bool:
+    """Whether it is a note, or a folder with one."""
+    if source.is_folder:
+        return any(path.suffix.casefold() in _NOTES for path in _files(source.path))
+    return source.path.suffix.casefold() in _TEXTS
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The files below a folder, without those that a program keeps for itself."""
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder).parts
+        is_hidden = any(part.startswith(".") or part == "node_modules" for part in inner[:-1])
+        is_own = inner[-1].startswith(".") and inner[-1].casefold() not in _INSTRUCTIONS
+        if path.is_file() and not is_hidden and not is_own:
+            yield path
+
+
+def _read(source: Source, kind: str) -> Iterator[Record]:
+    """Every note of a folder, or the one."""
+    if not source.is_folder:
+        yield from _note(source, source.path.name, kind)
+        return
+    for path in _files(source.path):
+        name = path.relative_to(source.path).as_posix()
+        is_text = path.suffix.casefold() in _TEXTS or kind == "memory-tool"
+        if is_text or path.name.casefold() in _INSTRUCTIONS:
+            yield from _note(Source(path), name, kind)
+        else:
+            yield Skipped(Place(name, 0), "the file is no note")
+
+
+def _note(source: Source, name: str, kind: str) -> Iterator[Record]:
+    try:
+        front = _front_matter(source.text)
+        entry = _entry(source, name, front, kind)
+    except MindError as exc:
+        yield Malformed(Place(name, 1), exc.message)
+        return
+    if entry.content.strip():
+        yield entry
+    else:
+        yield Skipped(Place(name, 1), "the note is empty")
+
+
+def _front_matter(text: str) -> _Front:
+    text = text.replace("\r\n", "\n")
+    match = _FRONT_MATTER.match(text)
+    if match is None:
+        return _Front({}, text, 0)
+    try:
+        fields = yaml.safe_load(match["yaml"] or "") or {}
+    except yaml.YAMLError as exc:
+        reason = " ".join(str(getattr(exc, "problem", None) or "it is no YAML").split())
+        raise InvalidRecord(f"the front matter cannot be read: {reason}") from None
+    if not isinstance(fields, dict):
+        raise InvalidRecord("the front matter is not a list of names and values")
+    named = {str(name).strip().casefold(): value for name, value in fields.items()}
+    return _Front(named, text[match.end() :], text.count("\n", 0, match.end()))
+
+
+def _entry(source: Source, name: str, front: _Front, kind: str) -> Entry:
+    fields = dict(front.fields)
+    title = optional(fields.pop("title", None))
+    body = front.body.strip("\n")
+    plain = _CODE.sub("", body)
+    written = _time(fields, _UPDATED) or _changed(source.path)
+    created = _time(fields, _CREATED) or written
+    authors = [word for each in _AUTHORS for word in words(fields.pop(each, None))]
+    tags = [*words(fields.pop("tags", None)), *words(fields.pop("tag", None))]
+    aliases = [*words(fields.pop("aliases", None)), *words(fields.pop("alias", None))]
+    project, category = (optional(fields.pop(each, None)) for each in ("project", "category"))
+    importance = fields.pop("importance", None)
+    permalink = optional(fields.get("permalink"))
+    about = [optional(fields.pop(each, None)) for each in ("description", "summary")]
+    kept = as_keywords([*fields.items(), *(("about", text) for text in about)])
+    stem = re.sub(r"\.\w+$", "", name)
+    has_title = title is None or title.casefold() in body[: len(title) + 9].casefold()
+    return Entry(
+        key=f"{kind}:{name}",
+        place=Place(name, front.lines + 1),
+        content=body if has_title or not body else f"# {title}\n\n{body}",
+        category=category or ("preferences" if kind == "instructions" else ""),
+        tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in (*tags, *_TAG.findall(plain)))),
+        keywords=(*aliases, *kept.keywords),
+        importance=importance if isinstance(importance, int | float) else None,
+        created_at=created,
+        updated_at=written,
+        provenance=Provenance(
+            agent=", ".join(authors) or None,
+            project=project,
+            source=f"{kind}:{name}",
+            trust=Trust.AGENT if kind == "memory-tool" else Trust.USER,
+        ),
+        links=tuple(dict.fromkeys(_links(plain, name))),
+        names=tuple(
+            note_name(each)
+            for each in (stem, Path(stem).name, title, permalink, *aliases)
+            if each is not None
+        ),
+        by_section=kind == "instructions",
+        dropped=kept.dropped,
+    )
+
+
+def note_name(text: str) -> str:
+    """The name of a note as links find it: case and spaces do not count."""
+    return "note " + "-".join(re.sub(r"[\s_-]+", " ", text.strip()).casefold().split())
+
+
+def _links(text: str, name: str) -> Iterator[ForeignLink]:
+    for match in _WIKI_LINK.finditer(text):
+        target = match["target"].strip().removesuffix(".md")
+        relation = (match["relation"] or "").strip().casefold().replace(" ", "_")
+        if target:
+            yield ForeignLink(_KINDS.get(relation, LinkKind.SEE_ALSO), note_name(target))
+    for match in _MARKDOWN_LINK.finditer(text):
+        target = (Path(name).parent / match["target"]).as_posix().removesuffix(".md")
+        yield ForeignLink(LinkKind.SEE_ALSO, note_name(target))
+
+
+def _time(fields: dict[str, object], names: tuple[str, ...]) -> datetime | None:
+    """The first of some fields that has a time; all of them are taken out."""
+    values = [fields.pop(name, None) for name in names]
+    value = next((each for each in values if each is not None), None)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime.combine(value, time(), UTC)
+    return moment(value)
+
+
+def _changed(path: Path) -> datetime:
+    """When a file was last changed, but not later than now."""
+    return min(datetime.fromtimestamp(path.stat().st_mtime, UTC), datetime.now(UTC))
+
+
+NOTES = Format(
+    name="markdown",
+    title="Markdown: a note or a folder of them (basic-memory, Obsidian, any)",
+    recognise=recognise_notes,
+    records=partial(_read, kind="markdown"),
+    fields=FIELDS,
+    evidence="notes made by basic-memory 0.17.2; those of Obsidian follow its documentation",
+)
+INSTRUCTIONS = Format(
+    name="instructions",
+    title="Instruction files of agents: CLAUDE.md, AGENTS.md, GEMINI.md, .cursorrules, .mdc",
+    recognise=recognise_instructions,
+    records=partial(_read, kind="instructions"),
+    fields={
+        "text": "a memory for each section, category `preferences`, trust `user`, linked "
+        "`part-of` to the first",
+        "everything else": "as in a note",
+    },
+    evidence="this repository's form of them; they are plain Markdown",
+)
+MEMORY_TOOL = Format(
+    name="memory-tool",
+    title="The folder `memories` of Anthropic's memory tool",
+    recognise=recognise_memory_tool,
+    records=partial(_read, kind="memory-tool"),
+    fields={
+        "text of every file": "content, trust `agent`",
+        "path": "source of the provenance",
+        "everything else": "as in a note",
+    },
+    evidence="made by the local file system memory tool of the anthropic SDK",
+)
