@@ -12,7 +12,7 @@ import tarfile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from anthropic.lib.tools import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found]
+from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found]
 from facts import facts
 
 

@@ -269,6 +269,9 @@ class _Memories:
     def propose(self, proposal: Proposal) -> bool:
         return bool(self.store.propose(self.scope, [proposal]))
 
+    def was_proposed(self, id: str) -> bool:
+        return self.store.proposal(self.scope, id) is not None
+
     def has_secret(self, text: str) -> bool:
         return bool(secrets.find(text))
 

@@ -20,6 +20,8 @@ _SQLITE = b"SQLite format 3\0"
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 _HEAD = 65_536  # bytes by which a file is recognised
+_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 files with it
+_LISTS = ("results", "memories")  # the keys under which programs put their records
 _CONVERSATIONS = "conversations.json"  # in the archive of a chat export
 
 
@@ -43,8 +45,11 @@ class Source:
 
     @cached_property
     def head(self) -> bytes:
-        """The beginning of the file, unpacked; nothing of a folder."""
-        return b"" if self.is_folder else self._bytes(_HEAD)
+        """The beginning of the file, unpacked; nothing of a folder or of what is damaged."""
+        try:
+            return b"" if self.is_folder else self._bytes(_HEAD).removeprefix(_MARK)
+        except InvalidInput:
+            return b""
 
     @cached_property
     def text(self) -> str:
@@ -59,29 +64,33 @@ class Source:
     @cached_property
     def document(self) -> Any:  # noqa: ANN401  any JSON
         """The file as one JSON document; None when it is none."""
-        if self.is_sqlite or not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")):
-            return None
         try:
             return json.loads(self.text)
-        except (ValueError, RecursionError, InvalidText):
+        except (ValueError, RecursionError):
             return None
 
     @cached_property
     def first_item(self) -> object:
-        """The first object of the list that the file begins with, even if a later one is damaged.
+        """The first object of the list that a JSON document holds; None of any other file.
 
-        The list may be the document itself or stand under `results` or `memories`.
+        The list may be the document itself. JSON Lines are no document, and are not read here.
         """
-        if not self.is_text_of_json:
+        if self.is_sqlite or not self.head.lstrip().startswith((b"{", b"[")):
             return None
-        items = json_items(self.text)
-        return next((item for _, item in items if not isinstance(item, InvalidRecord)), None)
+        if isinstance(line := self.first_line, dict) and not {*_LISTS} & line.keys():
+            return None
+        try:
+            return next(json_items(self.text))[1]
+        except (StopIteration, InvalidText):
+            return None
 
-    @property
-    def is_text_of_json(self) -> bool:
-        """Whether the text begins like a JSON document."""
-        begin = self.head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-        return not self.is_sqlite and begin in (b"{", b"[")
+    @cached_property
+    def first_line(self) -> object:
+        """The first line that is not empty, as JSON; None when it is none."""
+        try:
+            return json.loads(self.head.lstrip().split(b"\n", 1)[0])
+        except (ValueError, RecursionError):
+            return None
 
     @property
     def is_sqlite(self) -> bool:
@@ -191,7 +200,7 @@ def _list_begin(text: str) -> int | None:
     start = _skip(text, 0)
     if text[start : start + 1] == "[":
         return start
-    for key in ('"results"', '"memories"'):
+    for key in map('"{}"'.format, _LISTS):
         at = text.find(key)
         if at >= 0:
             begin = text.find("[", at)

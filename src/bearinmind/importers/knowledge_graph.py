@@ -31,14 +31,9 @@ FIELDS = {
 
 
 def recognise(source: Source) -> bool:
-    """Whether the first line that is an object is an entity or a relation."""
-    for line in source.head.split(b"\n"):
-        try:
-            item = json.loads(line)
-        except ValueError:
-            continue
-        return isinstance(item, dict) and item.get("type") in (_ENTITY, _RELATION)
-    return False
+    """Whether its first line is an entity or a relation."""
+    item = source.first_line
+    return isinstance(item, dict) and item.get("type") in (_ENTITY, _RELATION)
 
 
 def records(source: Source) -> Iterator[Record]:

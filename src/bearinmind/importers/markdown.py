@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time
@@ -210,8 +211,8 @@ def _links(text: str, name: str) -> Iterator[ForeignLink]:
         if target:
             yield ForeignLink(_KINDS.get(relation, LinkKind.SEE_ALSO), note_name(target))
     for match in _MARKDOWN_LINK.finditer(text):
-        target = (Path(name).parent / match["target"]).as_posix().removesuffix(".md")
-        yield ForeignLink(LinkKind.SEE_ALSO, note_name(target))
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), match["target"]))
+        yield ForeignLink(LinkKind.SEE_ALSO, note_name(target.removesuffix(".md")))
 
 
 def _time(fields: dict[str, object], names: tuple[str, ...]) -> datetime | None:
@@ -258,5 +259,5 @@ MEMORY_TOOL = Format(
         "path": "source of the provenance",
         "everything else": "as in a note",
     },
-    evidence="made by the local file system memory tool of the anthropic SDK",
+    evidence="made by the memory tool of anthropic 2.8.0 for local files",
 )

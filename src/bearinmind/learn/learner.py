@@ -89,6 +89,9 @@ class Memories(Protocol):
     def propose(self, proposal: Proposal) -> bool:
         """Put a proposal into the inbox; False when it was proposed before."""
 
+    def was_proposed(self, id: str) -> bool:
+        """Whether a proposal was in the inbox before."""
+
     def has_secret(self, text: str) -> bool:
         """Whether a text holds a secret."""
 
@@ -211,10 +214,13 @@ class Learner:
         return _known(learned, item, "it is known")
 
     def _proposed(self, proposal: Proposal, item: LearnedItem, learned: Learned) -> Learned:
-        if not self.dry_run:
+        if self.dry_run:
+            is_new = not self.memories.was_proposed(proposal.id)
+        else:
+            is_new = self.memories.propose(proposal)
             item = replace(item, id=proposal.id)
-            if not self.memories.propose(proposal):
-                return _known(learned, item, "it was proposed before")
+        if not is_new:
+            return _known(learned, replace(item, id=proposal.id), "it was proposed before")
         return replace(learned, proposed=(*learned.proposed, item))
 
     def _proposal(

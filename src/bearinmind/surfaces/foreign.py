@@ -86,6 +86,7 @@ class FilesImport:
         self._now = datetime.now(UTC)
         self._ids: dict[str, MemoryId] = {}  # by key and by name
         self._waiting: list[_Waiting] = []
+        self._lessons: set[tuple[str | None, str]] = set()  # that were proposed
         self.result = FilesImported(imported=self._import.result, dry_run=dry_run)
 
     def __call__(self, paths: Sequence[str], format_name: str | None = None) -> FilesImported:
@@ -204,12 +205,15 @@ class FilesImport:
         except _REFUSED as exc:
             self._import.refuse(conversation.place.line, exc)
             return
-        self._count(learned)
+        self._count(learned, conversation.project)
         self._advance(1)
 
-    def _count(self, learned: Learned) -> None:
-        self.result.proposed += len(learned.proposed)
-        self.result.imported.known += len(learned.known)
+    def _count(self, learned: Learned, project: str | None) -> None:
+        lessons = {(project, item.text.casefold()) for item in learned.proposed}
+        new = lessons - self._lessons  # a preview proposes nothing, so it would count one twice
+        self._lessons |= new
+        self.result.proposed += len(new)
+        self.result.imported.known += len(learned.known) + len(learned.proposed) - len(new)
         secret = sum(each.reason is Refusal.SECRET for each in learned.refused)
         if secret:
             secrets = self.result.imported.secrets
