@@ -38,10 +38,13 @@ FIELDS = {
     "created_at, created_at_epoch": "created_at",
     "id": "source of the provenance, `claude-mem:observations/ID`",
     "generated_by_model, metadata.*": "keywords `name: value`",
-    "user_prompts: prompt_text, content_session_id": "learned from by the same rules as a turn, into the inbox",
+    "user_prompts: prompt_text, content_session_id": (
+        "learned from by the same rules as a turn, into the inbox"
+    ),
     "sdk_sessions: user_prompt, session_db_id": "dropped: the first of the prompts says the same",
-    "prompt_number, discovery_tokens, relevance_count, content_hash": "dropped: about the other "
-    "program's work",
+    "prompt_number, discovery_tokens, relevance_count, content_hash": (
+        "dropped: about the other program's work"
+    ),
     "synced_at, origin_device_id, origin_local_id, sync_rev, pending_messages, tool_uses": (
         "dropped: likewise"
     ),

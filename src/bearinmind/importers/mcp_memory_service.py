@@ -41,10 +41,15 @@ FIELDS = {
     "confidence": "keyword `confidence: N`, unless it is 1",
     "superseded_by": "link `supersedes`",
     "parent_id": "link `derives-from`",
-    "memory_graph: source_hash, target_hash, relationship_type": "links: `causes`, `resolved-by` for fixes, `see-also` for others",
-    "memory_graph: similarity, connection_types, metadata, created_at": "dropped: made by comparing "
-    "vectors",
-    "beliefs: belief_hash, content, status, metadata": "memories with the tag `belief`, their status as a tag",
+    "memory_graph: source_hash, target_hash, relationship_type": (
+        "links: `causes`, `resolved-by` for fixes, `see-also` for others"
+    ),
+    "memory_graph: similarity, connection_types, metadata, created_at": (
+        "dropped: made by comparing vectors"
+    ),
+    "beliefs: belief_hash, content, status, metadata": (
+        "memories with the tag `belief`, their status as a tag"
+    ),
     "beliefs: derived_from, contradicted_by": "links `derives-from` and `see-also`",
     "id, created_at_iso, updated_at_iso, version": "dropped: other columns say the same",
     "last_accessed, embedding_pending": "dropped: about the other program's work",
