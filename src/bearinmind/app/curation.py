@@ -35,6 +35,7 @@ from bearinmind.types import (
     Decider,
     Draft,
     Link,
+    MayReplace,
     Memory,
     MemoryId,
     Outcome,
@@ -258,6 +259,12 @@ class _Memories:
 
     def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
         return decide(text, category, neighbours)
+
+    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
+        from bearinmind.outdates.finder import Finder  # noqa: PLC0415  only writers need it
+
+        memory = self.remember.unstored(self.scope, draft)
+        return Finder(self.store).offers(self.scope, memory, memory.updated_at)
 
     def kept_under(self, key: str) -> MemoryId | None:
         id_ = pipeline.id_of(self.scope.user, key)

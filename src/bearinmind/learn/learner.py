@@ -17,6 +17,7 @@ from bearinmind.learn.model import (
     Candidate,
     Learned,
     LearnedItem,
+    Lesson,
     Message,
     Mode,
     Refusal,
@@ -25,7 +26,16 @@ from bearinmind.learn.model import (
 )
 from bearinmind.proposals import Action, Decision, Proposal, ProposalKind, ProposalState
 from bearinmind.text import ids
-from bearinmind.types import Draft, Memory, MemoryId, Outcome, Stored, Trust, UserId
+from bearinmind.types import (
+    Draft,
+    MayReplace,
+    Memory,
+    MemoryId,
+    Outcome,
+    Stored,
+    Trust,
+    UserId,
+)
 
 ORIGIN = "learning"
 SOURCE = "turn"
@@ -79,6 +89,9 @@ class Memories(Protocol):
 
     def decide(self, text: str, category: str, neighbours: Sequence[Memory]) -> Decision:
         """What to do with a text, compared with its neighbours."""
+
+    def may_replace(self, draft: Draft) -> Sequence[MayReplace]:
+        """The memories that a draft may outdate, the likeliest first."""
 
     def kept_under(self, key: str) -> MemoryId | None:
         """The memory that was stored under an idempotency key, deleted or not."""
@@ -177,6 +190,8 @@ class Learner:
             known = replace(item, id=before)
             return _known(learned, known, "it was learned from this turn before")
         decision = self._decide(draft)
+        if candidate.lesson is Lesson.UPDATE and decision.kind is Action.ADD:
+            decision = self._replacing(draft) or decision
         if decision.kind is Action.NOOP and decision.memory is not None:
             return _known(learned, replace(item, id=decision.memory.id), decision.reason)
         is_sure = candidate.sure and learned.mode is not Mode.INBOX
@@ -201,6 +216,15 @@ class Learner:
             return decision
         # A fact about one project does not end a fact about all projects.
         return Decision(Action.ADD, None, decision.reason)
+
+    def _replacing(self, draft: Draft) -> Decision | None:
+        """What an update may replace in its project; None when that is not known."""
+        for offer in self.memories.may_replace(draft):
+            memory = offer.memory
+            if memory.provenance.project == draft.provenance.project:
+                reason = f"it may replace {memory.id}: {offer.because}"
+                return Decision(Action.SUPERSEDE, memory, reason)
+        return None
 
     def _stored(
         self, draft: Draft, candidate: Candidate, item: LearnedItem, learned: Learned

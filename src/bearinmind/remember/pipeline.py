@@ -110,6 +110,11 @@ class Remember:
             return Stored(memory=outcome.memory)
         return outcome
 
+    def unstored(self, scope: Scope, draft: Draft) -> Memory:
+        """The memory that a draft would become."""
+        now = self.clock()
+        return _new(scope, admit(draft, self.rules, now), self.new_id(), now)
+
     def _stored_before(self, scope: Scope, draft: Draft, id_: MemoryId) -> Stored | None:
         """The memory that was stored under this id, as it is now, if it was made of this draft."""
         versions = self.store.versions(scope, id_)
