@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 
 from bearinmind import Mind
-from bearinmind.importers.formats import FORMATS
-from bearinmind.surfaces.foreign import FilesImport
+from bearinmind.surfaces.foreign import FORMATS, FilesImport
 
 Run = Callable[..., Any]
 FOREIGN = Path(__file__).parents[1] / "support" / "foreign"

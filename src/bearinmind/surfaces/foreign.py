@@ -12,20 +12,29 @@ from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.app import Mind
+from bearinmind.importers import (
+    claude_mem,
+    conversations,
+    knowledge_graph,
+    markdown,
+    mcp_memory_service,
+    mem0,
+    table,
+)
 from bearinmind.importers.files import Source
-from bearinmind.importers.formats import OWN, format_of
+from bearinmind.importers.markdown import split
 from bearinmind.importers.model import (
     LONGEST_KEYWORD,
     Conversation,
     Entry,
     ForeignLink,
+    Format,
     Malformed,
     Place,
     Record,
     Skipped,
     Version,
 )
-from bearinmind.importers.split import split
 from bearinmind.learn.model import Learned, Refusal
 from bearinmind.remember.admit import (
     KEYWORDS_LIMIT,
@@ -38,6 +47,41 @@ from bearinmind.surfaces.lines import STANDARD, numbered, opened
 from bearinmind.surfaces.transfer import Advance, Import, Imported
 from bearinmind.text import ids
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, UserId
+
+OWN = "bearinmind"  #: JSON Lines with `content`: what no other format recognises
+#: In this order: the first that recognises a file reads it.
+FORMATS: tuple[Format, ...] = (
+    mem0.FORMAT,
+    mcp_memory_service.FORMAT,
+    claude_mem.FORMAT,
+    conversations.CLAUDE,
+    conversations.CHATGPT,
+    knowledge_graph.FORMAT,
+    markdown.INSTRUCTIONS,
+    markdown.MEMORY_TOOL,
+    markdown.NOTES,
+    table.FORMAT,
+)
+NAMES = (OWN, *(each.name for each in FORMATS))
+
+
+def format_of(source: Source, name: str | None) -> Format | None:
+    """The format of a file: the named one, else the one that it is recognised by; None is ours."""
+    if name == OWN:
+        return None
+    if name is not None:
+        return next(each for each in FORMATS if each.name == name)
+    format_ = next((each for each in FORMATS if each.recognise(source)), None)
+    if format_ is None and (source.is_folder or source.is_sqlite):
+        what = "folder has no notes" if source.is_folder else "database is of no known program"
+        raise errors.InvalidInput(
+            f"{str(source.path)!r} cannot be imported: the {what}",
+            hint=f"--from says what it is: {', '.join(NAMES)}.",
+        )
+    return format_
+
+
+# ---- the import --------------------------------------------------------------------------------
 
 _REFUSED = (errors.InvalidInput, errors.NotFound, errors.Conflict)
 _NOT_LEARNED = "left out of what was said"

@@ -13,7 +13,6 @@ import typer
 from bearinmind import codec
 from bearinmind.app import Mind
 from bearinmind.errors import InvalidInput
-from bearinmind.importers.formats import NAMES, OWN
 from bearinmind.store.factory import Access, open_existing_target, open_source, open_target
 from bearinmind.store.migrate_store import Compared, Preview, open_move
 from bearinmind.store.migrate_store import preview as look_at
@@ -21,7 +20,7 @@ from bearinmind.surfaces import transfer
 from bearinmind.surfaces.cli import options
 from bearinmind.surfaces.cli.session import SHOWN_PROBLEMS, Session, version
 from bearinmind.surfaces.cli.terminal import GOOD, QUIET, counting, grid, many, memory_count, styled
-from bearinmind.surfaces.foreign import FilesImport, FilesImported
+from bearinmind.surfaces.foreign import NAMES, OWN, FilesImport, FilesImported
 from bearinmind.surfaces.lines import STANDARD, created
 from bearinmind.text.store_name import StoreFile, StoreName, store_name
 
