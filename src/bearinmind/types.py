@@ -342,6 +342,7 @@ class Query:
     sort_by: SortBy = SortBy.RELEVANCE
     budget_bytes: int | None = None  #: a ranked memory is delivered whole or not at all
     group: Group = Group.STATES
+    min_probability: float | None = None  #: of a hit, in place of the usual floor
     all: bool = False  #: also what is improbable, which is folded away otherwise
 
 

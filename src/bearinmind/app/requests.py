@@ -44,9 +44,9 @@ class DraftFields(TypedDict, total=False):
     keywords: Iterable[str]
     importance: float
     sensitive: bool
-    created_at: datetime | None
-    valid_from: datetime | None
-    valid_to: datetime | None
+    created_at: datetime | str | None  #: text in ISO 8601, as for every time
+    valid_from: datetime | str | None
+    valid_to: datetime | str | None
     agent: str | None
     session: str | None
     project: str | None
@@ -59,12 +59,12 @@ class FilterFields(TypedDict, total=False):
 
     categories: Iterable[str]  #: any of these
     tags: Iterable[str]  #: all of these
-    created_from: datetime | None
-    created_to: datetime | None
+    created_from: datetime | str | None
+    created_to: datetime | str | None
     session: str | None
     project: str | None
     agent: str | None
-    as_of: datetime | None
+    as_of: datetime | str | None
     states: Iterable[str]
 
 
@@ -84,6 +84,7 @@ class QueryFields(FilterFields, total=False):
     sort_by: str
     budget_bytes: int | None
     group: str
+    min_probability: float | None  #: of a hit, in place of the usual floor
     all: bool
 
 
@@ -96,9 +97,9 @@ def draft(content: str, fields: DraftFields, settings: Settings) -> Draft:
         keywords=tuple(fields.get("keywords", ())),
         importance=fields.get("importance", 0.5),
         sensitive=fields.get("sensitive", False),
-        created_at=fields.get("created_at"),
-        valid_from=fields.get("valid_from"),
-        valid_to=fields.get("valid_to"),
+        created_at=check_time(fields.get("created_at"), "created_at"),
+        valid_from=check_time(fields.get("valid_from"), "valid_from"),
+        valid_to=check_time(fields.get("valid_to"), "valid_to"),
         provenance=Provenance(
             agent=fields.get("agent"),
             session=fields.get("session"),
@@ -163,5 +164,14 @@ def query(text: str, filter: Filter, fields: QueryFields, settings: Settings) ->
         sort_by=choose(SortBy, fields.get("sort_by", SortBy.RELEVANCE), InvalidQuery),
         budget_bytes=fields.get("budget_bytes", settings.budget_bytes),
         group=choose(Group, fields.get("group", Group.STATES), InvalidQuery),
+        min_probability=_probability(fields.get("min_probability")),
         all=fields.get("all", False),
     )
+
+
+def _probability(value: float | None) -> float | None:
+    if value is not None and not 0 <= value <= 1:
+        raise InvalidQuery(
+            f"min_probability {value!r} is not between 0 and 1", hint="Give 0.5 for half."
+        )
+    return value

@@ -256,7 +256,7 @@ def split(text: str, limit: int, *, by_section: bool = False) -> list[Part]:
     A text that fits is one part; with `by_section` every section is a part of its own.
     """
     if len(text.strip()) <= limit and not by_section:
-        return [Part(text.strip(), 1)]
+        return [Part(text.strip(), 1)] if text.strip() else []
     parts = _sections([*_lines(text)], (), limit, by_section=by_section)
     return [part for part in parts if part.text]
 
@@ -277,8 +277,7 @@ def _sections(
     levels = [line.level for line in lines[1:] if line.level]
     whole = _joined(above, lines)
     if len(whole) <= limit and not (by_section and levels):
-        if any(line.text.strip() and not line.level for line in lines):
-            yield Part(whole, _first(lines))
+        yield Part(whole, _first(lines))
         return
     own = lines[0].level if lines and lines[0].level else 0
     level = min((line.level for line in lines if line.level > own), default=0)

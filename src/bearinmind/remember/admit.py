@@ -163,13 +163,18 @@ def check_importance(importance: float) -> float:
     return float(importance)
 
 
-def check_time(time: datetime | None, what: str) -> datetime | None:
+def check_time(time: datetime | str | None, what: str) -> datetime | None:
     """A moment in UTC, if one is given."""
     return None if time is None else check_moment(time, what)
 
 
-def check_moment(time: datetime, what: str) -> datetime:
-    """A moment in UTC; without a zone it is taken to be in UTC already."""
+def check_moment(time: datetime | str, what: str) -> datetime:
+    """A moment in UTC, also from ISO 8601; without a zone it is taken to be in UTC already."""
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time.strip())
+        except ValueError:
+            raise errors.InvalidTime(f"{what} {time!r} is not a time") from None
     aware = time if time.tzinfo else time.replace(tzinfo=UTC)
     try:
         moment = aware.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""Times as people type them: ISO 8601, or how long ago."""
+"""Times as people type them: ISO 8601, how long ago, or `yesterday`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from bearinmind.remember.admit import check_moment
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _SPAN = re.compile(r"(\d{1,9})([mhdw])")
 _DATE = re.compile(r"\d{4}-")
+_AGO = re.compile(r"(?P<count>\d{1,6}|an?|one) (?P<unit>minute|hour|day|week)s? ago")
+#: Words for a moment before now.
+_WORDS = {
+    "yesterday": "1d",
+    "last week": "1w",
+    "last month": "30d",
+    "last year": "365d",
+}
 _HINT = "Use ISO 8601, such as 2026-11-15 or 2026-11-15T09:30:00+01:00 (UTC when no zone is given)"
 
 
@@ -23,10 +31,10 @@ def parse(text: str, what: str, hint: str = f"{_HINT}.") -> datetime:
 
 
 def parse_past(text: str, what: str, now: datetime) -> datetime:
-    """A moment in ISO 8601, or as long before now as `30m`, `12h`, `3d` or `2w`."""
-    span = _SPAN.fullmatch(text.strip())
+    """A moment in ISO 8601, or before now: `3d`, `2 weeks ago`, `yesterday` at this time."""
+    span = _SPAN.fullmatch(_as_span(text))
     if span is None:
-        return parse(text, what, f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w.")
+        return parse(text, what, f"{_HINT}, or how long ago: 30m, 12h, 3d, 2w, yesterday.")
     try:
         return check_moment(now - _length(span), what)
     except OverflowError:
@@ -55,9 +63,18 @@ def parse_span(text: str, what: str) -> timedelta:
         raise InvalidTime(f"{what} {text!r} is longer than all of history") from None
 
 
+def _as_span(text: str) -> str:
+    """How long ago a text says, in the short form; any other text as it is."""
+    words = " ".join(text.casefold().split())
+    if ago := _AGO.fullmatch(words):
+        count = ago["count"] if ago["count"].isdigit() else "1"
+        return count + ago["unit"][0]
+    return _WORDS.get(words, words)
+
+
 def is_time(text: str) -> bool:
     """Whether a text is meant as a time rather than as an id."""
-    return bool(_SPAN.fullmatch(text.strip()) or _DATE.match(text.strip()))
+    return bool(_SPAN.fullmatch(_as_span(text)) or _DATE.match(text.strip()))
 
 
 def anchor(text: str) -> datetime | str:
