@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import re
 import sqlite3
 import tarfile
 import zipfile
@@ -579,8 +580,20 @@ def test_files_are_imported_from_python(tmp_path: Path) -> None:
 # ---- the table of fields -----------------------------------------------------------------------
 
 
-def named_fields(name: str) -> str:
-    return " ".join(next(each.fields for each in FORMATS if each.name == name))
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "bring-your-memories.md"
+
+
+def named_fields(heading: str) -> set[str]:
+    """The fields that the how-to names in the table of a format."""
+    section = PAGE.read_text().split(f"### {heading}\n", 1)[1].split("\n#", 1)[0]
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("|")]
+    return {*re.findall(r"\w+", " ".join(cells))}
+
+
+def test_every_format_is_in_the_how_to() -> None:
+    text = PAGE.read_text()
+
+    assert all(f"| {each.title} | `{each.name}` |" in text for each in FORMATS)
 
 
 @pytest.mark.parametrize(
@@ -600,13 +613,11 @@ def test_every_column_of_a_program_is_in_the_table_of_fields(
             for table in tables
             for row in database.execute(f"SELECT * FROM pragma_table_info('{table}')")
         }
-    named = named_fields(name).replace(",", " ").replace(":", " ").replace(".", " ").split()
 
-    assert not columns - {*named}
+    assert not columns - named_fields(name)
 
 
 def test_every_field_of_an_export_is_in_the_table_of_fields() -> None:
     source = json.loads(gzip.decompress((FOREIGN / "mem0.json.gz").read_bytes()))["results"]
-    named = named_fields("mem0").replace(",", " ").replace(".", " ").split()
 
-    assert not {name for item in source for name in item} - {*named}
+    assert not {name for item in source for name in item} - named_fields("mem0")

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from facts import facts
+from peers.files.facts import facts
 
 
 class Server:

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from facts import facts
+from peers.files.facts import facts
 from mcp_memory_service.models.memory import Memory  # type: ignore[import-not-found]
 from mcp_memory_service.storage.graph import GraphStorage  # type: ignore[import-not-found]
 from mcp_memory_service.storage.sqlite_vec import (  # type: ignore[import-not-found]

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from facts import facts
+from peers.files.facts import facts
 from mem0 import Memory  # type: ignore[import-not-found]
 from mem0.embeddings.mock import MockEmbeddings  # type: ignore[import-not-found]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found]
-from facts import facts
+from peers.files.facts import facts
 
 
 def main() -> None:

@@ -360,7 +360,7 @@ class Mind:
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
     def outdated(
-        self, memories: Sequence[Memory], as_of: datetime | None = None
+        self, memories: Sequence[Memory], as_of: datetime | str | None = None
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
         return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))

@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 
-from bearinmind.errors import InvalidRecord
+from bearinmind.importers import model
 from bearinmind.importers.files import Source
-from bearinmind.importers.model import (
-    Conversation,
-    Entry,
-    Format,
-    Place,
-    Record,
-    Skipped,
-    as_keywords,
-    each_readable,
-    mapping,
-    moment,
-    optional,
-    words,
-)
+from bearinmind.importers.model import Place, Record, Row, moment, optional, words
 from bearinmind.learn.model import Message, Role
 from bearinmind.types import Provenance
 
 _PARTS = ("request", "investigated", "learned", "completed", "next_steps", "notes")
-FIELDS = {
-    "observations: title, subtitle, narrative, facts, text": "content, in this order",
-    "observations: type": "tag; a decision also its category",
-    "observations: concepts": "tags",
-    "session_summaries: request, investigated, learned, completed, next_steps, notes": "content, "
-    "a paragraph each; the tag `session-summary`",
-    "files_read, files_modified, files_edited": "keywords `read: FILE`, `modified: FILE`",
-    "project, merged_into_project": "project of the provenance",
-    "memory_session_id": "session of the provenance",
-    "sdk_sessions: platform_source, agent_type, agent_id": "agent of the provenance",
-    "created_at, created_at_epoch": "created_at",
-    "id": "source of the provenance, `claude-mem:observations/ID`",
-    "generated_by_model, metadata.*": "keywords `name: value`",
-    "user_prompts: prompt_text, content_session_id": (
-        "learned from by the same rules as a turn, into the inbox"
-    ),
-    "sdk_sessions: user_prompt, session_db_id": "dropped: the first of the prompts says the same",
-    "prompt_number, discovery_tokens, relevance_count, content_hash": (
-        "dropped: about the other program's work"
-    ),
-    "synced_at, origin_device_id, origin_local_id, sync_rev, pending_messages, tool_uses": (
-        "dropped: likewise"
-    ),
-}
 
 
 def recognise(source: Source) -> bool:
@@ -59,120 +22,106 @@ def recognise(source: Source) -> bool:
 
 def records(source: Source) -> Iterator[Record]:
     """The observations and summaries as memories, the prompts as what was said."""
-    sessions = [dict(row) for row in source.rows("claude_mem_sessions")]
+    sessions = [row for _, row in model.table_rows(source, "sdk_sessions", "claude_mem_sessions")]
     agents = {row["memory_session_id"]: row.get("platform_source") for row in sessions}
     for table, statement, read in (
         ("observations", "claude_mem_observations", _observation),
         ("session_summaries", "claude_mem_summaries", _summary),
     ):
-        places = (
-            (
-                Place(f"{source.name}: {table}", int(row["row_number"])),
-                {**dict(row), "platform": agents.get(row["memory_session_id"])},
-            )
-            for row in source.rows(statement)
+        rows = (
+            (place, {**row, "platform": agents.get(row["memory_session_id"])})
+            for place, row in model.table_rows(source, table, statement)
         )
-        yield from each_readable(places, read)
-    yield from _prompts(source, sessions)
+        yield from model.each_readable(rows, read)
+    if "user_prompts" in source.columns:
+        projects = {row["content_session_id"]: row["project"] for row in sessions}
+        yield from model.each_readable(_prompts(source, projects), _conversation)
 
 
-def _observation(place: Place, row: Mapping[str, object]) -> Iterator[Record]:
+def _observation(place: Place, row: Row) -> Iterator[Record]:
     facts = "\n".join(f"- {fact}" for fact in words(row.get("facts")))
-    head = "\n".join(filter(None, (optional(row.get("title")), optional(row.get("subtitle")))))
-    body = (optional(row.get(name)) for name in ("narrative", "text"))
-    content = "\n\n".join(filter(None, (head, *body, facts)))
-    kind = optional(row["type"])
+    head = "\n".join(filter(None, (row.get("title"), row.get("subtitle"))))
+    content = "\n\n".join(filter(None, (head, row.get("narrative"), row.get("text"), facts)))
     if not content:
-        yield Skipped(place, "the observation is empty")
+        yield model.Skipped(place, "the observation is empty")
         return
-    tags = (*words(row.get("concepts")), *((kind,) if kind else ()))
-    yield _entry(place, row, "observations", content, tags, kind)
+    tags = (*words(row.get("concepts")), row["type"])
+    category = "decisions" if row["type"] == "decision" else ""
+    yield _entry(place, row, f"observations/{row['id']}", content, tags, category)
 
 
-def _summary(place: Place, row: Mapping[str, object]) -> Iterator[Record]:
-    said = [(name, optional(row.get(name))) for name in _PARTS]
-    paragraphs = [
-        f"{name.replace('_', ' ').capitalize()}: {text}" for name, text in said if text is not None
-    ]
-    if not paragraphs:
-        yield Skipped(place, "the summary is empty")
+def _summary(place: Place, row: Row) -> Iterator[Record]:
+    parts = [(name.replace("_", " ").capitalize(), row.get(name)) for name in _PARTS]
+    content = "\n\n".join(f"{name}: {text}" for name, text in parts if text)
+    if not content:
+        yield model.Skipped(place, "the summary is empty")
         return
-    content = "\n\n".join(paragraphs)
-    yield _entry(place, row, "session_summaries", content, ("session-summary",), None)
+    tags = ("session-summary",)
+    yield _entry(place, row, f"session_summaries/{row['id']}", content, tags, "")
 
 
 def _entry(
-    place: Place,
-    row: Mapping[str, object],
-    table: str,
-    content: str,
-    tags: tuple[str, ...],
-    kind: str | None,
-) -> Entry:
-    key = f"claude-mem:{table}/{row['id']}"
-    agent = row.get("agent_type") or row.get("agent_id") or row["platform"]
+    place: Place, row: Row, name: str, content: str, tags: tuple[str, ...], category: str
+) -> model.Entry:
     modified = row.get("files_modified") or row.get("files_edited")
-    kept = as_keywords(
+    kept = model.as_keywords(
         [
             *(("read", file) for file in words(row.get("files_read"))),
             *(("modified", file) for file in words(modified)),
             ("model", row.get("generated_by_model")),
-            *mapping(row.get("metadata"), "metadata").items(),
+            *model.mapping(row.get("metadata"), "metadata").items(),
         ]
     )
-    return Entry(
+    return model.Entry(
         # The number of a row alone would be the same in the files of two machines.
-        key=f"{key}@{row['created_at']}",
+        key=f"claude-mem:{name}@{row['created_at']}",
         place=place,
         content=content,
-        category="decisions" if kind == "decision" else "",
+        category=category,
         tags=tags,
         keywords=kept.keywords,
         created_at=moment(row["created_at_epoch"] or row["created_at"]),
         provenance=Provenance(
-            agent=optional(agent),
+            agent=optional(row.get("agent_type") or row.get("agent_id") or row["platform"]),
             session=optional(row["memory_session_id"]),
             project=optional(row.get("merged_into_project") or row["project"]),
-            source=key,
+            source=f"claude-mem:{name}",
         ),
         dropped=kept.dropped,
     )
 
 
-def _prompts(source: Source, sessions: list[dict[str, object]]) -> Iterator[Record]:
+def _prompts(source: Source, projects: Row) -> model.Rows:
     """The prompts of each session, in their order."""
-    if "user_prompts" not in source.columns:
-        return
-    projects = {row["content_session_id"]: row["project"] for row in sessions}
-    rows = [dict(row) for row in source.rows("claude_mem_prompts")]
-    ordered = sorted(rows, key=lambda row: (str(row["content_session_id"]), row["row_number"]))
-    for session, prompts in groupby(ordered, key=lambda row: str(row["content_session_id"])):
+    rows = [*model.table_rows(source, "user_prompts", "claude_mem_prompts")]
+    rows.sort(key=lambda each: (str(each[1]["content_session_id"]), each[0].line))
+    for session, prompts in groupby(rows, key=lambda each: str(each[1]["content_session_id"])):
         said = [*prompts]
-        place = Place(f"{source.name}: user_prompts", int(said[0]["row_number"]))
-        messages = tuple(
-            Message(role=Role.USER, text=str(prompt["prompt_text"]))
-            for prompt in said
-            if prompt["prompt_text"]
-        )
-        try:
-            said_at = moment(said[0]["created_at_epoch"])
-        except InvalidRecord:
-            said_at = None
-        yield Conversation(
-            place=place,
-            agent="claude",
-            session=session,
-            project=optional(projects.get(session)),
-            messages=messages,
-            said_at=said_at,
+        yield (
+            said[0][0],
+            {
+                "session": session,
+                "project": projects.get(session),
+                "texts": [str(row["prompt_text"]) for _, row in said],
+                "said_at": said[0][1]["created_at_epoch"],
+            },
         )
 
 
-FORMAT = Format(
+def _conversation(place: Place, row: Row) -> Iterator[Record]:
+    yield model.Conversation(
+        place=place,
+        agent="claude",
+        session=row["session"],
+        project=row["project"],
+        messages=tuple(Message(role=Role.USER, text=text) for text in row["texts"]),
+        said_at=moment(row["said_at"]),
+    )
+
+
+FORMAT = model.Format(
     name="claude-mem",
     title="claude-mem: its SQLite file",
     recognise=recognise,
     records=records,
-    fields=FIELDS,
-    evidence="made by the SessionStore of claude-mem 13.25.3",
 )

@@ -12,7 +12,6 @@ from contextlib import closing, contextmanager
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from bearinmind.errors import FileMissing, InvalidInput, InvalidRecord, InvalidText
 
@@ -60,14 +59,6 @@ class Source:
             raise InvalidText(
                 f"{str(self.path)!r} is not UTF-8: {exc.reason} at byte {exc.start}"
             ) from None
-
-    @cached_property
-    def document(self) -> Any:  # noqa: ANN401  any JSON
-        """The file as one JSON document; None when it is none."""
-        try:
-            return json.loads(self.text)
-        except (ValueError, RecursionError):
-            return None
 
     @cached_property
     def first_item(self) -> object:

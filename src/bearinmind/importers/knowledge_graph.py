@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bearinmind.errors import InvalidRecord
+from bearinmind.importers import model
 from bearinmind.importers.files import Source
-from bearinmind.importers.model import (
-    Entry,
-    ForeignLink,
-    Format,
-    Malformed,
-    Place,
-    Record,
-    each_readable,
-    text_of,
-)
+from bearinmind.importers.model import Entry, ForeignLink, Malformed, Place, Record, Row, text_of
 from bearinmind.types import LinkKind, Provenance
 
 _ENTITY, _RELATION = "entity", "relation"
-FIELDS = {
-    "entity: name": "keyword, and the beginning of the content where that does not name it",
-    "entity: entityType": "tag; a person's category is `people`",
-    "entity: observations": "a memory each; an entity without any is one: NAME is a TYPE.",
-    "relation: from, relationType, to": "a memory, FROM RELATION TO., with links `see-also` to "
-    "the first memories of both",
-    "type": "decides which of the two it is",
-}
 
 
 def recognise(source: Source) -> bool:
@@ -48,12 +32,12 @@ def records(source: Source) -> Iterator[Record]:
             yield Malformed(place, f"the line is not JSON: {exc}")
             continue
         if isinstance(item, dict):
-            yield from each_readable([(place, item)], _read)
+            yield from model.each_readable([(place, item)], _read)
         else:
             yield Malformed(place, "the line is not a JSON object")
 
 
-def _read(place: Place, item: Mapping[str, object]) -> Iterator[Record]:
+def _read(place: Place, item: Row) -> Iterator[Record]:
     if item.get("type") == _ENTITY:
         yield from _entity(place, item)
     elif item.get("type") == _RELATION:
@@ -62,7 +46,7 @@ def _read(place: Place, item: Mapping[str, object]) -> Iterator[Record]:
         raise InvalidRecord(f"{item.get('type')!r} is neither an entity nor a relation")
 
 
-def _entity(place: Place, item: Mapping[str, object]) -> Iterator[Record]:
+def _entity(place: Place, item: Row) -> Iterator[Record]:
     name = text_of(item.get("name"), "name")
     kind = text_of(item.get("entityType"), "entityType")
     observations = item.get("observations", [])
@@ -86,7 +70,7 @@ def _entity_name(name: str) -> str:
     return f"entity {name}"
 
 
-def _relation(place: Place, item: Mapping[str, object]) -> Entry:
+def _relation(place: Place, item: Row) -> Entry:
     begin, kind, end = (text_of(item.get(name), name) for name in ("from", "relationType", "to"))
     return Entry(
         key=f"mcp-memory:{begin}/{kind}/{end}",
@@ -102,11 +86,9 @@ def _relation(place: Place, item: Mapping[str, object]) -> Entry:
     )
 
 
-FORMAT = Format(
+FORMAT = model.Format(
     name="mcp-memory",
     title="MCP reference memory server: its knowledge graph as JSON Lines",
     recognise=recognise,
     records=records,
-    fields=FIELDS,
-    evidence="made by @modelcontextprotocol/server-memory 2026.8.31",
 )

@@ -13,16 +13,13 @@ from typing import NamedTuple
 import yaml
 
 from bearinmind.errors import InvalidRecord, MindError
+from bearinmind.importers import model
 from bearinmind.importers.files import Source
 from bearinmind.importers.model import (
-    Entry,
     ForeignLink,
-    Format,
     Malformed,
     Place,
     Record,
-    Skipped,
-    as_keywords,
     moment,
     optional,
     words,
@@ -58,24 +55,6 @@ _KINDS = {
 _CREATED = ("created", "created_at", "date", "creation_date")
 _UPDATED = ("updated", "updated_at", "modified", "last_modified", "lastmod")
 _AUTHORS = ("author", "authors", "agent")
-FIELDS = {
-    "text": "content, whole; what is too long is split at headings, then at paragraphs and items "
-    "of lists, and linked `part-of` to its first part",
-    "front matter: title": "heading of the content where that has none",
-    "front matter: tags, tag": "tags",
-    "front matter: aliases, alias, description, summary": "keywords",
-    "front matter: created, created_at, date": "created_at; else the time of the file",
-    "front matter: updated, updated_at, modified, lastmod": "updated_at; else the time of the file",
-    "front matter: author, authors, agent": "agent of the provenance",
-    "front matter: project": "project of the provenance",
-    "front matter: category, importance": "the same",
-    "front matter: any other field": "keywords `name: value`",
-    "#tag in the text": "tag; the text keeps it",
-    "[[wiki link]], [text](other.md)": "link `see-also`; the text keeps it",
-    "- relation [[note]] of basic-memory": "link of that kind where there is one, else `see-also`",
-    "path below the folder": "source of the provenance",
-    "files that are no text": "skipped, and named",
-}
 
 
 class _Front(NamedTuple):
@@ -123,7 +102,7 @@ def _read(source: Source, kind: str) -> Iterator[Record]:
         if is_text or path.name.casefold() in _INSTRUCTIONS:
             yield from _note(Source(path), name, kind)
         else:
-            yield Skipped(Place(name, 0), "the file is no note")
+            yield model.Skipped(Place(name, 0), "the file is no note")
 
 
 def _note(source: Source, name: str, kind: str) -> Iterator[Record]:
@@ -136,7 +115,7 @@ def _note(source: Source, name: str, kind: str) -> Iterator[Record]:
     if entry.content.strip():
         yield entry
     else:
-        yield Skipped(Place(name, 1), "the note is empty")
+        yield model.Skipped(Place(name, 1), "the note is empty")
 
 
 def _front_matter(text: str) -> _Front:
@@ -155,7 +134,7 @@ def _front_matter(text: str) -> _Front:
     return _Front(named, text[match.end() :], text.count("\n", 0, match.end()))
 
 
-def _entry(source: Source, name: str, front: _Front, kind: str) -> Entry:
+def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
     fields = dict(front.fields)
     title = optional(fields.pop("title", None))
     body = front.body.strip("\n")
@@ -169,10 +148,10 @@ def _entry(source: Source, name: str, front: _Front, kind: str) -> Entry:
     importance = fields.pop("importance", None)
     permalink = optional(fields.get("permalink"))
     about = [optional(fields.pop(each, None)) for each in ("description", "summary")]
-    kept = as_keywords([*fields.items(), *(("about", text) for text in about)])
+    kept = model.as_keywords([*fields.items(), *(("about", text) for text in about)])
     stem = re.sub(r"\.\w+$", "", name)
     has_title = title is None or title.casefold() in body[: len(title) + 9].casefold()
-    return Entry(
+    return model.Entry(
         key=f"{kind}:{name}",
         place=Place(name, front.lines + 1),
         content=body if has_title or not body else f"# {title}\n\n{body}",
@@ -339,35 +318,21 @@ def _first(lines: Sequence[_Line]) -> int:
 
 # ---- the formats -------------------------------------------------------------------------------
 
-NOTES = Format(
+NOTES = model.Format(
     name="markdown",
     title="Markdown: a note or a folder of them (basic-memory, Obsidian, any)",
     recognise=recognise_notes,
     records=partial(_read, kind="markdown"),
-    fields=FIELDS,
-    evidence="notes made by basic-memory 0.17.2; those of Obsidian follow its documentation",
 )
-INSTRUCTIONS = Format(
+INSTRUCTIONS = model.Format(
     name="instructions",
     title="Instruction files of agents: CLAUDE.md, AGENTS.md, GEMINI.md, .cursorrules, .mdc",
     recognise=recognise_instructions,
     records=partial(_read, kind="instructions"),
-    fields={
-        "text": "a memory for each section, category `preferences`, trust `user`, linked "
-        "`part-of` to the first",
-        "everything else": "as in a note",
-    },
-    evidence="this repository's form of them; they are plain Markdown",
 )
-MEMORY_TOOL = Format(
+MEMORY_TOOL = model.Format(
     name="memory-tool",
     title="The folder `memories` of Anthropic's memory tool",
     recognise=recognise_memory_tool,
     records=partial(_read, kind="memory-tool"),
-    fields={
-        "text of every file": "content, trust `agent`",
-        "path": "source of the provenance",
-        "everything else": "as in a note",
-    },
-    evidence="made by the memory tool of anthropic 2.8.0 for local files",
 )

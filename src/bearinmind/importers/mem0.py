@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby
 
 from bearinmind.errors import InvalidRecord
-from bearinmind.importers.files import Source, json_items
-from bearinmind.importers.model import (
-    Entry,
-    Format,
-    Malformed,
-    Place,
-    Record,
-    Skipped,
-    Version,
-    as_keywords,
-    each_readable,
-    mapping,
-    moment,
-    optional,
-    text_of,
-    words,
-)
+from bearinmind.importers import model
+from bearinmind.importers.files import Source
+from bearinmind.importers.model import Place, Record, Row, moment, optional, text_of, words
 from bearinmind.types import Provenance, Trust
 
 _ADD, _DELETE = "ADD", "DELETE"
@@ -33,27 +19,6 @@ _PLACED = frozenset(
         *("app_id", "run_id", "actor_id", "role", "categories", "expiration_date", "score"),
     )
 )
-FIELDS = {
-    "id": "source of the provenance, `mem0:ID`",
-    "memory": "content",
-    "metadata.*": "keywords `name: value`",
-    "categories": "tags",
-    "created_at, updated_at": "the same",
-    "expiration_date": "valid_to",
-    "user_id": "tag `user:NAME`",
-    "agent_id": "agent of the provenance",
-    "actor_id": "agent where there is no agent_id, else the keyword `actor_id: NAME`",
-    "run_id": "session of the provenance",
-    "app_id": "project of the provenance",
-    "role": "trust: `user` for what a user said, else `agent`",
-    "any other field": "keywords `name: value`",
-    "hash, score": "dropped: made from the content and from a search",
-    "relations": "skipped, and named: no memory holds them",
-    "history: memory_id, new_memory, event": "one version of the memory for each event",
-    "history: created_at, updated_at, actor_id, role": "as above",
-    "history: id, old_memory, is_deleted": "dropped: the version before says the same",
-    "messages (table)": "dropped: the last lines of chats, which mem0 has read already",
-}
 
 
 def recognise(source: Source) -> bool:
@@ -67,30 +32,19 @@ def recognise(source: Source) -> bool:
 def records(source: Source) -> Iterator[Record]:
     """The memories of an export or a history."""
     if source.is_sqlite:
-        yield from _history(source)
-        return
-    for line, item in json_items(source.text):
-        place = Place(source.name, line)
-        if isinstance(item, InvalidRecord):
-            yield Malformed(place, item.message)
-        elif isinstance(item, dict):
-            yield from each_readable([(place, item)], _exported)
-        else:
-            yield Malformed(place, "the record is not a JSON object")
-    document = source.document
-    for relation in document.get("relations") or () if isinstance(document, dict) else ():
-        yield Skipped(Place(source.name, 0), f"a relation of the graph of mem0: {relation}")
+        return model.each_readable(_lives(source), _with_versions)
+    return model.json_records(source, _exported)
 
 
-def _exported(place: Place, item: Mapping[str, object]) -> Iterator[Record]:
-    metadata = mapping(item.get("metadata"), "metadata")
+def _exported(place: Place, item: Row) -> Iterator[Record]:
     others = {name: value for name, value in item.items() if name not in _PLACED}
     if item.get("agent_id") and item.get("actor_id"):
         others["actor_id"] = item["actor_id"]
-    kept = as_keywords([*metadata.items(), *others.items()])
+    metadata = model.mapping(item.get("metadata"), "metadata")
+    kept = model.as_keywords([*metadata.items(), *others.items()])
     key = f"mem0:{text_of(item.get('id'), 'id')}"
     user = optional(item.get("user_id"))
-    yield Entry(
+    yield model.Entry(
         key=key,
         place=place,
         content=text_of(item.get("memory"), "memory"),
@@ -114,31 +68,29 @@ def _trust(role: object) -> Trust:
     return Trust.USER if role == "user" else Trust.AGENT
 
 
-def _history(source: Source) -> Iterator[Record]:
-    """Each memory with its versions; the table has a row for every event."""
-    file = f"{source.name}: history"
-    rows = [dict(row) for row in source.rows("mem0_history")]
-    events = sorted(rows, key=lambda row: (str(row["memory_id"]), row["row_number"]))
-    for _, lives in groupby(events, key=lambda row: str(row["memory_id"])):
-        life = [*lives]
-        place = Place(file, int(life[-1]["row_number"]))
-        yield from each_readable([(place, {"events": life})], _with_versions)
+def _lives(source: Source) -> model.Rows:
+    """The events of each memory; the table has a row for every event."""
+    rows = [*model.table_rows(source, "history", "mem0_history")]
+    rows.sort(key=lambda each: (str(each[1]["memory_id"]), each[0].line))
+    for _, events in groupby(rows, key=lambda each: str(each[1]["memory_id"])):
+        life = [*events]
+        yield life[-1][0], {"events": [row for _, row in life]}
 
 
-def _with_versions(place: Place, row: Mapping[str, object]) -> Iterator[Record]:
+def _with_versions(place: Place, row: Row) -> Iterator[Record]:
     events = row["events"]
-    if not isinstance(events, list) or events[0].get("event") != _ADD:
+    if events[0]["event"] != _ADD:
         raise InvalidRecord("the history of the memory does not begin with ADD")
-    states = [event for event in events if event["event"] != _DELETE]
-    last = events[-1]
     times = [moment(event["updated_at"] or event["created_at"]) for event in events]
     versions = [
-        Version(content=text_of(event["new_memory"], "new_memory"), updated_at=time)
-        for event, time in zip(states, times, strict=False)
+        model.Version(content=text_of(event["new_memory"], "new_memory"), updated_at=time)
+        for event, time in zip(events, times, strict=True)
+        if event["event"] != _DELETE
     ]
+    last = events[-1]
     is_deleted = last["event"] == _DELETE
-    key = f"mem0:{text_of(events[0]['memory_id'], 'memory_id')}"
-    yield Entry(
+    key = f"mem0:{text_of(last['memory_id'], 'memory_id')}"
+    yield model.Entry(
         key=key,
         place=place,
         content=versions[-1].content,
@@ -152,11 +104,9 @@ def _with_versions(place: Place, row: Mapping[str, object]) -> Iterator[Record]:
     )
 
 
-FORMAT = Format(
+FORMAT = model.Format(
     name="mem0",
     title="mem0: export, or history in SQLite",
     recognise=recognise,
     records=records,
-    fields=FIELDS,
-    evidence="made by mem0ai 2.2.1",
 )

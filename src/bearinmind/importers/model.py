@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bearinmind.errors import InvalidRecord
-from bearinmind.importers.files import Source
+from bearinmind.importers.files import Source, json_items
 from bearinmind.learn.model import Message
 from bearinmind.types import LinkKind, Provenance
 
@@ -90,6 +90,9 @@ class Malformed(NamedTuple):
 
 
 Record = Entry | Conversation | Skipped | Malformed
+Row = Mapping[str, Any]  #: a row or an object, as its program wrote it
+Rows = Iterable[tuple[Place, Row]]
+Reader = Callable[[Place, Row], Iterable[Record]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +103,6 @@ class Format:
     title: str
     recognise: Callable[[Source], bool]
     records: Callable[[Source], Iterator[Record]]
-    fields: Mapping[str, str]  #: what becomes of each field of the source
-    evidence: str  #: on which files it was tried
 
 
 # ---- values as other programs write them -------------------------------------------------------
@@ -141,7 +142,7 @@ def _list_in(text: str) -> object:
         return text.split(",")
 
 
-def mapping(value: object, what: str) -> Mapping[str, object]:
+def mapping(value: object, what: str) -> Row:
     """An object of JSON, as it is or as text; empty for none."""
     if value is None or value == "":
         return {}
@@ -189,10 +190,25 @@ def optional(value: object) -> str | None:
     return None if value is None or value == "" else str(value)
 
 
-def each_readable(
-    places: Iterable[tuple[Place, Mapping[str, object]]],
-    read: Callable[[Place, Mapping[str, object]], Iterable[Record]],
-) -> Iterator[Record]:
+def table_rows(source: Source, table: str, statement: str) -> Rows:
+    """The rows of a table, each with its place."""
+    for row in source.rows(statement):
+        yield Place(f"{source.name}: {table}", int(row["row_number"])), dict(row)
+
+
+def json_records(source: Source, read: Reader) -> Iterator[Record]:
+    """The records that a reader makes of the objects in a JSON document."""
+    for line, item in json_items(source.text):
+        place = Place(source.name, line)
+        if isinstance(item, InvalidRecord):
+            yield Malformed(place, item.message)
+        elif isinstance(item, dict):
+            yield from each_readable([(place, item)], read)
+        else:
+            yield Malformed(place, "the record is not a JSON object")
+
+
+def each_readable(places: Rows, read: Reader) -> Iterator[Record]:
     """The records that a reader makes of some rows; a row that it cannot read is named."""
     for place, row in places:
         try:

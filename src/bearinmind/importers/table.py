@@ -8,19 +8,9 @@ import io
 from collections.abc import Iterator
 
 from bearinmind.errors import InvalidRecord
+from bearinmind.importers import model
 from bearinmind.importers.files import Source
-from bearinmind.importers.model import (
-    Entry,
-    Format,
-    Malformed,
-    Place,
-    Record,
-    Skipped,
-    as_keywords,
-    moment,
-    optional,
-    words,
-)
+from bearinmind.importers.model import Malformed, Place, Record, moment, optional, words
 from bearinmind.types import Provenance, Trust
 
 _SEPARATORS = ",;\t"
@@ -28,16 +18,6 @@ _CONTENTS = ("content", "text", "memory", "note", "fact", "observation")
 _CREATED = ("created_at", "created", "date", "timestamp")
 _UPDATED = ("updated_at", "updated", "modified")
 _AUTHORS = ("agent", "author")
-FIELDS = {
-    "content, text, memory, note, fact, observation": "content: the first of these columns",
-    "tags, keywords": "the same, separated by commas",
-    "category, importance, valid_to, session, project, trust": "the same",
-    "created_at, created, date, timestamp": "created_at",
-    "updated_at, updated, modified": "updated_at",
-    "agent, author": "agent of the provenance",
-    "id, source": "source of the provenance",
-    "any other column": "keywords `name: value`",
-}
 
 
 def recognise(source: Source) -> bool:
@@ -84,7 +64,7 @@ def records(source: Source) -> Iterator[Record]:
 def _row(place: Place, row: dict[str, str], file: str) -> Record:
     content = _first(row, _CONTENTS)
     if not content:
-        return Skipped(place, "the row has no content")
+        return model.Skipped(place, "the row has no content")
     importance = row.pop("importance", "").strip()
     id_ = optional(row.pop("id", None))
     given = optional(row.pop("source", None))
@@ -98,8 +78,8 @@ def _row(place: Place, row: dict[str, str], file: str) -> Record:
     category, session, project = (
         optional(row.pop(name, None)) for name in ("category", "session", "project")
     )
-    kept = as_keywords(row.items())
-    return Entry(
+    kept = model.as_keywords(row.items())
+    return model.Entry(
         key=f"csv:{id_ or hashlib.sha256(content.encode()).hexdigest()[:16]}",
         place=place,
         content=content,
@@ -134,11 +114,9 @@ def _number(text: str) -> float | None:
         raise InvalidRecord(f"importance {text!r} is not a number") from None
 
 
-FORMAT = Format(
+FORMAT = model.Format(
     name="csv",
     title="CSV with a header",
     recognise=recognise,
     records=records,
-    fields=FIELDS,
-    evidence="written by the csv module of Python; RFC 4180",
 )
