@@ -488,9 +488,8 @@ def admits(filter: Filter, memory: Memory) -> bool:
 
 def says_more(before: Memory, after: Memory) -> bool:
     """Whether a version has content that the version before it did not have."""
-    if after.deleted_at is not None:
-        return False
-    return before.deleted_at is not None or before.content != after.content
+    is_back = before.deleted_at is not None
+    return after.deleted_at is None and (is_back or before.content != after.content)
 
 
 def is_expired(memory: Memory, now: datetime) -> bool:

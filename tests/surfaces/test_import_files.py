@@ -235,7 +235,7 @@ def test_notes_of_basic_memory_keep_text_tags_and_relations(run: Run, tmp_path: 
         assert memory["provenance"]["trust"] == "user"
     follows = [each for each in links(run) if each[1] == "see-also"]
     assert len(follows) == MADE - 1
-    missing = [skip for skip in done["skipped"] if "'overview'" in skip["reason"]]
+    missing = [skip for skip in done["skipped"] if "'overview'" in skip["message"]]
     assert len(missing) == MADE
 
 
@@ -412,7 +412,7 @@ def test_notes_of_obsidian_keep_front_matter_and_links(run: Run, tmp_path: Path)
     done = imported(run, vault)
 
     assert done["stored"] == 3
-    assert [(skip["file"], skip["reason"]) for skip in done["skipped"]] == [
+    assert [(skip["file"], skip["message"]) for skip in done["skipped"]] == [
         ("image.png", "the file is no note")
     ]
     alpha = by_source(run)["markdown:Projects/Alpha.md"]
@@ -530,7 +530,7 @@ def test_a_preview_makes_no_store(run: Run, tmp_path: Path, place: Path) -> None
     path = tmp_path / "note.md"
     path.write_text("A note.")
 
-    assert "Would add: 1 memory stored" in run("import", path, "--dry-run").out
+    assert "Preview: 1 memory stored" in run("import", path, "--dry-run").out
     assert not place.exists()
 
 

@@ -97,25 +97,19 @@ def _prompts(source: Source, projects: Row) -> model.Rows:
     rows.sort(key=lambda each: (str(each[1]["content_session_id"]), each[0].line))
     for session, prompts in groupby(rows, key=lambda each: str(each[1]["content_session_id"])):
         said = [*prompts]
-        yield (
-            said[0][0],
-            {
-                "session": session,
-                "project": projects.get(session),
-                "texts": [str(row["prompt_text"]) for _, row in said],
-                "said_at": said[0][1]["created_at_epoch"],
-            },
-        )
+        first, row = said[0]
+        texts = [str(prompt["prompt_text"]) for _, prompt in said]
+        yield first, {**row, "texts": texts, "project": projects.get(session)}
 
 
 def _conversation(place: Place, row: Row) -> Iterator[Record]:
     yield model.Conversation(
         place=place,
         agent="claude",
-        session=row["session"],
+        session=str(row["content_session_id"]),
         project=row["project"],
         messages=tuple(Message(role=Role.USER, text=text) for text in row["texts"]),
-        said_at=moment(row["said_at"]),
+        said_at=moment(row["created_at_epoch"]),
     )
 
 

@@ -26,9 +26,6 @@ def _has(field: str, source: Source) -> bool:
     return isinstance(item, dict) and field in item
 
 
-# ---- Claude ------------------------------------------------------------------------------------
-
-
 def _claude(place: Place, item: Row) -> Iterator[Record]:
     messages = item.get("chat_messages")
     if not isinstance(messages, list):
@@ -48,9 +45,6 @@ def _claude_message(message: object) -> Message:
     ]
     text = "\n".join(texts) or message.get("text") or ""
     return Message(role=_role(message.get("sender")), text=text_of(text, "text"))
-
-
-# ---- ChatGPT -----------------------------------------------------------------------------------
 
 
 def _chatgpt(place: Place, item: Row) -> Iterator[Record]:
@@ -84,9 +78,6 @@ def _chatgpt_message(message: Row) -> Message:
     parts = content.get("parts") if isinstance(content, dict) else None
     texts = [part for part in (parts if isinstance(parts, list) else ()) if isinstance(part, str)]
     return Message(role=role, text="\n".join(texts))
-
-
-# ---- both --------------------------------------------------------------------------------------
 
 
 def _role(word: object) -> Role:

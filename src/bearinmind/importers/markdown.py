@@ -316,8 +316,6 @@ def _first(lines: Sequence[_Line]) -> int:
     return next((line.number for line in lines if line.text.strip()), 1)
 
 
-# ---- the formats -------------------------------------------------------------------------------
-
 NOTES = model.Format(
     name="markdown",
     title="Markdown: a note or a folder of them (basic-memory, Obsidian, any)",

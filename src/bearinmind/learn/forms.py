@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from bearinmind.learn.model import Lesson
@@ -297,82 +298,56 @@ _NEW_ROLE = (
     "[\\w ]{3,30}? now\\b|left the (?:company|team|project),)"
 )
 
+_update = partial(_form, Lesson.UPDATE, _NEWS, importance=0.7)
 UPDATES: Sequence[Form] = (
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         "(?:from now on|going forward|from here on(?: out)?|as of [\\w ]{3,20}?",
         "|since [\\w ]{3,20}?),? ",
         f"(?P<kept>(?:we|{_SUBJECT}) (?:all )?(?:{_HOLDS}|go|must|have to|need) \\S.*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         f"(?:[^,:]{{3,60}}[,:] )?(?P<kept>(?:please )?{_DO}[^,]{{3,100}}\\b",
         "(?:from now on|from here on(?: out)?)\\b(?:,| and| instead| rather|[.!]*$).*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
+    _update(
         f"(?:[^,:]{{3,60}}[,:] )?(?P<kept>{_SUBJECT} {_HOLDS} \\S.*\\bfrom now on[.!]*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         "(?P<kept>(?:we|the team|our \\w+)(?:'ve| have| has)? (?:just |finally |recently |also )?",
         f"{_CHANGED} (?!on\\b|it\\b|this\\b|that\\b|back\\b|(?:the|all) (?:\\w+ )?{_TASK_THING})",
         "[^.]*\\b(?:to|from|for|with|by|off|into|as)\\b .*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         f"(?P<kept>{_SUBJECT}(?: has| have| was| were| got)?(?: been)?",
         f" (?:{_CHANGED}|pushed|postponed|went up|went down|gone up) (?:to|into|from|off) {BARE}",
         f"{_VALUE}.*|(?:the |our )?(?!(?:\\w+ )?{_TASK_THING})[\\w -]{{3,40}}? (?:has|have|was)",
         "(?: been)? (?:moved|merged|renamed) (?:to|into) the .*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         f"(?P<kept>{_SUBJECT} {_HOLDS} (?:called |at |on |in |to )?{_VALUE}\\S.*\\b{_PRESENT}\\b",
         f"(?:{_CONTRAST}.*|, [^,]{{3,60}}|,? fyi|[.!]*)|",
         f"{_SUBJECT} (?:{_HOLDS}|go|live|run|use|need) \\S.*\\bnow\\b{_CONTRAST}.*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         f"(?P<kept>(?:our|my) (?!(?:\\w+ )?{_TASK_THING})[\\w -]{{3,30}}? (?:is|are) ",
         f"(?:in|on|at|with|a|an|the|run by|built with|handled by) [^,]{{3,60}} {_PRESENT}[.!]*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
-        _NEWS,
+    _update(
         "(?P<kept>we(?:'re)? (?:all )?(?!have\\b|got\\b|can|could|should|will|know|see|are\\b)",
         f"[\\w'-]+(?: \\S[^,]{{2,60}})? {_PRESENT}(?:{_CONTRAST}.*|, [^,]{{3,60}}|[.!]*)",
         f"|(?:[\\w.-]+(?: \\w+)? (?:is|are) (?:out|gone|retired|history|cancelled), )we use {BARE}",
         "\\S.*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
+    _update(
         f"(?P<kept>{_SUBJECT} (?:(?:is|are) no longer \\S[^,]*|(?:isn't|aren't) [^,]*",
         f"\\bany (?:more|longer)), (?:it is|it's|they|but) {_VALUE}.*)",
-        importance=0.7,
     ),
     _form(
         Lesson.PERSON,
         "(?P<kept>(?-i:[A-Z])[\\w.]+(?: (?-i:[A-Z])\\w+)? ",
         f"{_NEW_ROLE} ?\\S.*)",
-        importance=0.7,
     ),
-    _form(
-        Lesson.UPDATE,
+    _update(
         "(?P<kept>(?:(?:i|my) [^,.]{3,60}(?:, | but ))?(?:i|she|he) (?:only |mostly )?",
         "(?:drives?|lives?|works?|types?|goes|go|starts?|drinks?|eats?|prefers?|studies|study",
         "|writes?|takes?) (?!(?:the|an?) (?:other|new|old|same)\\b)",

@@ -263,7 +263,7 @@ class Learner:
             memories=memories,
             reason=_because(candidate, decision),
             evidence={"said": candidate.sentence, "lesson": candidate.lesson.value},
-            change=change if is_update else {**change, **_plain(fields)},
+            change=change if is_update else {**change, **fields},
             digest=digest.hex(),
             created_at=self.clock(),
             state=ProposalState.OPEN,
@@ -282,7 +282,7 @@ class Learner:
             "project": self.origin.project,
             "source": SOURCE,
             "trust": Trust(candidate.trust).value,
-        } | ({} if self.origin.said_at is None else {"created_at": self.origin.said_at})
+        } | ({"created_at": said_at.isoformat()} if (said_at := self.origin.said_at) else {})
 
     def _key(self, candidate: Candidate) -> str:
         """An idempotency key: the same sentence of the same session has the same one."""
@@ -307,14 +307,6 @@ def _known(learned: Learned, item: LearnedItem, reason: str) -> Learned:
 
 def _digest(parts: Sequence[str]) -> bytes:
     return hashlib.sha256("\0".join(parts).encode(errors="surrogatepass")).digest()
-
-
-def _plain(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields as a proposal keeps them: times as text."""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in fields.items()
-    }
 
 
 def _because(candidate: Candidate, decision: Decision) -> str:

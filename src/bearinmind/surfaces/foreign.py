@@ -19,32 +19,18 @@ from bearinmind.importers import (
     markdown,
     mcp_memory_service,
     mem0,
+    model,
     table,
 )
 from bearinmind.importers.files import Source
 from bearinmind.importers.markdown import split
-from bearinmind.importers.model import (
-    LONGEST_KEYWORD,
-    Conversation,
-    Entry,
-    ForeignLink,
-    Format,
-    Malformed,
-    Place,
-    Record,
-    Skipped,
-    Version,
-)
+from bearinmind.importers.model import Conversation, Entry, ForeignLink, Format, Place
 from bearinmind.learn.model import Learned, Refusal
-from bearinmind.remember.admit import (
-    KEYWORDS_LIMIT,
-    TAG_LIMIT,
-    TAGS_LIMIT,
-    check_category,
-    check_time,
-)
+from bearinmind.remember import admit
+from bearinmind.remember.admit import check_time
+from bearinmind.remember.secrets import masked
 from bearinmind.surfaces.lines import STANDARD, numbered, opened
-from bearinmind.surfaces.transfer import Advance, Import, Imported
+from bearinmind.surfaces.transfer import Advance, Import, Imported, Problem
 from bearinmind.text import ids
 from bearinmind.types import Link, LinkKind, Memory, MemoryId, UserId
 
@@ -87,15 +73,6 @@ _REFUSED = (errors.InvalidInput, errors.NotFound, errors.Conflict)
 _NOT_LEARNED = "left out of what was said"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Skip:
-    """Something that was left out on purpose."""
-
-    file: str
-    line: int
-    reason: str
-
-
 @dataclass(slots=True, kw_only=True)
 class FilesImported:
     """What an import of some files added, or would add."""
@@ -106,7 +83,7 @@ class FilesImported:
     records: int = 0  #: of other programs
     split: int = 0  #: of these, how many became several memories
     proposed: int = 0  #: lessons of conversations, in the inbox
-    skipped: list[Skip] = field(default_factory=list)
+    skipped: list[Problem] = field(default_factory=list)  #: what was left out on purpose
     dropped: dict[str, int] = field(default_factory=dict)  #: records by a field that is not kept
 
 
@@ -157,7 +134,7 @@ class FilesImport:
         for record in format_.records(source):
             self._take(record)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: model.Record) -> None:
         self._import.file = record.place.file
         match record:
             case Entry():
@@ -166,13 +143,14 @@ class FilesImport:
             case Conversation():
                 self.result.records += 1
                 self._learn(record)
-            case Skipped(place, reason):
+            case model.Skipped(place, reason):
                 self._skip(place, reason)
-            case Malformed(place, reason):
+            case model.Malformed(place, reason):
                 self._import.refuse(place.line, errors.InvalidRecord(reason))
 
     def _skip(self, place: Place, reason: str) -> None:
-        self.result.skipped.append(Skip(file=place.file, line=place.line, reason=reason))
+        skipped = Problem(file=place.file, line=place.line, code="skipped", message=masked(reason))
+        self.result.skipped.append(skipped)
 
     # ---- records -------------------------------------------------------------------------------
 
@@ -182,6 +160,10 @@ class FilesImport:
         limit = self._app.settings.content_limit
         parts = split(fitting.content, limit, by_section=entry.by_section)
         self.result.split += len(parts) > 1
+        if not parts:
+            self._skip(entry.place, "the record is empty")
+        elif len(parts) > 1 and entry.earlier:
+            self._skip(entry.place, "the earlier versions of a record that was split")
         added: list[MemoryId] = []
         for part in parts:
             if part.fits:
@@ -210,27 +192,20 @@ class FilesImport:
 
     def _fitting(self, entry: Entry) -> Entry:
         """A record whose tags, keywords and category a memory may have."""
-        dropped = [*entry.dropped]
-        keywords = [*entry.keywords]
-        tags = [*dict.fromkeys(tag.replace(",", " ").strip() for tag in entry.tags if tag.strip())]
-        keywords += [tag for tag in tags[TAGS_LIMIT:] if len(tag) <= LONGEST_KEYWORD]
-        category = self._app.settings.categories[0]
-        if entry.category:
-            try:
-                category = check_category(entry.category, self._app.settings.categories)
-            except errors.UnknownCategory:
-                keywords.append(f"category: {entry.category}")
-        dropped += ["tag" for tag in tags[:TAGS_LIMIT] if len(tag) > TAG_LIMIT]
-        short = [*dict.fromkeys(word for word in keywords if len(word) <= LONGEST_KEYWORD)]
-        dropped += ["keyword"] * (len({*keywords}) - len(short[:KEYWORDS_LIMIT]))
-        for name in dropped:
+        category, keywords = self._app.settings.categories[0], [*entry.keywords]
+        try:
+            category = admit.check_category(
+                entry.category or category, self._app.settings.categories
+            )
+        except errors.UnknownCategory:
+            keywords.append(f"category: {entry.category}")
+        named = [tag.replace(",", " ") for tag in entry.tags if tag.strip()]
+        tags = _short(named, admit.TAG_LIMIT, admit.TAGS_LIMIT)
+        words = _short(keywords, admit.KEYWORD_LIMIT, admit.KEYWORDS_LIMIT)
+        too_many = len({*named, *keywords} - {*tags, *words})
+        for name in (*entry.dropped, *["tag or keyword"] * too_many):
             self.result.dropped[name] = self.result.dropped.get(name, 0) + 1
-        return replace(
-            entry,
-            category=category,
-            tags=tuple(tag for tag in tags[:TAGS_LIMIT] if len(tag) <= TAG_LIMIT),
-            keywords=tuple(short[:KEYWORDS_LIMIT]),
-        )
+        return replace(entry, category=category, tags=tags, keywords=words)
 
     # ---- conversations -------------------------------------------------------------------------
 
@@ -289,37 +264,35 @@ def _too_long(text: str, line: int, limit: int) -> errors.ContentTooLong:
     )
 
 
+def _short(words: Iterable[str], longest: int, most: int) -> tuple[str, ...]:
+    """The first words that are not too long, each once."""
+    return tuple([word for word in dict.fromkeys(words) if len(word) <= longest][:most])
+
+
 def _versions(entry: Entry, owner: UserId, now: datetime) -> list[Memory]:
     """A record as the versions of a memory, under an id made from its key and its content."""
     key = json.dumps([entry.key, entry.content]).encode()
+    id_ = ids.derived(hashlib.blake2b(key, digest_size=8).digest())
     created = check_time(entry.created_at, "created_at") or now
-    present = Memory(
-        id=ids.derived(hashlib.blake2b(key, digest_size=8).digest()),
-        owner=owner,
-        content=entry.content,
-        category=entry.category,
-        tags=entry.tags,
-        keywords=entry.keywords,
-        importance=0.5 if entry.importance is None else entry.importance,
-        sensitive=False,
-        created_at=created,
-        updated_at=max(check_time(entry.updated_at, "updated_at") or created, created),
-        deleted_at=check_time(entry.deleted_at, "deleted_at"),
-        valid_from=None,
-        valid_to=check_time(entry.valid_to, "valid_to"),
-        provenance=entry.provenance,
-        version=len(entry.earlier) + 1,
-    )
-    return [*_earlier(entry.earlier, present), present]
-
-
-def _earlier(versions: Iterable[Version], present: Memory) -> Iterable[Memory]:
-    for number, version in enumerate(versions, 1):
-        written = check_time(version.updated_at, "updated_at") or present.created_at
-        yield replace(
-            present,
-            content=version.content,
-            updated_at=max(written, present.created_at),
-            deleted_at=None,
+    present = (entry.content, entry.updated_at, entry.deleted_at)
+    states = [*((each.content, each.updated_at, None) for each in entry.earlier), present]
+    return [
+        Memory(
+            id=id_,
+            owner=owner,
+            content=content,
+            category=entry.category,
+            tags=entry.tags,
+            keywords=entry.keywords,
+            importance=0.5 if entry.importance is None else entry.importance,
+            sensitive=False,
+            created_at=created,
+            updated_at=max(check_time(written, "updated_at") or created, created),
+            deleted_at=check_time(deleted, "deleted_at"),
+            valid_from=None,
+            valid_to=check_time(entry.valid_to, "valid_to"),
+            provenance=entry.provenance,
             version=number,
         )
+        for number, (content, written, deleted) in enumerate(states, 1)
+    ]

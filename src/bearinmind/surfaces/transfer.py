@@ -422,8 +422,7 @@ class Import:
 
     def take_link(self, number: int, link: Link) -> None:
         """Add a link if both its memories are there; else hold it until the end."""
-        ends = [self._same.get(end, end) for end in (link.source, link.target)]
-        link = replace(link, source=ends[0], target=ends[1])
+        link = replace(link, source=self._here(link.source), target=self._here(link.target))
         if link.source == link.target:  # its two memories turned out to be one
             self.result.links_known += 1
             return
@@ -436,6 +435,11 @@ class Import:
         else:
             self.result.links_stored += 1
 
+    def _here(self, id_: MemoryId) -> MemoryId:
+        """The id in the store of what has this one in the file."""
+        made = self._same.get(id_, id_)  # a sensitive one gets another, and may be known then
+        return self._same.get(made, made)
+
     def _add_link(self, link: Link) -> None:
         """Store a link; in a preview only see whether it could be."""
         if not self._dry_run:
@@ -443,8 +447,9 @@ class Import:
             return
         name = (link.source, link.kind, link.target)
         stored = [end for end in (link.source, link.target) if end not in self._previewed_ids]
-        there = [self._app.get(end).id for end in stored]  # raises when one is nowhere
-        links = self._app.links(there[0]) if len(there) == len(name) - 1 else ()
+        links = [
+            link for end in stored for link in self._app.links(end)
+        ]  # raises when it is nowhere
         if name in self._previewed_links or name in {(x.source, x.kind, x.target) for x in links}:
             raise errors.DuplicateLink(f"{link.source} is linked to {link.target} already")
         self._previewed_links.add(name)

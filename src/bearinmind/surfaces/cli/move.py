@@ -131,14 +131,14 @@ def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
     for file, name in done.formats.items():
         if name != OWN:
             yield styled(f"{file}: {name}", QUIET)
-    would = "Would add: " if done.dry_run else ""
-    yield styled(f"{would}{_summary(done)}")
+    preview = "Preview: " if done.dry_run else ""
+    yield styled(f"{preview}{_summary(done)}")
     for kind, count in done.imported.secrets.items():
         yield styled(f"secrets: {kind} in {count:,}", QUIET)
     for name, count in done.dropped.items():
-        yield styled(f"not kept: {name} of {many(count, 'record')}, too long for a keyword", QUIET)
+        yield styled(f"not kept: {name} of {many(count, 'record')}, too long or too many", QUIET)
     for skip in done.skipped[:_SHOWN_SKIPPED]:
-        yield styled(f"skipped: {skip.file} line {skip.line}: {skip.reason}", QUIET)
+        yield styled(f"skipped: {skip.file} line {skip.line}: {skip.message}", QUIET)
     if len(done.skipped) > _SHOWN_SKIPPED:
         yield styled(f"and {len(done.skipped) - _SHOWN_SKIPPED:,} more; --json lists them", QUIET)
     if done.proposed and not done.dry_run:
