@@ -403,15 +403,19 @@ def test_notes_of_obsidian_keep_front_matter_and_links(run: Run, tmp_path: Path)
             "created: 2025-01-02\nauthor: Ada\nstatus: draft\n---\n"
             "Led by [[People/Grace|Grace]], see [the log](../Daily/2025-01-02.md). #urgent\n",
             "People/Grace.md": "Grace writes compilers. Works on [[the big one]].\n",
-            "Daily/2025-01-02.md": "Met `[[Nobody]]`.\n",
+            "Daily/2025-01-02.md": "Met `[[Nobody]]`. ![[image.png]]\n",
             ".obsidian/app.json": "{}",
             "image.png": "x",
+            "rule.mdc": "---\ndescription: For forms\nglobs: **/*.tsx\n---\nUse labels.\n",
         },
     )
 
     done = imported(run, vault)
 
-    assert done["stored"] == 3
+    assert done["stored"] == 4
+    rule = by_source(run)["instructions:rule.mdc"]  # whose front matter is no YAML
+    assert (rule["content"], rule["category"]) == ("For forms\n\nUse labels.", "preferences")
+    assert rule["keywords"] == ["globs: **/*.tsx"]
     assert [(skip["file"], skip["message"]) for skip in done["skipped"]] == [
         ("image.png", "the file is no note")
     ]
@@ -445,7 +449,7 @@ def test_a_long_note_splits_at_headings_and_then_at_paragraphs(run: Run, tmp_pat
     assert (data["split"], data["bad"]) == (1, 1)
     [problem] = data["problems"]
     assert problem["code"] == "content_too_long"
-    assert (problem["file"], problem["line"]) == ("long.md", 1)
+    assert (problem["file"], problem["line"]) == ("long.md", 25)
     assert "never cut" in problem["message"]
     memories = exported(run)
     texts = [memory["content"] for memory in memories]

@@ -26,15 +26,16 @@ from bearinmind.importers.model import (
 )
 from bearinmind.types import LinkKind, Provenance, Trust
 
-_NOTES = (".md", ".markdown", ".mdx")
-_TEXTS = (*_NOTES, ".txt", ".mdc")
+_RULES = ".mdc"  # of Cursor
+_NOTES = (".md", ".markdown", ".mdx", _RULES)
+_TEXTS = (*_NOTES, ".txt")
 #: Instruction files by name: their content is Markdown like any other.
 _INSTRUCTIONS = ("claude.md", "claude.local.md", "agents.md", "gemini.md", ".cursorrules")
 _MEMORY_FOLDER = "memories"  # the folder that the memory tool is given
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?P<yaml>.*?\n)?---[ \t]*(?:\n|\Z)", re.DOTALL)
 _WIKI_LINK = re.compile(
     r"(?:^\s*[-*+]\s+(?P<relation>[\w -]+?)\s+)?"  # as basic-memory writes relations
-    r"!?\[\[(?P<target>[^\]|#]*)(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]",
+    r"(?P<embeds>!?)\[\[(?P<target>[^\]|#]*)(?:#[^\]|]*)?(?:\|[^\]]*)?\]\]",
     re.MULTILINE,
 )
 _MARKDOWN_LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s:#]+\.md)(?:#[^)\s]*)?\)")
@@ -65,8 +66,11 @@ class _Front(NamedTuple):
 
 def recognise_instructions(source: Source) -> bool:
     """Whether it is an instruction file, by its name."""
-    is_rule = source.path.suffix == ".mdc"
-    return not source.is_folder and (source.path.name.casefold() in _INSTRUCTIONS or is_rule)
+    return not source.is_folder and _is_instructions(source.path)
+
+
+def _is_instructions(path: Path) -> bool:
+    return path.name.casefold() in _INSTRUCTIONS or path.suffix.casefold() == _RULES
 
 
 def recognise_memory_tool(source: Source) -> bool:
@@ -98,8 +102,9 @@ def _read(source: Source, kind: str) -> Iterator[Record]:
         return
     for path in _files(source.path):
         name = path.relative_to(source.path).as_posix()
-        is_text = path.suffix.casefold() in _TEXTS or kind == "memory-tool"
-        if is_text or path.name.casefold() in _INSTRUCTIONS:
+        if kind == "markdown" and _is_instructions(path):
+            yield from _note(Source(path), name, "instructions")
+        elif path.suffix.casefold() in _TEXTS or kind == "memory-tool":
             yield from _note(Source(path), name, kind)
         else:
             yield model.Skipped(Place(name, 0), "the file is no note")
@@ -107,7 +112,7 @@ def _read(source: Source, kind: str) -> Iterator[Record]:
 
 def _note(source: Source, name: str, kind: str) -> Iterator[Record]:
     try:
-        front = _front_matter(source.text)
+        front = _front_matter(source.text, is_rule=source.path.suffix.casefold() == _RULES)
         entry = _entry(source, name, front, kind)
     except MindError as exc:
         yield Malformed(Place(name, 1), exc.message)
@@ -118,20 +123,26 @@ def _note(source: Source, name: str, kind: str) -> Iterator[Record]:
         yield model.Skipped(Place(name, 1), "the note is empty")
 
 
-def _front_matter(text: str) -> _Front:
+def _front_matter(text: str, *, is_rule: bool) -> _Front:
     text = text.replace("\r\n", "\n")
     match = _FRONT_MATTER.match(text)
     if match is None:
         return _Front({}, text, 0)
     try:
-        fields = yaml.safe_load(match["yaml"] or "") or {}
+        # Cursor writes `globs: **/*.ts`, which is no YAML.
+        fields = _plain_fields(match["yaml"]) if is_rule else yaml.safe_load(match["yaml"] or "")
     except yaml.YAMLError as exc:
         reason = " ".join(str(getattr(exc, "problem", None) or "it is no YAML").split())
         raise InvalidRecord(f"the front matter cannot be read: {reason}") from None
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict | None):
         raise InvalidRecord("the front matter is not a list of names and values")
-    named = {str(name).strip().casefold(): value for name, value in fields.items()}
+    named = {str(name).strip().casefold(): value for name, value in (fields or {}).items()}
     return _Front(named, text[match.end() :], text.count("\n", 0, match.end()))
+
+
+def _plain_fields(text: str | None) -> dict[str, str]:
+    pairs = [line.partition(":") for line in (text or "").splitlines() if ":" in line]
+    return {name: value.strip().strip("\"'") for name, _, value in pairs}
 
 
 def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
@@ -148,13 +159,17 @@ def _entry(source: Source, name: str, front: _Front, kind: str) -> model.Entry:
     importance = fields.pop("importance", None)
     permalink = optional(fields.get("permalink"))
     about = [optional(fields.pop(each, None)) for each in ("description", "summary")]
-    kept = model.as_keywords([*fields.items(), *(("about", text) for text in about)])
+    kept = model.as_keywords(fields.items())
     stem = re.sub(r"\.\w+$", "", name)
     has_title = title is None or title.casefold() in body[: len(title) + 9].casefold()
+    head = [*([] if has_title else [f"# {title}"]), *(x for x in about if x and x not in body)]
+    content = "\n\n".join([*head, body]) if body else ""
+    before = front.body[: front.body.find(body)].count("\n") - content[: -len(body)].count("\n")
     return model.Entry(
         key=f"{kind}:{name}",
-        place=Place(name, front.lines + 1),
-        content=body if has_title or not body else f"# {title}\n\n{body}",
+        place=Place(name, front.lines + 1 + before if body else 1),
+        content=content,
+        has_lines=True,
         category=category or ("preferences" if kind == "instructions" else ""),
         tags=tuple(dict.fromkeys(tag.lstrip("#") for tag in (*tags, *_TAG.findall(plain)))),
         keywords=(*aliases, *kept.keywords),
@@ -187,7 +202,8 @@ def _links(text: str, name: str) -> Iterator[ForeignLink]:
     for match in _WIKI_LINK.finditer(text):
         target = match["target"].strip().removesuffix(".md")
         relation = (match["relation"] or "").strip().casefold().replace(" ", "_")
-        if target:
+        is_attachment = match["embeds"] and "." in target
+        if target and not is_attachment:
             yield ForeignLink(_KINDS.get(relation, LinkKind.SEE_ALSO), note_name(target))
     for match in _MARKDOWN_LINK.finditer(text):
         target = posixpath.normpath(posixpath.join(posixpath.dirname(name), match["target"]))

@@ -59,6 +59,7 @@ class Entry:
     earlier: tuple[Version, ...] = ()
     links: tuple[ForeignLink, ...] = ()
     names: tuple[str, ...] = ()  #: by which other records may link to it, beside its key
+    has_lines: bool = False  #: whether the lines of its content are those of the file
     by_section: bool = False  #: whether every section of it is a memory, however short
     dropped: tuple[str, ...] = ()  #: fields that have a value, and no place in a memory
 

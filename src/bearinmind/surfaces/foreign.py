@@ -170,7 +170,8 @@ class FilesImport:
                 earlier = fitting.earlier if len(parts) == 1 else ()
                 added += self._add(replace(fitting, content=part.text, earlier=earlier))
             else:
-                self._import.refuse(entry.place.line, _too_long(part.text, part.line, limit))
+                line = entry.place.line + (part.line - 1 if entry.has_lines else 0)
+                self._import.refuse(line, _too_long(part.text, limit))
         if not added:
             return
         for name in (entry.key, *entry.names):
@@ -257,10 +258,10 @@ class FilesImport:
                 self._import.refuse(place.line, exc)
 
 
-def _too_long(text: str, line: int, limit: int) -> errors.ContentTooLong:
+def _too_long(text: str, limit: int) -> errors.ContentTooLong:
     return errors.ContentTooLong(
-        f"the paragraph at line {line} of the text has {len(text):,} characters with its "
-        f"headings; a memory has at most {limit:,}, and a paragraph is never cut"
+        f"a paragraph has {len(text):,} characters with its headings; "
+        f"a memory has at most {limit:,}, and a paragraph is never cut"
     )
 
 
