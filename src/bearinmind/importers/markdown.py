@@ -200,7 +200,7 @@ def note_name(text: str) -> str:
 
 def _links(text: str, name: str) -> Iterator[ForeignLink]:
     for match in _WIKI_LINK.finditer(text):
-        target = match["target"].strip().removesuffix(".md")
+        target = match["target"].rstrip("\\").strip().removesuffix(".md")
         relation = (match["relation"] or "").strip().casefold().replace(" ", "_")
         is_attachment = match["embeds"] and "." in target
         if target and not is_attachment:
