@@ -114,8 +114,5 @@ def _conversation(place: Place, row: Row) -> Iterator[Record]:
 
 
 FORMAT = model.Format(
-    name="claude-mem",
-    title="claude-mem: its SQLite file",
-    recognise=recognise,
-    records=records,
+    name="claude-mem", title="claude-mem: its SQLite file", recognise=recognise, records=records
 )

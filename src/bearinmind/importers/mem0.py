@@ -105,8 +105,5 @@ def _with_versions(place: Place, row: Row) -> Iterator[Record]:
 
 
 FORMAT = model.Format(
-    name="mem0",
-    title="mem0: export, or history in SQLite",
-    recognise=recognise,
-    records=records,
+    name="mem0", title="mem0: export, or history in SQLite", recognise=recognise, records=records
 )

@@ -13,8 +13,7 @@ from bearinmind.importers.files import Source, json_items
 from bearinmind.learn.model import Message
 from bearinmind.types import LinkKind, Provenance
 
-LONGEST_KEYWORD = 64  # characters: a value that needs more is named as dropped
-_MOST_KEYWORDS = 64
+_LONGEST_KEYWORD = 64  # characters: a value that needs more is named as dropped
 
 
 class Place(NamedTuple):
@@ -157,14 +156,14 @@ def mapping(value: object, what: str) -> Row:
 
 
 class Kept(NamedTuple):
-    """Fields that have no place of their own: those kept as keywords, and names of the others."""
+    """Fields as keywords, `name: value`, and the names of those that are too long for one."""
 
     keywords: tuple[str, ...]
     dropped: tuple[str, ...]
 
 
-def as_keywords(fields: Iterable[tuple[str, object]], most: int = _MOST_KEYWORDS) -> Kept:
-    """Fields as keywords, `name: value`, as far as they are short enough."""
+def as_keywords(fields: Iterable[tuple[str, object]]) -> Kept:
+    """Fields that have no place of their own, as keywords."""
     kept: list[str] = []
     dropped: list[str] = []
     for name, value in fields:
@@ -172,7 +171,7 @@ def as_keywords(fields: Iterable[tuple[str, object]], most: int = _MOST_KEYWORDS
             continue
         text = value if isinstance(value, str) else json.dumps(value, default=str)
         keyword = " ".join(f"{name}: {text}".split())
-        if len(keyword) <= LONGEST_KEYWORD and len(kept) < most:
+        if len(keyword) <= _LONGEST_KEYWORD:
             kept.append(keyword)
         else:
             dropped.append(name)

@@ -114,9 +114,4 @@ def _number(text: str) -> float | None:
         raise InvalidRecord(f"importance {text!r} is not a number") from None
 
 
-FORMAT = model.Format(
-    name="csv",
-    title="CSV with a header",
-    recognise=recognise,
-    records=records,
-)
+FORMAT = model.Format(name="csv", title="CSV with a header", recognise=recognise, records=records)

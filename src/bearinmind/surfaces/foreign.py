@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from bearinmind import errors
 from bearinmind.app import Mind
@@ -87,14 +86,6 @@ class FilesImported:
     dropped: dict[str, int] = field(default_factory=dict)  #: records by a field that is not kept
 
 
-class _Waiting(NamedTuple):
-    """A link whose other end may come later."""
-
-    place: Place
-    id: MemoryId
-    link: ForeignLink
-
-
 class FilesImport:
     """Adds what some files hold to the memories of a user; what is there already is left alone."""
 
@@ -106,7 +97,7 @@ class FilesImport:
         self._advance = advance
         self._now = datetime.now(UTC)
         self._ids: dict[str, MemoryId] = {}  # by key and by name
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[tuple[Place, MemoryId, ForeignLink]] = []  # links
         self._lessons: set[tuple[str | None, str]] = set()  # that were proposed
         self.result = FilesImported(imported=self._import.result, dry_run=dry_run)
 
@@ -176,10 +167,9 @@ class FilesImport:
             return
         for name in (entry.key, *entry.names):
             self._ids.setdefault(name, added[0])
-        for id_ in added[1:]:
-            part_of = ForeignLink(LinkKind.PART_OF, entry.key)
-            self._waiting.append(_Waiting(entry.place, id_, part_of))
-        self._waiting += [_Waiting(entry.place, added[0], link) for link in entry.links]
+        part_of = ForeignLink(LinkKind.PART_OF, entry.key)
+        self._waiting += [(entry.place, id_, part_of) for id_ in added[1:]]
+        self._waiting += [(entry.place, added[0], link) for link in entry.links]
 
     def _add(self, entry: Entry) -> list[MemoryId]:
         """The id of a record that was taken, as it is in the file; nothing when it is refused."""

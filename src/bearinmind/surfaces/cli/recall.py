@@ -90,7 +90,9 @@ def recall(
     ] = None,
     min_probability: Annotated[
         float | None,
-        typer.Option("--min-probability", help="Only hits that are at least this probable: 0 to 1."),
+        typer.Option(
+            "--min-probability", help="Only hits that are at least this probable: 0 to 1."
+        ),
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="Show weak guesses too, as hits like the others.")
