@@ -1,4 +1,5 @@
 // Store with claude-mem's own SessionStore and write its file. Run by Bun beside the package:
+// (`npm pack claude-mem`), with the output of facts.py:
 //   bun claude_mem_files.ts PACKAGE/plugin/sqlite/SessionStore.js FACTS.json FOLDER
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,10 +1,13 @@
 """The facts that every writer of files stores; no two are alike, and all are made up.
 
-Each writer runs inside the environment of its program, so it needs the standard library alone.
+Each writer runs inside the environment of its program, with PYTHONPATH=benchmarks, so it needs the
+standard library alone. `python benchmarks/peers/files/facts.py` prints the facts as JSON, for the
+writer that is no Python.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -33,3 +36,7 @@ def facts(count: int = COUNT) -> Iterator[Fact]:
         topic = _TOPICS[n % len(_TOPICS)]
         text = _FACTS[n % len(_FACTS)].format(topic=topic, n=n, port=7000 + n)
         yield Fact(n, topic, text)
+
+
+if __name__ == "__main__":
+    print(json.dumps([fact._asdict() for fact in facts()]))

@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from peers.files.facts import facts
 from mcp_memory_service.models.memory import Memory  # type: ignore[import-not-found]
 from mcp_memory_service.storage.graph import GraphStorage  # type: ignore[import-not-found]
 from mcp_memory_service.storage.sqlite_vec import (  # type: ignore[import-not-found]
@@ -22,6 +21,8 @@ from mcp_memory_service.storage.sqlite_vec import (  # type: ignore[import-not-f
 from mcp_memory_service.utils.hashing import (  # type: ignore[import-not-found]
     generate_content_hash,
 )
+
+from peers.files.facts import facts
 
 
 async def write(path: Path) -> None:

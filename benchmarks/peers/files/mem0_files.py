@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from peers.files.facts import facts
 from mem0 import Memory  # type: ignore[import-not-found]
 from mem0.embeddings.mock import MockEmbeddings  # type: ignore[import-not-found]
+
+from peers.files.facts import facts
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from anthropic.tools.memory import BetaLocalFilesystemMemoryTool  # type: ignore[import-not-found]
+
 from peers.files.facts import facts
 
 

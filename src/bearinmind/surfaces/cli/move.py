@@ -116,9 +116,6 @@ def _reply_exported(run: Session, file: str, done: Exported) -> None:
         run.note(f"note: {left_out} shared with you {are} not in it")
 
 
-_SHOWN_SKIPPED = 10
-
-
 def _as_data(done: FilesImported) -> dict[str, object]:
     """The answer for a machine: the counts of an import, and what is known of its files."""
     data: dict[str, object] = codec.to_data(done)
@@ -137,10 +134,10 @@ def _imported_lines(done: FilesImported) -> Iterator[RenderableType]:
         yield styled(f"secrets: {kind} in {count:,}", QUIET)
     for name, count in done.dropped.items():
         yield styled(f"not kept: {name} of {many(count, 'record')}, too long or too many", QUIET)
-    for skip in done.skipped[:_SHOWN_SKIPPED]:
+    for skip in done.skipped[:SHOWN_PROBLEMS]:
         yield styled(f"skipped: {skip.file} line {skip.line}: {skip.message}", QUIET)
-    if len(done.skipped) > _SHOWN_SKIPPED:
-        yield styled(f"and {len(done.skipped) - _SHOWN_SKIPPED:,} more; --json lists them", QUIET)
+    if len(done.skipped) > SHOWN_PROBLEMS:
+        yield styled(f"and {len(done.skipped) - SHOWN_PROBLEMS:,} more; --json lists them", QUIET)
     if done.proposed and not done.dry_run:
         yield styled("`bearinmind curate inbox` shows what is proposed.", QUIET)
 
