@@ -4,7 +4,8 @@
 
 The messages are ours. Those of the development split were used to write the rules, near-misses
 among them in great number; those of the test split were written afterwards and read once. The
-updates were all written before the rules for them, and by somebody who had not read the rules.
+updates were all written before the rules for them, by somebody who had not read the rules then and
+wrote those for updates afterwards, counting the development split alone.
 """
 
 from __future__ import annotations
