@@ -368,7 +368,7 @@ class Mind:
         return history.states(self._parts.store, self.scope, memories, self._parts.clock())
 
     def outdated(
-        self, memories: Sequence[Memory], as_of: datetime | None = None
+        self, memories: Sequence[Memory], as_of: datetime | str | None = None
     ) -> dict[MemoryId, Outdated]:
         """Which of these memories are outdated now or at a moment, by which one, since when."""
         return self._parts.group(States).outdated(memories, check_time(as_of, "as_of"))
@@ -443,16 +443,19 @@ class Mind:
         agent: str | None = None,
         session: str | None = None,
         project: str | None = None,
+        said_at: datetime | None = None,
+        inbox: bool = False,
         dry_run: bool = False,
     ) -> Learned:
-        """Learn from the messages of a turn, as the setting `learn` says.
+        """Learn from the messages of a turn, as the setting `learn` says; with `inbox`, propose.
 
         A turn that is given again teaches nothing new. With `dry_run` nothing is stored.
         """
-        from bearinmind.app.curation import learner_of  # noqa: PLC0415  see above
+        from bearinmind.app.curation import learner_of, origin_of  # noqa: PLC0415  see above
 
-        origin = {"agent": agent, "session": session, "project": project}
-        learner = learner_of(self._parts, self._nearest, origin, dry_run=dry_run)
+        names = {"agent": agent, "session": session, "project": project}
+        origin = origin_of(names, said_at)
+        learner = learner_of(self._parts, self._nearest, origin, inbox=inbox, dry_run=dry_run)
         learned = learner([*messages])
         if learned.stored and not dry_run:
             self._parts.background.nudge()
