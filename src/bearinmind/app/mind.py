@@ -231,10 +231,7 @@ class Mind:
         expected_version: int | None = None,
         **changes: Any,  # noqa: ANN401
     ) -> Memory:
-        """Change a memory; the keywords are the fields of `Changes`.
-
-        Only the owner changes its tags, its sensitivity and its provenance.
-        """
+        """Change a memory by fields of `Changes`; tags, sensitivity, provenance are the owner's."""
         changed = self._shares.update(id, requests.changes(changes), expected_version)
         self._parts.background.nudge()
         return changed
