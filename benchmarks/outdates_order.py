@@ -28,6 +28,7 @@ import outdates_scorer
 from bearinmind.app import Mind
 from bearinmind.outdates.features import features, read
 from bearinmind.outdates.scorer import NO_COSINE
+from bearinmind.outdates.verdicts import OFFER
 from bearinmind.recall import groups
 from bearinmind.recall.groups import CURRENT, EARLIER, OrderWeights, order_evidence
 from bearinmind.store.sqlite.store import SqliteStore
@@ -35,14 +36,14 @@ from bearinmind.trace import Asks, Judged
 from bearinmind.types import Group, LinkKind, Memory
 from bearinmind_bench import corpus
 from bearinmind_bench.corpus import EmbeddersOfRun
-from bearinmind_bench.evaluation import EvaluationSet, load
+from bearinmind_bench.evaluation import ONLY_USER, EvaluationSet, load
 from bearinmind_bench.product import settings_for
 from outdates_scorer import Example
 
 DATA = Path(__file__).parent / "data"
 WEIGHTS = Path(__file__).parents[1] / "src" / "bearinmind" / "recall" / "order_weights.json"
 FOLDS = 3  # of the worlds; each is scored by what the others teach
-COST = 2.0  # of a wrong swap, in right ones: most questions have nothing to do with change
+COST = 2.5  # of a wrong swap, in right ones: most questions have nothing to do with change
 LATEST = datetime.fromisoformat("2026-06-01")
 STRENGTH = 0.1  # of the data against weights near nothing
 
@@ -113,7 +114,7 @@ def swaps(data: EvaluationSet, scorers: Scorers, store: SqliteStore) -> Iterator
     next(iter(minds.values())).work.wait()
     for query in data.of_split("dev"):
         mind = minds[query.user]
-        world = query.user if query.user != corpus.ONLY_USER else data.name
+        world = query.user if query.user != ONLY_USER else data.name
         answer = mind.recall(query.text, limit=10, all=True, group=Group.OFF, as_of=query.as_of)
         memories = {hit.memory.id: hit.memory for hit in (*answer.hits, *answer.weak)}
         judged = sorted(map(_unlifted, answer.trace.judged), key=lambda x: (-x.score, x.id))
@@ -127,6 +128,8 @@ def swaps(data: EvaluationSet, scorers: Scorers, store: SqliteStore) -> Iterator
             cosine = _cosine(mind, one, other)
             probability = scorers.probability(world, newer, older, cosine)
             days = (newer.created_at - older.created_at).total_seconds() / 86_400
+            if probability < OFFER and days < groups.LEAST_DAYS:
+                continue
             evidence = order_evidence(judged, lower, higher, probability, days)
             yield Swap(world, evidence, grade > over)
     embedders.close()
@@ -176,9 +179,9 @@ def main() -> None:
         print(
             f"{world:14} {len(own):5} AUC {area:.3f}  swapped {len(right):4}, right {sum(right):4}"
         )
-    weights = {name: round(value, 4) for name, value in fit(every)._asdict().items()}
-    WEIGHTS.write_text(json.dumps(weights) + "\n", encoding="utf-8")
-    print(f"{WEIGHTS.name}: {weights}")
+    rounded = {name: round(value, 4) for name, value in fit(every)._asdict().items()}
+    WEIGHTS.write_text(json.dumps(rounded) + "\n", encoding="utf-8")
+    print(f"{WEIGHTS.name}: {rounded}")
 
 
 if __name__ == "__main__":

@@ -43,8 +43,9 @@ _FIRST = 3  # a memory that does not stand among these answers something else ..
 ORDERED = 4  #: ... and only these are put in order
 _CERTAIN = 0.999  # what somebody has decided counts as this probability
 _LOWEST_RATIO = math.exp(-2)  # of two scores; below it the distance says no more
-_LEAST_OTHER = 0.05  # of a score: that of a candidate that counts for nothing
+_LEAST_OTHER = 0.5  # of a score: in a small store no third candidate comes near
 _DAY = 86_400.0  # seconds
+LEAST_DAYS = 1.0  #: between two memories that no link connects
 _ANSWERS = 0.6  # of the other's score: from there on both memories answer the query
 _MOST_MISSED = 0.25  # of the query's words that the other has, by their weight
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
@@ -186,6 +187,8 @@ def _to_be_swapped(
         if lower.score <= 0 or current is None or (current == lower.id) is past:
             continue
         days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
+        if link is None and days < LEAST_DAYS:
+            continue
         probability = judgement_of(link).probability if link else 0.0
         if order_weights().odds(order_evidence(judged, lower, higher, probability, days)) > 0:
             yield lower.id, higher.id
@@ -199,8 +202,7 @@ def _current(
         holds_beside = not judgement_of(link).probability
         return None if holds_beside or not is_trusted(link, memories) else link.source
     older, newer = sorted((one, other), key=begins)
-    is_later = begins(newer)[0] > begins(older)[0]
-    return newer.id if is_later and may_outdate(newer, older) else None
+    return newer.id if may_outdate(newer, older) else None
 
 
 class _Together:
