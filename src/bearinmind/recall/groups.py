@@ -262,7 +262,9 @@ def _grouped(
     for candidate in ordered:
         head = _head(candidate.id, grouped)
         if head not in kept:
-            own = by_id.get(head, candidate._replace(id=head))
+            own = by_id.get(head)
+            if own is None or own.score <= 0:  # no factor lifts a score of nothing
+                own = candidate._replace(id=head)
             kept[head] = _lifted(own, max(own.score, candidate.score), CURRENT)
         if head != candidate.id:
             state = EarlierState(memory=memories[candidate.id], outdated=marked[candidate.id])
