@@ -47,7 +47,8 @@ _LEAST_OTHER = 0.5  # of a score: in a small store no third candidate comes near
 _DAY = 86_400.0  # seconds
 LEAST_DAYS = 1.0  #: between two memories that no link connects
 _ANSWERS = 0.6  # of the other's score: from there on both memories answer the query
-_MOST_MISSED = 0.25  # of the query's words that the other has, by their weight
+_MOST_MISSED = 0.25  # of the query's words that the other has, by their weight ...
+_MOST_LOST = 0.5  # ... and of two that are only put in order: a name that one lacks decides
 _BEFORE = 1 + 1e-6  # what a score is multiplied with to come before another
 _PASSES = 5  # longer chains than that are not followed
 CURRENT, EARLIER = "current", "earlier"  #: factors of a candidate that comes before another
@@ -112,7 +113,7 @@ def arrange(
     """Put the states of one thing in the order that the query asks for."""
     links = [x for x in links if x.source in memories and x.target in memories]
     past = question.asks is Asks.THEN
-    pairs = [*_to_be_swapped(judged, links, memories, past=past)]
+    pairs = [*_to_be_swapped(judged, links, memories, question, past=past)]
     ordered = _ordered(judged, pairs, EARLIER if past else CURRENT)
     if not links:
         return Arranged(ordered)
@@ -175,6 +176,7 @@ def _to_be_swapped(
     judged: Sequence[Judged],
     links: Iterable[Link],
     memories: Mapping[MemoryId, Memory],
+    question: Question,
     *,
     past: bool,
 ) -> Iterator[tuple[MemoryId, MemoryId]]:
@@ -188,6 +190,8 @@ def _to_be_swapped(
             continue
         days = abs((one.created_at - other.created_at).total_seconds()) / _DAY
         if link is None and days < LEAST_DAYS:
+            continue
+        if question.missed(other, one) > _MOST_LOST:
             continue
         probability = judgement_of(link).probability if link else 0.0
         if order_weights().odds(order_evidence(judged, lower, higher, probability, days)) > 0:
