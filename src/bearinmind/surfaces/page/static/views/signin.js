@@ -1,0 +1,7 @@
+// Getting in: by a link or a key.
+
+import { html } from "../parts/lib.js";
+import { Notice } from "../parts/notice.js";
+
+export const View = () => html`
+  <div class="stack"><h1 tabindex="-1">Sign in</h1><${Notice} title="Not yet"><p>This view is being written.</p><//></div>`;
