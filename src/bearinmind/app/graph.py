@@ -136,8 +136,11 @@ class Graph:
 
     def labels(self, names: Collection[ConceptName]) -> Mapping[ConceptName, str]:
         """How these concepts are written."""
-        concepts = self.store.concepts(self.scope, names) if names else {}
-        return {name: concept.label for name, concept in concepts.items()}
+        return {name: concept.label for name, concept in self.named(names).items()}
+
+    def named(self, names: Collection[ConceptName]) -> Mapping[ConceptName, Concept]:
+        """The concepts with these names; one that was merged has the name of the other."""
+        return self.store.concepts(self.scope, names) if names else {}
 
     def export(
         self, to: Format, *, memories: bool = True, **fields: Unpack[FilterFields]

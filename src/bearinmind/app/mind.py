@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # each is loaded when it is first used: `bearinmind recall` s
     from bearinmind.app.curation import Curation
     from bearinmind.app.graph import Graph
     from bearinmind.app.secrets import Secrets
+    from bearinmind.app.server import Server
     from bearinmind.app.sync import Sync, Transfer
     from bearinmind.app.work import Work
     from bearinmind.learn.model import Learned, Message
@@ -189,6 +190,13 @@ class Mind:
         from bearinmind.app.work import Work  # noqa: PLC0415  see above
 
         return self._parts.group(Work)
+
+    @property
+    def server(self) -> Server:
+        """What a server counts, and what those who look after it want to know."""
+        from bearinmind.app.server import Server  # noqa: PLC0415  see above
+
+        return self._parts.group(Server)
 
     # ---- write ---------------------------------------------------------------------------------
 
