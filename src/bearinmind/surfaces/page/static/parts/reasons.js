@@ -8,7 +8,7 @@ import { MemoryPicker } from "./picker.js";
 import { LEGS } from "./ranking.js";
 import { ofConcept, ofMemory } from "./router.js";
 import { Foreign } from "./text.js";
-import { number, percent, place } from "./words.js";
+import { likely, number, percent, place } from "./words.js";
 
 const WAYS = {
   lexical: (rank) => `It shares words with your question: ${place(rank)} among what was found by words.`,
@@ -33,7 +33,7 @@ const Step = ({ step, id }) => html`
     ${" "}${step.target === id ? "this one" : html`<a href=${ofMemory(step.target)}>that one</a>`} ${DOES[step.role] ?? step.role} it.</li>`;
 
 export const WhyThis = ({ hit, legs }) => html`
-  <details class="why"><summary>Why this one?</summary>
+  <details class="why"><summary><span class=${`sure ${likely(hit.probability)}`}>${likely(hit.probability)}</span> Why this one?</summary>
     <ul>
       ${legs.filter((leg) => hit.placings[leg]).map((leg) =>
         html`<li key=${leg}>${(WAYS[leg] ?? ((rank) => `${leg}: ${place(rank)}.`))(hit.placings[leg].rank)}</li>`)}

@@ -45,11 +45,13 @@ export const place = (rank) => {
     .replace(/([^1]|^)2th$/, "$12nd").replace(/([^1]|^)3th$/, "$13rd");
 };
 
+export const UNLIKELY = 0.2; // probability: what is below it is folded away
+
 /** How probable something is, as people say it. */
 export const likely = (probability) => {
-  if (probability >= 0.8) return "very likely";
-  if (probability >= 0.5) return "likely";
-  return probability >= 0.2 ? "perhaps" : "unlikely";
+  if (probability >= 0.8) return "Very likely";
+  if (probability >= 0.5) return "Likely";
+  return probability >= UNLIKELY ? "Perhaps" : "Unlikely";
 };
 
 const LINKS = {

@@ -11,13 +11,14 @@ import { Missing, WhyThis } from "../parts/reasons.js";
 import { go, ofMemory, ofQuestion, place, replace } from "../parts/router.js";
 import { asOf, counts, session, status } from "../parts/state.js";
 import { Foreign } from "../parts/text.js";
-import { day, likely, many, parts, time } from "../parts/words.js";
+import { UNLIKELY, day, many, parts, time } from "../parts/words.js";
 
 const PAUSE = 450; // milliseconds without a key after which the answer is looked for
 const SHORTEST = 3; // letters of a question that is answered while it is typed
 const RECENT = "bearinmind.recent";
 const MOST_RECENT = 8;
 const NEWEST = 6;
+const LEAST = 3; // hits that are shown even if none of them is probable
 
 // ---- recent questions -----------------------------------------------------------------------
 
@@ -155,14 +156,13 @@ const Beside = ({ hit }) => html`
   ${hit.replaces.length > 0 && html`<p class="faint">In place of ${hit.replaces.map((id, at) =>
     html`${at ? ", " : ""}<a href=${ofMemory(id)}>${hit.replaces.length > 1 ? `older memory ${at + 1}` : "an older memory"}</a>`)}, which it replaced.</p>`}
   ${hit.attached.map(({ id, content }) => html`
-    <p key=${id}><span class="faint">Resolved by: </span><a class="content" dir="auto" href=${ofMemory(id)}>${content}</a></p>`)}
+    <p key=${id} class="beside"><span class="faint">Resolved by: </span><a class="content" dir="auto" href=${ofMemory(id)}>${content}</a></p>`)}
   ${hit.pointers.map(({ id, line }) => html`
-    <p key=${id}><span class="faint">See also: </span><a class="content" dir="auto" href=${ofMemory(id)}>${line}</a></p>`)}`;
+    <p key=${id} class="beside"><span class="faint">See also: </span><a class="content" dir="auto" href=${ofMemory(id)}>${line}</a></p>`)}`;
 
 const Hit = ({ hit, legs, isBest = false, isSure = true }) => html`
   <${Card} memory=${hit.memory} mine=${session.value?.user ?? null}
     size=${isBest ? `best ${isSure ? "" : "is-perhaps"}` : ""}>
-    <p class=${`sure ${likely(hit.probability)}`}>${likely(hit.probability)} answers it</p>
     <${Beside} hit=${hit} />
     <${WhyThis} hit=${hit} legs=${legs} />
   <//>`;
@@ -181,13 +181,21 @@ const Without = ({ question, fields, answer }) => {
       : "Without the filters the answer would have nothing more."}</p>`;
 };
 
+/** The hits that are shown at once, and those that are folded away since they hardly answer. */
+const folded = ({ hits, weak }) => {
+  const probable = hits.filter((hit) => hit.probability >= UNLIKELY);
+  const shown = probable.length ? probable : hits.slice(0, LEAST);
+  return { shown, guesses: [...hits.filter((hit) => !shown.includes(hit)), ...weak] };
+};
+
 const HEADS = { found: "The answer", perhaps: "Perhaps one of these", nothing: "Nothing relevant is stored" };
 
 const Answer = ({ answer, question, fields }) => {
   const [isDrawn, setDrawn] = useState(false);
   const legs = answer.trace.legs.map((each) => each.leg);
-  const { hits, weak, verdict, degraded } = answer;
-  const [best, ...others] = hits;
+  const { hits, verdict, degraded } = answer;
+  const { shown, guesses } = folded(answer);
+  const [best, ...others] = shown;
   useEffect(() => {
     status.value = hits.length ? `${many(hits.length, "memory", "memories")} recalled` : HEADS.nothing;
   }, [answer]);
@@ -203,9 +211,9 @@ const Answer = ({ answer, question, fields }) => {
       ${isDrawn && hits.length > 0 && html`<${Ranking} answer=${answer} />`}
       ${isDrawn && html`<${How} answer=${answer} />`}
       <${Without} question=${question} fields=${fields} answer=${answer} />
-      ${weak.length > 0 && html`
-        <details class="weak"><summary>${many(weak.length, "weaker guess", "weaker guesses")}</summary>
-          <ol class="cards">${weak.map((hit) => html`<${Hit} key=${hit.memory.id} hit=${hit} legs=${legs} />`)}</ol></details>`}
+      ${guesses.length > 0 && html`
+        <details class="weak"><summary>${many(guesses.length, "weaker guess", "weaker guesses")}</summary>
+          <ol class="cards">${guesses.map((hit) => html`<${Hit} key=${hit.memory.id} hit=${hit} legs=${legs} />`)}</ol></details>`}
       <${Missing} key=${question.query} question=${question} />
     </div>`;
 };
