@@ -126,6 +126,6 @@ def _sign_out(service: Service, request: Request) -> Response:
     cookies.require_own_page(request, service.settings)
     if token := cookies.token_of(request):
         service.sessions.end(token)
-    response = Response(status_code=HTTPStatus.NO_CONTENT)
+    response = responses.json_answer("{}")
     cookies.clear_cookies(response, request)
     return response
