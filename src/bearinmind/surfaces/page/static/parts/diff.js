@@ -6,6 +6,8 @@ import { moment } from "./words.js";
 
 const MOST_WORK = 1_000_000; // pairs of words: beyond, two texts are shown one after the other
 
+const LEAST_COMMON = 0.25; // of the letters of a text, from which differences are marked
+
 const listed = (words) => words.join(", ");
 const time = (value) => (value === null ? "" : moment(value));
 const FIELDS = {
@@ -20,12 +22,14 @@ const FIELDS = {
 };
 const NAMES = { sensitive: "sealed", valid_from: "true from", valid_to: "true until", deleted_at: "deleted" };
 
+const isSame = (one, other) => one.trimEnd() === other.trimEnd();
+
 /** How many words two texts have in common from each pair of places on. */
 const common = (before, after) => {
   const rows = Array.from({ length: before.length + 1 }, () => new Uint32Array(after.length + 1));
   for (let i = before.length - 1; i >= 0; i -= 1) {
     for (let j = after.length - 1; j >= 0; j -= 1) {
-      rows[i][j] = before[i] === after[j]
+      rows[i][j] = isSame(before[i], after[j])
         ? rows[i + 1][j + 1] + 1
         : Math.max(rows[i + 1][j], rows[i][j + 1]);
     }
@@ -35,7 +39,7 @@ const common = (before, after) => {
 
 /** Two texts as runs of words that are kept, removed or added. */
 export const runs = (before, after) => {
-  const [old, young] = [before, after].map((text) => text.match(/\s+|[^\s]+/g) ?? []);
+  const [old, young] = [before, after].map((text) => text.match(/\S+\s*|\s+/g) ?? []); // a word keeps the space behind it
   if (old.length * young.length > MOST_WORK) {
     return [{ kind: "removed", text: before }, { kind: "added", text: after }];
   }
@@ -47,8 +51,8 @@ export const runs = (before, after) => {
   };
   let [i, j] = [0, 0];
   while (i < old.length || j < young.length) {
-    if (i < old.length && j < young.length && old[i] === young[j]) {
-      put("kept", old[i]);
+    if (i < old.length && j < young.length && isSame(old[i], young[j])) {
+      put("kept", young[j]);
       i += 1;
       j += 1;
     } else if (j === young.length || (i < old.length && rows[i + 1][j] >= rows[i][j + 1])) {
@@ -69,13 +73,19 @@ export const Diff = ({ before, after }) => html`
   <p class="content" dir="auto">${runs(before, after).map(({ kind, text }) =>
     html`<${Foreign} as=${ELEMENTS[kind]} text=${text} />`)}</p>`;
 
+const letters = (parts) => parts.reduce((sum, { text }) => sum + text.trim().length, 0);
+
 /** One of two texts, with what the other one has not: `side` is "removed" or "added". */
-export const Side = ({ before, after, side }) => html`
-  <p class="content" dir="auto">${runs(before, after)
-    .filter(({ kind }) => kind === "kept" || kind === side)
-    .map(({ kind, text }) => (kind === "kept" || !text.trim()
+export const Side = ({ before, after, side }) => {
+  const parts = runs(before, after).filter(({ kind }) => kind === "kept" || kind === side);
+  const kept = parts.filter(({ kind }) => kind === "kept");
+  // Texts that have little in common differ everywhere: marks would say nothing.
+  const isMarked = letters(kept) >= LEAST_COMMON * letters(parts);
+  return html`
+    <p class="content" dir="auto">${parts.map(({ kind, text }) => (kind === "kept" || !isMarked
       ? html`<bdi>${text}</bdi>`
       : html`<mark class=${side}><bdi>${text}</bdi></mark>`))}</p>`;
+};
 
 const Field = ({ name, before, after }) => html`
   <p class="change">${NAMES[name] ?? name}: ${before && html`<${Foreign} as="del" text=${before} />`}

@@ -2,10 +2,10 @@
 
 import { Problem } from "../api.js";
 import { useEffect, useState } from "./lib.js";
-import { asOf, changed, revision, status, tell } from "./state.js";
+import { asOf, changed, isOffline, revision, status, tell } from "./state.js";
 
-/** What `load(signal)` gives; read again when one of `needs`, the store or the moment changes. */
-export const useLoad = (load, needs = []) => {
+/** What `load(signal)` gives; read again when one of `needs`, the moment or, unless `once`, the store changes. */
+export const useLoad = (load, needs = [], { once = false } = {}) => {
   const [state, setState] = useState({ value: null, problem: null, busy: true });
   const [tries, setTries] = useState(0);
   useEffect(() => {
@@ -20,7 +20,7 @@ export const useLoad = (load, needs = []) => {
         status.value = problem.message;
       });
     return () => running.abort();
-  }, [...needs, asOf.value, revision.value, tries]);
+  }, [...needs, asOf.value, once ? isOffline.value : revision.value, tries]);
   return { ...state, again: () => setTries(tries + 1) };
 };
 

@@ -80,6 +80,7 @@ const Concepts = ({ id }) => {
 
 const Versions = ({ memory, canChange }) => {
   const versions = [...memory.earlier, memory];
+  if (versions.length === 1) return null;
   const back = (version) => {
     const { content, category, tags, keywords, importance } = version;
     const { content: now, category: was, tags: had, keywords: words, importance: weight } = memory;
