@@ -31,7 +31,7 @@ export const Chart = ({ options, data, label, height = 220 }) => {
       chart = new uPlot({
         width: holder.current.clientWidth, height, ...given, axes: [{ ...axis, ...x }, { ...axis, ...y }],
       }, data, holder.current);
-      watcher = new ResizeObserver(() => chart.setSize({ width: holder.current.clientWidth, height }));
+      watcher = new ResizeObserver(() => holder.current && chart.setSize({ width: holder.current.clientWidth, height }));
       watcher.observe(holder.current);
     });
     return () => {
