@@ -178,7 +178,7 @@ def test_an_administrator_sees_how_the_server_does(fresh: Browser, server: Servi
     assert fresh.run(HAS, "What everybody asked")
     assert fresh.run(HAS, "the whole store")
     fresh.wait(PRESS, "Last 90 days")
-    fresh.wait("return document.querySelector('[role=img]')?.ariaLabel.includes('by hour')")
+    fresh.wait("return document.querySelector('[role=img]')?.ariaLabel.includes('by day')")
     fresh.wait(PRESS, "Try all of them again")
     fresh.wait("return !document.querySelector('main').innerText.includes('no room for walruses')")
     go(fresh, "server/audit")

@@ -180,7 +180,8 @@ def _readiness(mind: Mind) -> Ready:
     if status.meaning_off:
         degraded.append("recall goes without meaning: the store cannot keep vectors")
     if status.dead:
-        degraded.append(f"{status.dead:,} jobs of background work were given up")
+        jobs = "job was" if status.dead == 1 else "jobs were"
+        degraded.append(f"{status.dead:,} {jobs} given up in the background")
     return Ready(degraded=tuple(degraded), waiting=status.waiting)
 
 

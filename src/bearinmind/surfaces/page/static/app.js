@@ -61,11 +61,11 @@ const ThemeButton = () => {
 
 const Top = () => html`
   <header class="top">
-    <a class="brand" href="#/"><${Logo} /><span>Bear in Mind</span></a>
+    <a class="brand" href="#/" aria-label="Bear in Mind, start"><${Logo} /><span>Bear in Mind</span></a>
     <nav aria-label="Pages">${Object.entries(TABS).map(([view, words]) =>
       html`<${Tab} key=${view} view=${view} words=${words} />`)}</nav>
     <div class="tools">
-      ${mayWrite() && html`<button type="button" class="primary new" onClick=${add}><${Icon} name="add" /><span>New</span></button>`}
+      ${mayWrite() && html`<button type="button" class="primary new" aria-label="New memory" onClick=${add}><${Icon} name="add" /><span>New</span></button>`}
       <${AsOfButton} />
       <${ThemeButton} />
       <button type="button" class="quiet icon-only only-wide" aria-label="Keys of the keyboard" title="Keys of the keyboard (?)"
@@ -147,7 +147,7 @@ const useShell = () => {
     const running = new AbortController();
     const { signal: stop } = running;
     const quietly = (promise, then) => promise.then(then, () => {});
-    quietly(api.session(stop), (who) => { session.value = who; });
+    quietly(api.session(stop), (who) => { session.value = who; isSignInNeeded.value = false; });
     quietly(api.counts(stop), (known) => { counts.value = known; });
     quietly(api.proposals(["open"], stop), ({ proposals }) => { waiting.value = proposals.length; });
     return () => running.abort();

@@ -11,7 +11,7 @@ import { Foreign, When } from "./text.js";
 import { day } from "./words.js";
 
 const ACCESS = { read: "read", write: "read and write", admin: "administrator" };
-const DAYS = { "": "never", 7: "in 7 days", 30: "in 30 days", 90: "in 90 days", 365: "in a year" };
+const ENDS = [["", "never"], ["7", "in 7 days"], ["30", "in 30 days"], ["90", "in 90 days"], ["365", "in a year"]];
 const DAY = 86_400_000;
 
 const part = (id) => encodeURIComponent(id);
@@ -68,7 +68,7 @@ const KeyForm = ({ users, onMade, onClose }) => {
           <option value="read">read memories</option><option value="admin">do everything: administrator</option></select></label>
         <label class="field"><span>Where it is used</span><input name="label" maxlength="100" placeholder="laptop, Claude Code" /></label>
         <div class="fields">
-          <label class="field"><span>It ends</span><select name="days">${Object.entries(DAYS).map(([days, words]) => html`<option key=${days} value=${days}>${words}</option>`)}</select></label>
+          <label class="field"><span>It ends</span><select name="days">${ENDS.map(([days, words]) => html`<option key=${days} value=${days}>${words}</option>`)}</select></label>
           <label class="field"><span>Most requests a minute</span><input name="per_minute" type="number" min="1" max="1000000" /></label>
           <label class="field"><span>Most writes a day</span><input name="per_day" type="number" min="1" max="1000000000" /></label>
         </div>

@@ -1,4 +1,4 @@
-// How often the server was asked: charts by minute for a day, by hour for 90 days.
+// How often the server was asked: it counts by minute for a day, and by hour for 90 days.
 
 import * as api from "../api.js";
 import { Chart, PALETTE } from "./chart.js";
@@ -8,21 +8,25 @@ import { Trouble } from "./notice.js";
 import { isAdmin } from "./state.js";
 import { Foreign } from "./text.js";
 
-const SPANS = { minute: "Last 24 hours", hour: "Last 90 days" };
-const SECONDS = { minute: 60, hour: 3600 };
+// `step` is what the server counts in, `width` what one bar stands for: more bars than pixels say nothing.
+const SPANS = {
+  hour: { words: "Last hour", step: "minute", width: 60, bars: 60, each: "minute" },
+  day: { words: "Last 24 hours", step: "minute", width: 600, bars: 144, each: "ten minutes" },
+  quarter: { words: "Last 90 days", step: "hour", width: 86_400, bars: 90, each: "day" },
+};
 const KINDS = { requests: "Requests", recalls: "Recalls", stores: "New memories", errors: "Errors" };
+const FORMATS = { hour: { hour: "2-digit", minute: "2-digit" }, quarter: { day: "numeric", month: "short" } };
 
-/** Every step of the span, those without anything too: a line must not leap over them. */
-const columns = ({ step, since, points }) => {
-  const width = SECONDS[step];
-  const first = Math.ceil(new Date(since).getTime() / 1000 / width) * width;
-  const length = Math.max(1, Math.floor(Date.now() / 1000 / width) - first / width + 1);
-  const times = Array.from({ length }, (_, place) => first + place * width);
-  const rows = Object.keys(KINDS).map(() => new Array(length).fill(0));
+/** The bars of every kind; those without anything are there too. */
+const barsOf = ({ width, bars }, points) => {
+  const last = Math.floor(Date.now() / 1000 / width) * width;
+  const first = last - (bars - 1) * width;
+  const times = Array.from({ length: bars }, (_, place) => first + place * width);
+  const rows = Object.keys(KINDS).map(() => new Array(bars).fill(0));
   for (const point of points) {
-    const place = (new Date(point.start).getTime() / 1000 - first) / width;
+    const place = Math.floor((new Date(point.start).getTime() / 1000 - first) / width);
     Object.keys(KINDS).forEach((kind, row) => {
-      if (place in rows[row]) rows[row][place] = point[kind];
+      if (place in rows[row]) rows[row][place] += point[kind];
     });
   }
   return { times, rows };
@@ -30,19 +34,24 @@ const columns = ({ step, since, points }) => {
 
 const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
-const Series = ({ name, counts, times, paint, step }) => {
+const Series = ({ name, counts, times, paint, span }) => {
   const data = useMemo(() => [times, counts], [times, counts]);
   const total = sum(counts).toLocaleString("en");
-  const options = () => ({
+  const format = new Intl.DateTimeFormat("en-GB", FORMATS[span] ?? FORMATS.hour);
+  const options = (uPlot) => ({
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(4, most)] } },
-    axes: [{}, { size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000, 50000, 100000] }],
-    series: [{}, { label: name, stroke: paint, fill: `${paint}33`, width: 1.5, points: { show: false } }],
+    axes: [
+      { values: (_, splits) => splits.map((second) => format.format(second * 1000)) },
+      { size: 44, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000, 50000, 100000] },
+    ],
+    series: [{}, { label: name, stroke: paint, fill: paint, width: 0, points: { show: false }, paths: uPlot.paths.bars({ size: [0.8, 30] }) }],
   });
+  const most = Math.max(0, ...counts).toLocaleString("en");
   return html`
     <figure class="panel"><figcaption class="spread"><h3>${name}</h3><b>${total}</b></figcaption>
-      <${Chart} options=${options} data=${data} height=${150} label=${`${name}, by ${step}: ${total} in all, ${Math.max(...counts).toLocaleString("en")} in the busiest ${step}`} />
+      <${Chart} options=${options} data=${data} height=${150} label=${`${name}, by ${SPANS[span].each}: ${total} in all, at most ${most}`} />
     </figure>`;
 };
 
@@ -57,20 +66,21 @@ const Users = ({ users }) => html`
   </details>`;
 
 export const Traffic = () => {
-  const [step, setStep] = useState("minute");
+  const [span, setSpan] = useState("day");
   const path = isAdmin() ? "/traffic/all" : "/traffic";
+  const { step } = SPANS[span];
   const { value, problem, again } = useLoad((signal) => api.get(path, { step }, signal), [step, path]);
-  const { times, rows } = useMemo(() => (value ? columns(value) : { times: [], rows: [] }), [value]);
+  const { times, rows } = useMemo(() => barsOf(SPANS[span], value?.points ?? []), [value, span]);
   return html`
     <section class="stack" aria-labelledby="traffic">
       <div class="spread"><h2 id="traffic">${isAdmin() ? "What everybody asked" : "What you asked"}</h2>
-        <div class="chips" role="group" aria-label="Span of time">${Object.entries(SPANS).map(([each, words]) => html`
-          <button key=${each} type="button" class=${each === step ? "chip on" : "chip"} aria-pressed=${each === step}
-            onClick=${() => setStep(each)}>${words}</button>`)}
+        <div class="chips" role="group" aria-label="Span of time">${Object.entries(SPANS).map(([each, { words }]) => html`
+          <button key=${each} type="button" class=${each === span ? "chip on" : "chip"} aria-pressed=${each === span}
+            onClick=${() => setSpan(each)}>${words}</button>`)}
           <button type="button" class="chip" onClick=${again}>Refresh</button></div></div>
       ${problem && html`<${Trouble} problem=${problem} again=${again} />`}
       ${value && html`<div class="charts">${Object.values(KINDS).map((name, row) => html`
-        <${Series} key=${name} name=${name} counts=${rows[row]} times=${times} paint=${PALETTE[row === 3 ? 4 : row]} step=${value.step} />`)}</div>`}
+        <${Series} key=${`${name} ${span}`} name=${name} counts=${rows[row]} times=${times} paint=${PALETTE[row === 3 ? 4 : row]} span=${span} />`)}</div>`}
       ${value?.users?.length > 0 && html`<${Users} users=${value.users} />`}
     </section>`;
 };

@@ -37,7 +37,7 @@ const text = (value) => html`<${Foreign} text=${value ?? ""} />`;
 
 const Health = () => html`
   <${Panel} title="Health" load=${async (signal) => (await api.send("/readyz", { signal })).json()}>${({ degraded, waiting }) => html`
-    <p class="row"><span class=${degraded.length ? "mark old" : "mark good"}>${degraded.length ? "works, but" : "all well"}</span>
+    <p class="row"><span class=${degraded.length ? "mark old" : "mark good"}>${degraded.length ? "needs a look" : "all well"}</span>
       <span>${waiting ? `${many(waiting, "job")} in the background` : "nothing waits in the background"}</span></p>
     ${degraded.length > 0 && html`<ul>${degraded.map((each) => html`<li>${each}</li>`)}</ul>`}
     ${counts.value && html`<${Facts} pairs=${[
