@@ -134,6 +134,25 @@ def use_every_verb(house: House) -> None:
             assert answer.status_code == 404
     house.verb("unshare", id=new["id"], reader="bob")
     house.verb("unshare_tag", tag=TAG, reader="bob")
+    purge_and_look_around(house)
+
+
+def purge_and_look_around(house: House) -> None:
+    """What people ask on the page: what they removed for good, over time, and their own keys."""
+    gone, canary = house.kept.popitem()
+    house.verb("delete", id=gone)
+    plan = house.verb("plan_purge", ids=[gone])
+    house.verb("purge", ids=[gone], versions=plan["versions"], links=plan["links"])
+    assert canary.secret not in house.places()["database"].decode(errors="replace")
+    house.verb("server.density")
+    house.verb("server.agent_sessions")
+    house.verb("server.traffic")
+    house.verb("accounts.my_keys")
+    house.verb("accounts.my_audit")
+    old = house.keys["bob"]
+    house.keys["bob, before"] = old
+    house.keys["bob"] = house.verb("accounts.renew_my_key", who="bob")["text"]
+    house.verb("accounts.revoke_my_key", who="bob", id=old.split("_")[1])
 
 
 def administer(house: House) -> None:
@@ -150,6 +169,10 @@ def administer(house: House) -> None:
     house.verb("accounts.enable_user", who="root", name="eve")
     house.verb("accounts.users", who="root")
     house.verb("accounts.audit", who="root", limit=1_000)
+    for name in ("whole_traffic", "shares", "sizes", "reports"):
+        house.verb(f"server.{name}", who="root")
+    for name in ("status", "dead", "retry_dead"):
+        house.verb(f"work.{name}", who="root")
     for key, status in (
         ("eve, admin", 401),
         ("eve, read", 403),
@@ -207,6 +230,9 @@ def put_in_beside_the_verbs(house: House) -> None:
         for method in ("GET", "POST", "TRACE", "".join(filter(str.isalnum, canary.secret))):
             house.ask("ada", method, f"/{quote(canary.text, safe='')}")
             house.ask("ada", method, f"{ROOT}/stats", params={"x": canary.text})
+        own = {"Origin": house.server.url, "X-Bear-In-Mind": "page"}
+        house.ask(None, "POST", f"{ROOT}/session", json={"link": canary.text}, headers=own)
+        house.ask("root", "GET", f"/reports/{quote(canary.text, safe='')}")
         for path in (f"{ROOT}/import", f"{ROOT}/export", "/mcp", "/metrics", "/"):
             house.ask("ada", "POST", path, content=f'{{"method": "{canary.text}', headers=LINES)
             message = {"jsonrpc": "2.0", "id": 1, "method": canary.text}
