@@ -11,6 +11,7 @@ import pytest
 
 from bearinmind.errors import StoreBusy
 from bearinmind.protocols import TrafficCount, TrafficKind
+from bearinmind.surfaces.client.clients import Client
 from bearinmind.surfaces.http.auth import Service
 from bearinmind.surfaces.http.traffic import TrafficCounter
 from bearinmind.surfaces.verbs.server_verbs import SERVER_VERBS
@@ -196,6 +197,31 @@ def test_memories_over_time_are_counted_by_day_week_and_month(server: Serving) -
         "s-2026-03-08",
         "s-2026-03-02",
     ]
+
+
+def test_the_client_asks_for_the_server_too(server: Serving) -> None:
+    server.bearinmind.for_user("ivy").store("ivy grows")
+    with Client(server.url, server.key("ivy", Access.ADMIN)) as ivy:
+        assert ivy.server.density("month").spans[0].memories == 1
+        assert ivy.server.agent_sessions() == ()
+        assert ivy.server.traffic("hour").step == "hour"
+        assert ivy.server.whole_traffic().points is not None
+        assert "ivy" in {size.owner for size in ivy.server.sizes().owners}
+        assert [report.name for report in ivy.server.reports()] == ["march.html"]
+        assert ivy.server.shares() == ()
+        assert ivy.work.status().queue[0].jobs
+        assert ivy.work.dead() == ()
+        assert ivy.work.retry_dead() == 0
+        [key] = ivy.accounts.my_keys()
+        assert key.user == "ivy"
+        assert ivy.accounts.my_audit(1)[0].owner == "ivy"
+        made = ivy.store("ivy withers").memory.id
+        ivy.delete(made)
+        plan = ivy.plan_purge([made])
+        assert plan.versions == 2
+        assert ivy.purge(plan) in {True, False}
+        new = ivy.accounts.renew_my_key()
+        assert ivy.accounts.revoke_my_key(new.key.id).revoked_at
 
 
 def test_what_was_given_up_is_listed_without_its_text_and_tried_again(tmp_path: Path) -> None:
