@@ -59,7 +59,11 @@ export const send = async (url, options = {}) => {
   return answer;
 };
 
-const json = async (url, options) => (await send(url, options)).json();
+const NO_CONTENT = 204;
+const json = async (url, options) => {
+  const answer = await send(url, options);
+  return answer.status === NO_CONTENT ? null : answer.json();
+};
 
 export const get = (path, fields = {}, signal = null) => json(address(path, fields), { signal });
 

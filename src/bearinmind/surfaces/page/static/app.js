@@ -28,6 +28,10 @@ const VIEWS = {
 const TABS = { recall: "Recall", memories: "Memories", inbox: "Inbox", graph: "Graph", time: "Time", server: "Server" };
 const PAUSE = 2_000; // milliseconds between two questions whether the server is back
 
+const system = matchMedia("(prefers-color-scheme: dark)");
+const isSystemDark = signal(system.matches);
+system.addEventListener("change", () => { isSystemDark.value = system.matches; });
+
 const isHelpOpen = signal(false);
 const isFormOpen = signal(false);
 const form = signal(null); // the component of the form, once it is loaded
@@ -52,7 +56,7 @@ const Tab = ({ view, words }) => {
 };
 
 const ThemeButton = () => {
-  const isDark = theme.value ? theme.value === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const isDark = theme.value ? theme.value === "dark" : isSystemDark.value;
   const next = isDark ? "light" : "dark";
   return html`
     <button type="button" class="quiet icon-only" aria-label=${`Use ${next} colours`} title=${`Use ${next} colours`}
@@ -128,9 +132,17 @@ const Main = () => {
     return () => { isCurrent = false; };
   }, [name, isOffline.value]);
   useEffect(() => { // where reading goes on: at the top of a new view; a field keeps the focus
-    if (loaded.view !== name || document.activeElement?.matches("input, textarea")) return;
-    main.current.querySelector("h1")?.focus({ preventScroll: true });
+    if (loaded.view !== name) return undefined;
     scrollTo(0, 0);
+    const focus = () => {
+      const heading = main.current.querySelector("h1");
+      if (heading && !document.activeElement?.matches("input, textarea")) heading.focus({ preventScroll: true });
+      return Boolean(heading);
+    };
+    if (focus()) return undefined;
+    const watcher = new MutationObserver(() => focus() && watcher.disconnect());
+    watcher.observe(main.current, { childList: true, subtree: true });
+    return () => watcher.disconnect();
   }, [loaded.view, rest]);
   const { View } = loaded;
   const isReady = loaded.view === name;

@@ -11,6 +11,7 @@ import { Foreign } from "./text.js";
 import { parts, short } from "./words.js";
 
 const LONGEST = 1_400; // characters of a memory
+const CATEGORIES = ["facts", "preferences", "decisions", "people", "projects"]; // a server may have others
 
 const dateOf = (iso) => (iso ? iso.slice(0, 10) : "");
 const moment = (date) => (date ? `${date}T00:00:00Z` : null);
@@ -128,7 +129,7 @@ export const MemoryForm = ({ memory = null, supersedes = null, onClose }) => {
           <span class=${length > LONGEST ? "sure Perhaps" : "faint"}>${length.toLocaleString("en")} of ${LONGEST.toLocaleString("en")} characters</span></div>
         <div class="fields">
           <label class="field"><span>Category</span><input name="category" list=${`${base}-categories`} required value=${from?.category ?? "facts"} />
-            <datalist id=${`${base}-categories`}>${Object.keys(counts.value?.categories ?? {}).map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
+            <datalist id=${`${base}-categories`}>${[...new Set([...CATEGORIES, ...Object.keys(counts.value?.categories ?? {})])].map((name) => html`<option key=${name} value=${name} />`)}</datalist></label>
           <label class="field"><span>Tags, by comma</span><input name="tags" dir="auto" value=${from?.tags.join(", ") ?? ""} /></label>
           <label class="field"><span>Importance</span><input name="importance" type="range" min="0" max="100" step="5" value=${Math.round((from?.importance ?? 0.5) * 100)} /></label>
         </div>

@@ -1,6 +1,6 @@
 // Everything can be done without a mouse.
 
-import { go, place, route } from "./router.js";
+import { go, place } from "./router.js";
 
 const MOVES = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 };
 const WRITES = "input:not([type=checkbox]):not([type=range]), textarea, select, [role=combobox]";
@@ -20,14 +20,22 @@ const move = (by) => {
   return true;
 };
 
+let isAsking = false;
+
 /** Puts the cursor into the question, wherever the reader is. */
 export const ask = () => {
-  if (route.value.view !== "recall") go(place("recall"));
-  requestAnimationFrame(() => {
-    const box = document.getElementById("query");
-    box?.focus();
-    box?.select();
-  });
+  const box = document.getElementById("query");
+  isAsking = !box; // the field takes the focus when it is there
+  if (!box) go(place("recall"));
+  box?.focus();
+  box?.select();
+};
+
+/** Whether the question is to have the focus now; said once. */
+export const takesFocus = () => {
+  const wanted = isAsking;
+  isAsking = false;
+  return wanted;
 };
 
 const inField = (event) => {

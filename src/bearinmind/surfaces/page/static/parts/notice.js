@@ -38,5 +38,5 @@ const Toast = ({ toast }) => {
 };
 
 export const Toasts = () => html`
-  <ul class="toasts" aria-label="Messages">${toasts.value.map((toast) =>
-    html`<${Toast} key=${toast.id} toast=${toast} />`)}</ul>`;
+  <section class="toasts" aria-label="Messages"><ul class="stack">${toasts.value.map((toast) =>
+    html`<${Toast} key=${toast.id} toast=${toast} />`)}</ul></section>`;

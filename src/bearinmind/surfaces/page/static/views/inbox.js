@@ -4,7 +4,7 @@ import * as api from "../api.js";
 import { Marks } from "../parts/card.js";
 import { Side } from "../parts/diff.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useState } from "../parts/lib.js";
+import { html, useEffect, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { ofMemory, place } from "../parts/router.js";
@@ -114,14 +114,14 @@ const Proposal = ({ proposal, memories, onDecide, problem }) => {
 const Proposals = ({ answer }) => {
   const [decided, setDecided] = useState(new Map()); // what became of each, in its place
   const [problems, setProblems] = useState(new Map());
-  const [last, setLast] = useState(null);
+  const last = useRef(null); // the proposal that was decided last
   const memories = new Map(answer.memories.map((memory) => [memory.id, memory]));
   const decide = async (proposal, { verb, body }) => {
     try {
       const next = await api.decide(proposal.id, verb, body);
       setDecided((before) => new Map(before).set(proposal.id, next));
       setProblems((before) => new Map([...before].filter(([id]) => id !== proposal.id)));
-      setLast(verb === "undo" ? null : next);
+      last.current = verb === "undo" ? null : next;
       status.value = `Decided: ${BECAME[next.state]}`;
       changed();
       focusNext(proposal.id, verb);
@@ -133,13 +133,13 @@ const Proposals = ({ answer }) => {
   };
   useEffect(() => {
     const press = (event) => {
-      if (event.key !== "u" || !last || event.target.matches("input, textarea, select")) return;
+      if (event.key !== "u" || !last.current || event.target.matches("input, textarea, select")) return;
       event.preventDefault();
-      decide(last, { verb: "undo" });
+      decide(last.current, { verb: "undo" });
     };
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
-  }, [last]);
+  }, []);
   return html`
     <ol class="cards" aria-label="Proposals">${answer.proposals.map((each) => {
       const proposal = decided.get(each.id) ?? each;

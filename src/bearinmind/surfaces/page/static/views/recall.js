@@ -3,7 +3,8 @@
 import * as api from "../api.js";
 import { Card } from "../parts/card.js";
 import { Icon } from "../parts/icons.js";
-import { html, useEffect, useRef, useState } from "../parts/lib.js";
+import { takesFocus } from "../parts/keys.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../parts/lib.js";
 import { useLoad } from "../parts/load.js";
 import { Notice, Trouble } from "../parts/notice.js";
 import { Ranking } from "../parts/ranking.js";
@@ -111,7 +112,10 @@ const Ask = ({ fields }) => {
   const [text, setText] = useState(query);
   const [isOpen, setOpen] = useState(false);
   const timer = useRef(null);
-  useEffect(() => setText(query), [query]);
+  useEffect(() => setText(query), [query]); // another address has another question
+  useLayoutEffect(() => {
+    if (takesFocus()) document.getElementById("query").focus();
+  }, []);
   const address = (words, others = {}) => place("recall", { q: words, ...filters, ...others });
   const type = ({ target }) => {
     setText(target.value);
@@ -137,7 +141,7 @@ const Ask = ({ fields }) => {
           spellcheck=${false} value=${text} onInput=${type} />
         <button type="button" class="icon-only" aria-label="Filters" aria-expanded=${isOpen} title="Filters"
           onClick=${() => setOpen(!isOpen)}><${Icon} name="filter" /></button>
-        <button type="submit" class="primary"><${Icon} name="recall" /><span>Recall</span></button>
+        <button type="submit" class="primary" aria-label="Recall"><${Icon} name="recall" /><span>Recall</span></button>
       </div>
       ${Object.keys(filters).length > 0 && html`<${Active} filters=${filters} onChange=${narrow} />`}
       ${isOpen && html`<${Filters} filters=${filters} onChange=${narrow} />`}
@@ -236,7 +240,7 @@ const Opening = () => {
     if (counts.value) status.value = `${many(counts.value.live, "memory", "memories")} can be recalled.`;
   }, [counts.value]);
   if (problem) return html`<${Trouble} problem=${problem} again=${again} />`;
-  if (!value) return null;
+  if (!value) return html`<div aria-busy="true"></div>`;
   return html`
     <${Recent} />
     <section class="stack narrow" aria-label="Newest memories">
