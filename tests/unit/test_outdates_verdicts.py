@@ -184,3 +184,10 @@ def test_links_that_do_not_matter_change_no_order(
         assert few.earlier == every.earlier
         for id_ in scores:
             assert few.outdated.get(MemoryId(id_)) == every.outdated.get(MemoryId(id_))
+
+
+def test_a_present_state_that_has_no_score_takes_that_of_the_earlier_one() -> None:
+    judged = [Judged(MemoryId("a"), 0.5, 1.0, {}, {}), Judged(MemoryId("b"), 0.0, 1.0, {}, {})]
+    arranged = arrange(judged, [link("ba")], ALL, Question(Asks.NOW, {}), Group.STATES)
+    assert [(each.id, each.score) for each in arranged.judged] == [("b", 0.5)]
+    assert [each.memory.id for each in arranged.earlier[MemoryId("b")]] == ["a"]

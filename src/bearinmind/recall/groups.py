@@ -161,6 +161,8 @@ def _ordered(
 def _lifted(candidate: Judged, score: float, factor: str) -> Judged:
     if score == candidate.score:
         return candidate
+    if not candidate.score:  # a leg found nothing in it: no factor makes more of that
+        return candidate._replace(score=score)
     lift = candidate.factors.get(factor, 1.0) * score / candidate.score
     factors = {**candidate.factors, factor: lift}
     return candidate._replace(score=score, factors=factors)
