@@ -135,6 +135,22 @@ def use_every_verb(house: House) -> None:
     house.verb("unshare", id=new["id"], reader="bob")
     house.verb("unshare_tag", tag=TAG, reader="bob")
     purge_and_look_around(house)
+    look_around_in_graph(house)
+
+
+def look_around_in_graph(house: House) -> None:
+    """Every verb of the graph, about what memories mention beside their secrets."""
+    # Waited for: it is in the graph then, and so is all that came before it.
+    house.verb("store", content=f"the {TAG} is near Tallinn", tags=[TAG, "sea"], wait=True)
+    names = [each["name"] for each in house.verb("graph.hubs", limit=100)["concepts"]]
+    alias, into = names[:2]
+    house.verb("graph.of_memory", id=[*house.kept][0])
+    house.verb("graph.concept", concept=TAG, limit=100)
+    house.verb("graph.subgraph", centre=TAG, limit=100)
+    house.verb("graph.path", start=alias, goal=into)
+    house.verb("graph.merge", alias=alias, into=into)
+    house.verb("graph.merges")
+    house.verb("graph.unmerge", alias=alias)
 
 
 def purge_and_look_around(house: House) -> None:
