@@ -39,7 +39,7 @@ def test_the_answer_comes_first_and_says_why_and_how_it_was_ranked(
     )
     # A replaced memory gives its place to what replaced it.
     assert filled.ids["old"] not in items(tab)
-    assert "In place of an older memory" in text(tab, FIRST)
+    sees(tab, "Before: Deploys run on Thursdays.", FIRST)
 
     click(tab, answer_words(answer["hits"][0]["probability"]), FIRST)
     why = text(tab, f"{FIRST} .why")

@@ -12,7 +12,7 @@ from bearinmind.surfaces.http.auth import Service
 from bearinmind.types import Access, UserId
 from support.browser import Browser
 from support.http_server import Serving, serving
-from support.page_views import REFUSED, texts
+from support.page_views import REFUSED, texts, violations
 
 READY = "return document.querySelector('main h1') && !document.querySelector('[aria-busy]')"
 HAS = "return document.querySelector('main').innerText.includes(arguments[0])"
@@ -228,7 +228,7 @@ def test_a_key_is_shown_once_and_rotated_and_revoked(fresh: Browser, server: Ser
     with server.bearing(key) as cat, server.bearing(renewed) as still:
         assert cat.get("/api/v1/stats").status_code == 401
         assert still.get("/api/v1/stats").status_code == 200
-    fresh.wait(PRESS, "Lock cat out")
+    fresh.wait(PRESS, "Lock out cat")
     fresh.wait(HAS, "locked out")
     with server.bearing(renewed) as cat:
         assert cat.get("/api/v1/stats").status_code == 401
@@ -254,6 +254,40 @@ def test_an_ordinary_user_sees_what_is_theirs_alone(fresh: Browser, server: Serv
     fresh.wait(HAS, "create key")
     assert not fresh.run(HAS, "ada's")
     assert troubles(fresh) == []
+
+
+def test_axe_finds_nothing_wrong_with_the_server_and_the_sign_in(
+    fresh: Browser, server: Serving
+) -> None:
+    ada = server.bearinmind.for_user("ada")
+    ada.share_tag("walruses", "bob", "write")
+    fresh.visit(f"{server.url}/#/signin?link=wrong")
+    fresh.wait(HAS, "This link does not work any more")
+    check_in_both_themes_and_widths(fresh, "signin, link")
+    enter(fresh, server)
+    for place, words in {
+        "signin": "You are signed in",
+        "server": "Background work",
+        "server/people": "Make a key",
+        "server/shares": "#walruses",
+        "server/audit": "create key",
+        "server/reports": "march.html",
+    }.items():
+        go(fresh, place)
+        fresh.wait(HAS, words)
+        check_in_both_themes_and_widths(fresh, place)
+    go(fresh, "server/people")
+    fresh.wait(PRESS, "Make a key")
+    check_in_both_themes_and_widths(fresh, "the form of a key")
+    ada.unshare_tag("walruses", "bob")
+
+
+def check_in_both_themes_and_widths(tab: Browser, place: str) -> None:
+    for theme in ("light", "dark"):
+        for width in (390, 1_280):
+            tab.resize(width)
+            tab.prefer(theme)
+            assert violations(tab) == [], (place, theme, width)
 
 
 def test_two_users_share_and_end_it(fresh: Browser, server: Serving) -> None:

@@ -70,7 +70,8 @@ def serve(
         server = http_server.prepare(mind, settings, idle_exit=idle_exit)
         url = server.url
         key = made.text if made else None
-        page = _page(mind, server.url_for_browsers, with_link=link)
+        # A server that ends by itself was started by a program: nobody reads what it prints.
+        page = _page(mind, server.url_for_browsers, with_link=link and idle_exit is None)
         places = {"url": url, "page": page, "api": f"{url}/api/v1", "mcp": f"{url}/mcp", "key": key}
         if run.as_json:
             write_json(places, sys.stdout)
@@ -89,13 +90,14 @@ def _memories(settings: Settings, *, demo: bool) -> Iterator[Mind]:
         with Mind.build(settings, background=settings.worker == "auto") as mind:
             yield mind
         return
-    from bearinmind.surfaces.cli.demo import fill  # noqa: PLC0415  rarely needed
+    from bearinmind.surfaces.cli import demo as example  # noqa: PLC0415  rarely needed
 
     with tempfile.TemporaryDirectory(prefix="bearinmind-demo-") as folder:
         place = StoreFile(Path(folder) / "memories.db")
-        shown = settings.model_copy(update={"store": place})
-        with Mind.build(shown, background=settings.worker == "auto") as mind:
-            fill(mind, datetime.now(UTC))
+        chosen = settings.model_copy(update={"store": place})
+        with Mind.build(chosen, background=settings.worker == "auto") as mind:
+            example.fill(mind, datetime.now(UTC))
+            example.add_changes(mind, datetime.now(UTC))
             yield mind
 
 

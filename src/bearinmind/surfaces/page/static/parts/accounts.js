@@ -103,7 +103,7 @@ const Keys = ({ keys, used, onMade }) => {
   };
   const mayRenew = (key) => isGood(key) && (isAdmin() || (mayWrite() && key.id === session.value?.key));
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Keys"><table id="keys">
+    <div class="scroll" tabindex="0" role="region" aria-label="Table of keys"><table id="keys">
       <thead><tr><th scope="col">Key</th><th scope="col">User</th><th scope="col">Where</th><th scope="col">May</th>
         <th scope="col">Limits</th><th scope="col">State</th><th scope="col"><span class="unseen">What can be done</span></th></tr></thead>
       <tbody>${keys.map((key) => html`
@@ -135,14 +135,14 @@ const Users = ({ users }) => {
     verb === "disable" ? `${user.name} is locked out; their memories stay.` : `${user.name} is let in again.`,
     () => api.post(`/users/${part(user.name)}/${verb === "disable" ? "enable" : "disable"}`));
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Users"><table id="users">
+    <div class="scroll" tabindex="0" role="region" aria-label="Table of users"><table id="users">
       <thead><tr><th scope="col">User</th><th scope="col">Since</th><th scope="col">State</th><th scope="col"><span class="unseen">What can be done</span></th></tr></thead>
       <tbody>${users.map((user) => html`
         <tr key=${user.name}><th scope="row"><${Foreign} text=${user.name} /></th><td><${When} at=${user.created_at} /></td>
           <td>${user.disabled_at ? html`<span class="mark deleted">locked out</span>` : html`<span class="mark good">let in</span>`}</td>
           <td>${user.disabled_at
-            ? html`<button type="button" aria-label=${`Let ${user.name} in again`} onClick=${() => set(user, "enable")}>Let in again</button>`
-            : user.name !== session.value?.user && html`<button type="button" aria-label=${`Lock ${user.name} out`} onClick=${() => set(user, "disable")}>Lock out</button>`}</td></tr>`)}</tbody>
+            ? html`<button type="button" aria-label=${`Let in again: ${user.name}`} onClick=${() => set(user, "enable")}>Let in again</button>`
+            : user.name !== session.value?.user && html`<button type="button" aria-label=${`Lock out ${user.name}`} onClick=${() => set(user, "disable")}>Lock out</button>`}</td></tr>`)}</tbody>
     </table></div>`;
 };
 

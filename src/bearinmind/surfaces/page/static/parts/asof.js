@@ -6,12 +6,13 @@ import { asOf, counts, isTimeOpen, lookAt, status } from "./state.js";
 import { day } from "./words.js";
 
 const STEPS = 1_000; // places of the slider
+const SHORT = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
 const PAUSE = 250; // milliseconds after which a slider that was moved takes effect
 
 export const AsOfButton = () => html`
   <button type="button" id="as-of-button" class=${asOf.value ? "then" : "quiet"} aria-expanded=${isTimeOpen.value}
     title="Look at what was known at another time" onClick=${() => { isTimeOpen.value = !isTimeOpen.value; }}>
-    <${Icon} name="time" /><span>${asOf.value ? day(asOf.value) : "Now"}</span></button>`;
+    <${Icon} name="time" /><span>${asOf.value ? SHORT.format(new Date(asOf.value)) : "Now"}</span></button>`;
 
 const dateOf = (iso) => iso.slice(0, 10);
 /** The end of a day: what was known when it was over. */

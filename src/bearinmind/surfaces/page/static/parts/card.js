@@ -41,6 +41,7 @@ export const ReplacedBy = ({ outdated }) => {
 /** Its category, tags, age and, if it is another's, its owner. */
 export const Metadata = ({ memory, mine = null }) => html`
   <p class="metadata">
+    <${Marks} memory=${memory} />
     <a class="category" dir="auto" href=${ofCategory(memory.category)}>${memory.category}</a>
     ${memory.tags.map((tag) => html`<a class="tag" dir="auto" href=${ofTag(tag)}>${tag}</a>`)}
     <${When} at=${memory.created_at} />
@@ -53,8 +54,7 @@ export const Card = ({ memory, mine = null, lead = null, children = null, size =
   <li class=${`card ${size} ${memory.outdated || memory.state === "superseded" ? "is-old" : ""}`} ...${others}>
     ${lead}
     <div class="card-body">
-      <p class="headline"><a class="content" dir="auto" data-item=${memory.id} href=${ofMemory(memory.id)}>${memory.content}</a>
-        ${" "}<${Marks} memory=${memory} /></p>
+      <p class="headline"><a class="content" dir="auto" data-item=${memory.id} href=${ofMemory(memory.id)}>${memory.content}</a></p>
       ${memory.outdated && html`<${ReplacedBy} outdated=${memory.outdated} />`}
       <${Metadata} memory=${memory} mine=${mine} />
       ${children}

@@ -66,12 +66,13 @@ export const runs = (before, after) => {
   return merged;
 };
 
+const spaceAfter = (text) => text.slice(text.trimEnd().length);
 const ELEMENTS = { kept: "bdi", removed: "del", added: "ins" };
 
 /** One text that shows what was removed and what was added. */
 export const Diff = ({ before, after }) => html`
   <p class="content" dir="auto">${runs(before, after).map(({ kind, text }) =>
-    html`<${Foreign} as=${ELEMENTS[kind]} text=${text} />`)}</p>`;
+    html`<${Foreign} as=${ELEMENTS[kind]} text=${text.trimEnd()} />${spaceAfter(text)}`)}</p>`;
 
 const letters = (parts) => parts.reduce((sum, { text }) => sum + text.trim().length, 0);
 
@@ -84,7 +85,7 @@ export const Side = ({ before, after, side }) => {
   return html`
     <p class="content" dir="auto">${parts.map(({ kind, text }) => (kind === "kept" || !isMarked
       ? html`<bdi>${text}</bdi>`
-      : html`<mark class=${side}><bdi>${text}</bdi></mark>`))}</p>`;
+      : html`<mark class=${side}><bdi>${text.trimEnd()}</bdi></mark>${spaceAfter(text)}`))}</p>`;
 };
 
 const Field = ({ name, before, after }) => html`

@@ -4,7 +4,7 @@ import { html } from "./lib.js";
 import { ofMemory } from "./router.js";
 import { short } from "./words.js";
 
-const COLUMN = 74;
+const COLUMN = 92;
 const ROW = 24;
 const HEAD = 30;
 const GAP = 20; // above the ranks that lie deeper than the answer is long

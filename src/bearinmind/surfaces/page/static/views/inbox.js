@@ -69,10 +69,12 @@ const Pair = ({ proposal, memories }) => {
     </div>`;
 };
 
+const SHOWN = ["category", "tags", "project", "kind", "valid_to"]; // of a change; the others are in its memory afterwards
+
 /** What would be written: a new text, or the fields that change. */
 const Draft = ({ fields }) => {
-  const { content, ...others } = fields;
-  const told = Object.entries(others).filter(([, value]) => value !== null && value !== "" && typeof value !== "object");
+  const { content } = fields;
+  const told = SHOWN.map((name) => [name, [fields[name] ?? []].flat().join(", ")]).filter(([, value]) => value);
   if (!content && !told.length) return null;
   return html`
     <div class="side">

@@ -155,10 +155,21 @@ const Earlier = ({ earlier }) => html`
     <p key=${memory.id}><span class="faint">Until ${day(outdated.until)}: </span>
       <a class="content" dir="auto" href=${ofMemory(memory.id)}>${memory.content}</a></p>`)}</div>`;
 
+/** The texts of what a memory replaced. */
+const Replaced = ({ ids }) => {
+  const shown = ids.slice(0, LEAST);
+  const { value } = useLoad(async (signal) => {
+    const answers = await Promise.allSettled(shown.map((id) => api.memory(id, signal)));
+    return answers.flatMap(({ value: memory }) => memory ?? []);
+  }, [shown.join()]);
+  return html`
+    <div class="earlier">${shown.map((id) => html`
+      <p key=${id}><span class="faint">Before: </span><a class="content" dir="auto" href=${ofMemory(id)}>${value?.find((each) => each.id === id)?.content ?? "an older memory"}</a></p>`)}</div>`;
+};
+
 const Beside = ({ hit }) => html`
   ${hit.earlier.length > 0 && html`<${Earlier} earlier=${hit.earlier} />`}
-  ${hit.replaces.length > 0 && html`<p class="faint">In place of ${hit.replaces.map((id, at) =>
-    html`${at ? ", " : ""}<a href=${ofMemory(id)}>${hit.replaces.length > 1 ? `older memory ${at + 1}` : "an older memory"}</a>`)}, which it replaced.</p>`}
+  ${hit.replaces.length > 0 && html`<${Replaced} ids=${hit.replaces} />`}
   ${hit.attached.map(({ id, content }) => html`
     <p key=${id} class="beside"><span class="faint">Resolved by: </span><a class="content" dir="auto" href=${ofMemory(id)}>${content}</a></p>`)}
   ${hit.pointers.map(({ id, line }) => html`

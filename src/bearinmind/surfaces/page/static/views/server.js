@@ -26,7 +26,7 @@ const Panel = ({ title, load, children }) => {
 };
 
 const Table = ({ label, heads, rows }) => html`
-  <div class="scroll" tabindex="0" role="region" aria-label=${label}><table>
+  <div class="scroll" tabindex="0" role="region" aria-label=${`Table: ${label}`}><table>
     <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
     <tbody>${rows.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;
@@ -93,7 +93,7 @@ const Shares = () => {
     () => (tag ? api.shareTag(tag, reader, right) : api.share(memory, reader, right)));
   return html`
     <${Panel} title=${all ? "What everybody shares" : "What you share, and what is shared with you"} load=${load}>${(shares) => (shares.length
-      ? html`<${Table} label="Shares" heads=${["Owner", "What", "With", "They may", "Since", ""]}
+      ? html`<${Table} label="Shares" heads=${["Owner", "What", "With", "They may", "Since", html`<span class="unseen">What can be done</span>`]}
           rows=${shares.map((share) => [text(share.owner),
             share.tag ? html`everything tagged <a dir="auto" href=${ofTag(share.tag)}>#${share.tag}</a>` : html`<a class="id" href=${ofMemory(share.memory)}>${share.memory}</a>`,
             text(share.reader), share.right === "write" ? "read and change" : "read", html`<${When} at=${share.created_at} />`,
