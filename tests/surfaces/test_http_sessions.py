@@ -186,6 +186,18 @@ def test_behind_https_the_cookie_is_for_https_alone(tmp_path: Path) -> None:
         assert server.client().get(SESSION, headers=cookie).status_code == 200
 
 
+def test_an_address_may_try_only_so_many_links(tmp_path: Path) -> None:
+    with serving(tmp_path / "memories.db", key_failures_per_minute=3) as server:
+        server.key("ada", Access.ADMIN)
+        own = {"Origin": server.url, "X-Bear-In-Mind": "page"}
+        with server.client() as guesser:
+            guesses = [
+                guesser.post(SESSION, json={"link": letter * 43}, headers=own) for letter in "abcde"
+            ]
+        assert [answer.status_code for answer in guesses] == [401, 401, 401, 429, 429]
+        assert int(guesses[-1].headers["Retry-After"]) >= 1
+
+
 # ---- what another page may not do --------------------------------------------------------------
 
 
