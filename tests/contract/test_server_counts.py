@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def known(store: Store, noon: datetime) -> Store:
     return store
 
 
-def session(name: bytes, noon: datetime, user: UserId = ADA, **fields: object) -> BrowserSession:
+def session(name: bytes, noon: datetime, user: UserId = ADA, **fields: Any) -> BrowserSession:
     hash_ = name.ljust(32, b".")
     plain = BrowserSession(hash_, user, Access.WRITE, None, False, noon, noon + HOUR)
     return plain._replace(**fields)

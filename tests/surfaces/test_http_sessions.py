@@ -16,6 +16,7 @@ from bearinmind.accounts.sessions import LINK_LIFE, NewSession, Sessions, hash_o
 from bearinmind.errors import NotAuthenticated
 from bearinmind.protocols import User
 from bearinmind.testing import TemporaryStore
+from bearinmind.text.store_name import StoreFile
 from bearinmind.types import Access, UserId
 from support.http_server import Serving, serving
 
@@ -276,8 +277,9 @@ def test_neither_a_link_nor_a_session_is_in_the_store_or_the_audit(
     link = new_link(server)
     page.post(SESSION, json={"link": link})
     [token] = page.cookies.values()
-    place = server.bearinmind.settings.store.path
-    with closing(sqlite3.connect(place)) as connection:
+    store = server.bearinmind.settings.store
+    assert isinstance(store, StoreFile)
+    with closing(sqlite3.connect(store.path)) as connection:
         everything = "\n".join(connection.iterdump())
     assert token not in everything
     assert link not in everything

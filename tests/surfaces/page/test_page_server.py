@@ -288,6 +288,7 @@ def check_in_both_themes_and_widths(tab: Browser, place: str) -> None:
             tab.resize(width)
             tab.prefer(theme)
             assert violations(tab) == [], (place, theme, width)
+            assert tab.run("return document.documentElement.scrollWidth <= innerWidth"), place
 
 
 def test_two_users_share_and_end_it(fresh: Browser, server: Serving) -> None:

@@ -223,8 +223,8 @@ def _add_reports(app: FastAPI, service: Service) -> None:
         folder: Path | None = service.settings.reports
         if folder is None or name not in {report.name for report in server.reports()}:
             raise errors.PathNotFound(f"there is no report {name[:100]!r}")
-        report = folder / name
-        return report.read_bytes()
+        file: Path = folder / name
+        return file.read_bytes()
 
     async def report(request: Request) -> Response:
         content = await service.pool.run(partial(read, request))
