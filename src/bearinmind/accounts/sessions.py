@@ -110,4 +110,4 @@ class Sessions:
 
 def hash_of(token: str) -> bytes:
     """The hash of a token, which the store keeps."""
-    return hashlib.sha256(token.encode(errors="surrogateescape")).digest()
+    return hashlib.sha256(token.encode(errors="replace")).digest()
