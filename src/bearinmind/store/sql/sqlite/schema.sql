@@ -441,7 +441,7 @@ CREATE TABLE traffic (
     PRIMARY KEY (owner, kind, step, start)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX traffic_by_time ON traffic (step, start);
+CREATE INDEX traffic_by_time ON traffic (step, start, kind, count);
 
 -- Whose changes are numbered, for syncing; see bearinmind.changes.
 CREATE TABLE feeds (

@@ -22,4 +22,4 @@ CREATE TABLE traffic (
     PRIMARY KEY (owner, kind, step, start)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX traffic_by_time ON traffic (step, start);
+CREATE INDEX traffic_by_time ON traffic (step, start, kind, count);
