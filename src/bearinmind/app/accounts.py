@@ -144,7 +144,7 @@ class Accounts:
         """Revoke a key of this user at once."""
         key = self._find_key(id)
         if key.user != self.scope.user:
-            raise KeyNotFound(f"you have no key {key.id!r}")
+            raise KeyNotFound(f"there is no key {key.id!r}")  # of yours
         return self.revoke_key(key.id)
 
     def writes_today(self) -> Mapping[str, int]:
