@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -63,6 +64,17 @@ def test_a_link_gives_its_place_to_one_session(known: Store, noon: datetime) -> 
     assert not known.add_session(second, instead_of=link.hash)
     assert known.session(link.hash) is None
     assert known.session(second.hash) is None
+
+
+def test_of_many_who_use_a_link_at_once_one_gets_a_session(known: Store, noon: datetime) -> None:
+    link = session(b"link", noon, is_link=True)
+    known.add_session(link)
+    wanted = [session(f"s{number}".encode(), noon) for number in range(12)]
+    with ThreadPoolExecutor(4) as pool:
+        opened = [*pool.map(lambda each: known.add_session(each, instead_of=link.hash), wanted)]
+    assert opened.count(True) == 1
+    kept = [each for each in wanted if known.session(each.hash)]
+    assert kept == [wanted[opened.index(True)]]
 
 
 def test_expired_sessions_are_forgotten_when_another_is_kept(known: Store, noon: datetime) -> None:
