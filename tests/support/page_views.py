@@ -17,7 +17,7 @@ from support.http_server import Serving
 
 PAGE = 30  # memories of a page of the list
 LEGS = {"embedder": "hash"}  # two legs, without the wait for a model
-SECRET = "The canary of the vault is 4711."
+SEALED = "The canary of the vault is 4711."
 AXE = Path(__file__).parent / "vendor/axe.min.js.gz"
 
 
@@ -62,7 +62,7 @@ def fill(ada: Mind, bob: Mind) -> dict[str, str]:
     jenkins = ada.store("Jenkins runs our builds.", created_at=_days_ago(200)).memory.id
     actions = ada.store("GitHub Actions runs our builds.", created_at=_days_ago(60)).memory.id
     ada.resolve(actions, "newer", jenkins)
-    secret = ada.store(SECRET, sensitive=True).memory.id
+    secret = ada.store(SEALED, sensitive=True).memory.id
     shared = bob.store("Refunds need finance.", tags=["payments"]).memory.id
     bob.share_tag("payments", "ada", "write")
     alone = bob.store("Refunds of finance are bob's own business.").memory.id

@@ -10,10 +10,13 @@ import httpx
 from bearinmind.learn.model import Message, Role
 from support.browser import Browser
 from support.http_server import serving
-from support.page_views import LEGS, Filled, at, click, enter, go, sees, show, text, texts
+from support.page_views import LEGS, Filled, at, click, go, sees, show, text, texts
 from support.recording_server import witnessing
 
-MADE = "return document.querySelectorAll('main img:not([src=\"/page/icon.svg\"]), iframe, main script, style').length"
+LOGO = 'img[src="/page/icon.svg"]'
+MADE = (
+    f"return document.querySelectorAll('main img:not({LOGO}), iframe, main script, style').length"
+)
 FOREIGN = "return document.querySelectorAll('a[href]:not([href^=\"#\"])').length"
 BIDI = "\u202e\u2067desrever\u2066 deploys"
 NARROW = 390  # pixels

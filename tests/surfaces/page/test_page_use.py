@@ -56,6 +56,14 @@ def test_it_is_used_with_the_keyboard_alone(tab: Browser, filled: Filled) -> Non
     tab.wait("return document.activeElement.matches('dialog textarea')")
     tab.press("escape")
     tab.wait("return !document.querySelector('dialog')")
+    # Back from a memory, the reader is where it was opened.
+    go(tab, filled.server, at("memories"))
+    third = items(tab)[2]
+    tab.press("j", "j", "j", "enter")
+    tab.wait("return location.hash === `#/memory/${arguments[0]}`", third)
+    tab.wait("return document.activeElement.tagName === 'H1'")
+    tab.press("escape")
+    tab.wait("return document.activeElement.dataset.item === arguments[0]", third)
     # The first stop of the page leads past the navigation.
     tab.run("document.activeElement.blur(); scrollTo(0, 0)")
     tab.run("document.querySelector('.skip').focus()")

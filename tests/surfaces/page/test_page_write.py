@@ -12,7 +12,7 @@ from support.browser import Browser
 from support.http_server import Serving, serving
 from support.page_views import (
     LEGS,
-    SECRET,
+    SEALED,
     at,
     click,
     enter,
@@ -156,14 +156,14 @@ def test_the_text_of_a_sealed_memory_is_shown_on_request_and_the_audit_has_it(
     tab: Browser, server: Serving
 ) -> None:
     ada = server.bearinmind.for_user("ada")
-    sealed = ada.store(SECRET, sensitive=True, tags=["vault"]).memory.id
+    sealed = ada.store(SEALED, sensitive=True, tags=["vault"]).memory.id
     page(tab, server, f"/#/memory/{sealed}")
     assert "sealed" in texts(tab, "main .mark")
     assert "vault" in text(tab)
     whole = "return document.documentElement.outerHTML"
     assert "4711" not in tab.run(whole)
     click(tab, "Reveal the text")
-    sees(tab, SECRET, ".revealed")
+    sees(tab, SEALED, ".revealed")
     entries = ada.accounts.audit(10)
     assert sum(sealed in str(entry) for entry in entries) >= 1
     click(tab, "Hide it again")

@@ -7,7 +7,7 @@ import { Icon } from "./parts/icons.js";
 import { ask, listen } from "./parts/keys.js";
 import { effect, html, render, signal, useEffect, useRef, useState } from "./parts/lib.js";
 import { Notice, Toasts, Trouble } from "./parts/notice.js";
-import { place, route } from "./parts/router.js";
+import { back, place, returnsTo, route } from "./parts/router.js";
 import {
   asOf, changed, chooseTheme, counts, isOffline, isSignInNeeded, mayWrite, revision, session, status,
   theme, waiting,
@@ -131,17 +131,20 @@ const Main = () => {
       () => isCurrent && setLoaded({ view: name, View: null, problem: new api.Problem(0, { detail: "The server does not answer." }) }));
     return () => { isCurrent = false; };
   }, [name, isOffline.value]);
-  useEffect(() => { // where reading goes on: at the top of a new view; a field keeps the focus
+  useEffect(() => { // where reading goes on: at the item that was opened, or at the top; a field keeps the focus
     if (loaded.view !== name) return undefined;
     scrollTo(0, 0);
     const focus = () => {
+      const item = [...main.current.querySelectorAll("[data-item]")].find((each) => each.dataset.item === returnsTo());
       const heading = main.current.querySelector("h1");
-      if (heading && !document.activeElement?.matches("input, textarea")) heading.focus({ preventScroll: true });
-      return Boolean(heading);
+      const isWaiting = returnsTo() && main.current.querySelector("[aria-busy]"); // the item may still come
+      if (!heading || (isWaiting && !item)) return false;
+      if (!document.activeElement?.matches("input, textarea")) (item ?? heading).focus({ preventScroll: !item });
+      return true;
     };
     if (focus()) return undefined;
     const watcher = new MutationObserver(() => focus() && watcher.disconnect());
-    watcher.observe(main.current, { childList: true, subtree: true });
+    watcher.observe(main.current, { childList: true, subtree: true, attributeFilter: ["aria-busy"] });
     return () => watcher.disconnect();
   }, [loaded.view, rest]);
   const { View } = loaded;
@@ -196,7 +199,7 @@ listen({
   "?": () => { isHelpOpen.value = true; },
   n: () => (mayWrite() ? void add() : false),
   t: () => document.getElementById("as-of-button")?.click(),
-  Escape: () => history.back(),
+  Escape: back,
 });
 document.getElementById("page").replaceChildren();
 render(html`<${Shell} />`, document.getElementById("page"));

@@ -1,12 +1,12 @@
 // A window over the page: the browser keeps the focus inside, and Escape closes it.
 
-import { html, useEffect, useId, useRef } from "./lib.js";
+import { html, useId, useLayoutEffect, useRef } from "./lib.js";
 import { Icon } from "./icons.js";
 
 export const Dialog = ({ title, onClose, children, wide = false }) => {
   const dialog = useRef(null);
   const heading = useId();
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: what is typed next goes into the dialog
     const before = document.activeElement;
     dialog.current.showModal();
     dialog.current.querySelector("[autofocus], textarea, input, select")?.focus();

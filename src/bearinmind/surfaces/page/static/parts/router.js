@@ -27,9 +27,30 @@ export const read = (hash) => {
 
 export const route = signal(read(location.hash));
 
+// The depth of an entry of the history is how many views of this page lie behind it.
+let depth = history.state?.depth ?? 0;
+let here = location.hash;
+const left = new Map(); // by address: the item that was opened there
+let returning = null;
+history.replaceState({ depth }, "");
+
 addEventListener("hashchange", () => {
-  if (!location.hash || location.hash.startsWith("#/")) route.value = read(location.hash);
+  if (location.hash && !location.hash.startsWith("#/")) return; // a place within the view
+  left.set(here, document.activeElement?.closest("[data-item]")?.dataset.item);
+  here = location.hash;
+  returning = history.state ? left.get(here) ?? null : null;
+  depth = history.state?.depth ?? depth + 1;
+  history.replaceState({ depth }, "");
+  route.value = read(location.hash);
 });
+
+/** The item that was opened from the present view when it was left; null on a first visit. */
+export const returnsTo = () => returning;
+
+export const back = () => {
+  if (depth > 0) history.back();
+  else go("#/");
+};
 
 export const go = (address) => {
   location.hash = address;
@@ -38,6 +59,7 @@ export const go = (address) => {
 /** Goes to an address in place of the present one: typing fills no history. */
 export const replace = (address) => {
   history.replaceState(history.state, "", address);
+  here = address;
   route.value = read(address);
 };
 
