@@ -22,6 +22,7 @@ from support.page_views import (
     write,
 )
 
+ABSENT = "\u2013"  # where a way of finding has not found a memory
 FIRST = "main .answer > .cards > .card:first-child"
 
 
@@ -53,7 +54,7 @@ def test_the_answer_comes_first_and_says_why_and_how_it_was_ranked(
     for hit, label in zip(answer["hits"], tab.run(drawn), strict=True):
         ranks = [hit["placings"].get(leg["leg"]) for leg in answer["trace"]["legs"]]
         for word, place in zip(("words", "meaning", "connections"), ranks, strict=False):
-            assert f"{word} {place['rank'] if place else '–'}" in label
+            assert f"{word} {place['rank'] if place else ABSENT}" in label
 
 
 def answer_words(probability: float) -> str:

@@ -5,7 +5,8 @@ import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY
 import { colour } from "./chart.js";
 
 const STYLE_ID = "__________cytoscape_stylesheet";
-const MANY = 400; // nodes from which edges are hidden while the picture moves
+const MANY = 300; // nodes from which the picture is drawn seldom while the places are looked for
+const SELDOM = 10; // frames between two drawings of it
 
 /** By kind of concept, and for memories: a colour. */
 export const COLOURS = {
@@ -65,17 +66,20 @@ export const network = (container, { onChoose, onOpen }) => {
   const simulation = forceSimulation([])
     .force("charge", forceManyBody().strength(-260).distanceMax(600))
     .force("x", forceX().strength(0.045)).force("y", forceY().strength(0.06))
-    .force("collide", forceCollide(26))
+    .force("collide", forceCollide(34))
     .stop();
   let frame = 0;
   /** Goes on until the places hardly change, at most 12 milliseconds of every frame. */
   const run = () => {
     cancelAnimationFrame(frame);
+    let steps = 0;
     const step = () => {
       const until = performance.now() + 12;
       do simulation.tick(); while (performance.now() < until && simulation.alpha() > 0.02);
-      draw();
-      if (simulation.alpha() > 0.02) frame = requestAnimationFrame(step);
+      const isMoving = simulation.alpha() > 0.02;
+      steps += 1;
+      if (!isMoving || steps % (places.size > MANY ? SELDOM : 2) === 0) draw();
+      if (isMoving) frame = requestAnimationFrame(step);
     };
     if (matchMedia("(prefers-reduced-motion: reduce)").matches) simulation.tick(200);
     frame = requestAnimationFrame(step);
@@ -111,7 +115,7 @@ export const network = (container, { onChoose, onOpen }) => {
       });
       simulation.nodes([...places.values()]);
       simulation.force("link", forceLink(edges.map(({ source, target }) => ({ source, target }))).id(({ id }) => id)
-        .distance(80).strength(nodes.length > MANY ? 0.2 : 0.35));
+        .distance(95).strength(nodes.length > MANY ? 0.2 : 0.35));
       isFitted = true;
       simulation.alpha(1).alphaDecay(nodes.length > MANY ? 0.05 : 0.03);
       run();

@@ -17,7 +17,6 @@ const WAYS = {
 };
 const DOES = { subject: "is about", name: "names", tag: "is tagged with", keyword: "has the keyword" };
 const FACTORS = {
-  importance: "its importance",
   focus: "the focus that was set",
   time: "the time that your question names",
   decay: "its age",
@@ -39,7 +38,9 @@ export const WhyThis = ({ hit, legs }) => html`
         html`<li key=${leg}>${(WAYS[leg] ?? ((rank) => `${leg}: ${place(rank)}.`))(hit.placings[leg].rank)}</li>`)}
       ${hit.path.map((step) => html`<${Step} step=${step} id=${hit.memory.id} />`)}
       ${Object.entries(hit.factors).filter(([, value]) => value !== 1).map(([name, value]) =>
-        html`<li key=${name}>${factor(name, value)}</li>`)}
+        html`<li key=${name}>${name === "importance"
+          ? `Its importance of ${percent(hit.memory.importance)} counts (× ${number(value)}).`
+          : factor(name, value)}</li>`)}
       ${hit.reranked && html`<li>A second, closer reading moved it from place ${hit.reranked.before} to ${hit.reranked.after}.</li>`}
       <li>All in all it answers your question with a probability of ${percent(hit.probability)}.</li>
     </ul>

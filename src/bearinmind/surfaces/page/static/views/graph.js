@@ -15,6 +15,7 @@ import { Chain } from "./time.js";
 
 const FIRST = 80; // concepts at the start
 const MORE = 40; // concepts that a step adds
+const EACH = 3; // connections without a name that are drawn for each concept
 const LISTED = 60; // things in the list beside the picture
 const KINDS = Object.keys(COLOURS);
 
@@ -45,7 +46,10 @@ const joined = (picture, nodes, edges) => {
 
 const around = async (name, fields, limit, hops, signal) => {
   const { concepts, relations, together } = await api.subgraph(name, { ...fields, limit, hops }, signal);
-  return [concepts.map(ofConceptNode), [...together.map(ofTogether), ...relations.map(ofRelation)]];
+  // Where everything is mentioned with everything, only the strongest of it can be seen.
+  const strongest = together.sort((one, other) => other.memories.length - one.memories.length)
+    .slice(0, EACH * concepts.length);
+  return [concepts.map(ofConceptNode), [...strongest.map(ofTogether), ...relations.map(ofRelation)]];
 };
 
 /** What the address asks for: a concept, a memory, or the thing that most memories mention. */

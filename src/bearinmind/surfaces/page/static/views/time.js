@@ -56,7 +56,7 @@ const Density = ({ bucket, onBucket }) => {
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
     scales: { x: { range: (_, first, last) => [first - half, last + half] }, y: { range: (_, __, most) => [0, Math.max(1, most)] } },
-    axes: [{ values: (_, ticks) => ticks.map((tick) => DATE.format(tick * 1000)) }, { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000, 50000] }],
+    axes: [{ space: 90, values: (_, ticks) => ticks.map((tick) => DATE.format(tick * 1000)) }, { incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000, 10000, 50000] }],
     series: [{}, ...series.map(({ name, colour }) => ({
       label: name, stroke: colour, fill: colour, width: 0, points: { show: false },
       paths: uPlot.paths.bars({ size: [0.85, 60] }),
