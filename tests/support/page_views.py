@@ -152,14 +152,20 @@ def sees(tab: Browser, words: str, selector: str = "body") -> None:
     tab.wait(found, selector, words)
 
 
+_AXE = """
+window.found = null;
+axe.run(document, {resultTypes: ['violations']}).then(({violations}) => {
+  const told = ({id, nodes}) => [id, ...nodes.slice(0, 3).map((each) => each.html)];
+  window.found = {all: violations.map(told)};
+});
+"""
+
+
 def violations(tab: Browser) -> list[Any]:
     """What axe finds wrong with the page as it is."""
     if not tab.run("return Boolean(window.axe)"):
         tab.run(gzip.decompress(AXE.read_bytes()).decode())
-    tab.run(
-        "window.found = null; axe.run().then(({violations}) => { window.found = {all: "
-        "violations.map(({id, nodes}) => [id, ...nodes.slice(0, 3).map((each) => each.html)])} })"
-    )
+    tab.run(_AXE)
     found: list[Any] = tab.wait("return window.found")["all"]
     return found
 

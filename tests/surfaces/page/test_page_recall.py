@@ -110,6 +110,8 @@ def test_the_whole_page_turns_to_what_was_known_then(tab: Browser, filled: Fille
     go(tab, filled.server, at("memories"))
     assert items(tab) == [filled.ids["jenkins"]]
     assert tab.run("return document.querySelectorAll('.select').length") == 0
+    go(tab, filled.server, at("graph"))
+    assert texts(tab, ".things bdi") == ["Jenkins"]
     go(tab, filled.server, f"/#/memory/{filled.ids['actions']}")
     assert "Not known yet" in text(tab)
     click(tab, "Back to now")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -32,7 +33,11 @@ def test_a_hostile_text_stays_a_text_in_every_place(tab: Browser, tmp_path: Path
         )
         with serving(tmp_path / "memories.db", **LEGS, learn="inbox") as server:
             mind = server.bearinmind
-            origin = {"session": evil[:90], "agent": evil[:90], "project": evil[:90]}
+            origin: dict[str, Any] = {
+                "session": evil[:90],
+                "agent": evil[:90],
+                "project": evil[:90],
+            }
             first = mind.store(
                 f"{evil} one", tags=["<b>tag</b>"], keywords=[evil[:60]], **origin
             ).memory.id

@@ -21,6 +21,9 @@ const bucketFor = (oldest) => {
   return Object.keys(DAYS).find((bucket) => days / DAYS[bucket] <= MOST_BARS) ?? "month";
 };
 
+/** Whether a moment is not after the one that is looked at. */
+const isKnown = (moment) => !asOf.value || new Date(moment) <= new Date(asOf.value);
+
 // ---- density --------------------------------------------------------------------------------
 
 /** The categories with the most memories, and "other". */
@@ -45,11 +48,12 @@ const stacked = (spans, names) => {
 
 const Density = ({ bucket, onBucket }) => {
   const { value, problem } = useLoad((signal) => api.density({ bucket }, signal), [bucket]);
-  const { names, totals } = useMemo(() => categoriesOf(value?.spans ?? []), [value]);
-  const data = useMemo(() => stacked(value?.spans ?? [], names), [value]);
+  const spans = useMemo(() => (value?.spans ?? []).filter(({ start }) => isKnown(start)), [value, asOf.value]);
+  const { names, totals } = useMemo(() => categoriesOf(spans), [spans]);
+  const data = useMemo(() => stacked(spans, names), [spans]);
   if (problem) return html`<${Trouble} problem=${problem} />`;
   if (!value) return null;
-  if (!value.spans.length) return html`<${Notice} title="Nothing was remembered yet" />`;
+  if (!spans.length) return html`<${Notice} title="Nothing was remembered yet" />`;
   const series = [...names, "other"].map((name, at) => ({ name, colour: PALETTE[at] })).reverse();
   const half = DAYS[bucket] * 43_200; // seconds: the first and the last bar are whole
   const options = (uPlot) => ({
@@ -62,13 +66,13 @@ const Density = ({ bucket, onBucket }) => {
       paths: uPlot.paths.bars({ size: [0.85, 60] }),
     }))],
     hooks: { ready: [(chart) => chart.over.addEventListener("click", () => {
-      const span = value.spans[chart.cursor.idx];
+      const span = spans[chart.cursor.idx];
       if (!span) return;
       const end = new Date(new Date(span.start).getTime() + DAYS[bucket] * 86_400_000);
       go(place("memories", { since: span.start, until: end.toISOString(), state: "all" }));
     })] },
   });
-  const total = value.spans.reduce((sum, { memories }) => sum + memories, 0);
+  const total = spans.reduce((sum, { memories }) => sum + memories, 0);
   return html`
     <section class="panel" aria-label="When memories were made">
       <div class="spread"><h2>When memories were made</h2>
@@ -80,7 +84,7 @@ const Density = ({ bucket, onBucket }) => {
         <a key=${name} class="chip" href=${place("memories", name === "other" ? {} : { category: name })}><span class="dot" style=${{ background: colour }}></span><${Foreign} text=${name} /> ${count.toLocaleString("en")}</a>`)}</div>
       <details><summary>The same as a table</summary><div class="scroll" tabindex="0" role="region" aria-label="Memories over time">
         <table><thead><tr><th scope="col">from</th><th scope="col">memories</th></tr></thead>
-          <tbody>${value.spans.slice(-MOST_BARS).map(({ start, memories }) => html`<tr key=${start}><th scope="row">${day(start)}</th><td>${memories.toLocaleString("en")}</td></tr>`)}</tbody></table></div></details>
+          <tbody>${spans.slice(-MOST_BARS).map(({ start, memories }) => html`<tr key=${start}><th scope="row">${day(start)}</th><td>${memories.toLocaleString("en")}</td></tr>`)}</tbody></table></div></details>
     </section>`;
 };
 
@@ -88,10 +92,11 @@ const Density = ({ bucket, onBucket }) => {
 
 const Sessions = () => {
   const { value } = useLoad((signal) => api.sessions(30, signal));
-  if (!value?.sessions.length) return null;
+  const sessions = (value?.sessions ?? []).filter(({ first }) => isKnown(first));
+  if (!sessions.length) return null;
   return html`
     <section class="stack" aria-label="Sessions of agents"><h2>Sessions of agents</h2>
-      <ul class="sessions">${value.sessions.map((each) => html`
+      <ul class="sessions">${sessions.map((each) => html`
         <li key=${each.session} class="panel"><p><a dir="auto" href=${place("memories", { session: each.session, state: "all" })}>${each.session}</a></p>
           <p class="metadata"><span>${many(each.memories, "memory", "memories")}</span>${each.project && html`<${Foreign} text=${each.project} />`}${each.agent && html`<${Foreign} text=${each.agent} />`}<${When} at=${each.last} /></p></li>`)}</ul>
     </section>`;
@@ -100,7 +105,7 @@ const Sessions = () => {
 // ---- the history of a thing -----------------------------------------------------------------
 
 /** Only what was known at the moment that is looked at. */
-const knownThen = (chain) => chain.filter(({ memory }) => !asOf.value || new Date(memory.created_at) <= new Date(asOf.value));
+const knownThen = (chain) => chain.filter(({ memory }) => isKnown(memory.created_at));
 
 const span = ({ since, until }) => {
   if (until) return since ? `${day(since)} to ${day(until)}` : `until ${day(until)}`;
