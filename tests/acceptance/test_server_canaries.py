@@ -144,7 +144,7 @@ def look_around_in_graph(house: House) -> None:
     house.verb("store", content=f"the {TAG} is near Tallinn", tags=[TAG, "sea"], wait=True)
     names = [each["name"] for each in house.verb("graph.hubs", limit=100)["concepts"]]
     alias, into = names[:2]
-    house.verb("graph.of_memory", id=[*house.kept][0])
+    house.verb("graph.of_memory", id=next(iter(house.kept)))
     house.verb("graph.concept", concept=TAG, limit=100)
     house.verb("graph.subgraph", centre=TAG, limit=100)
     house.verb("graph.path", start=alias, goal=into)

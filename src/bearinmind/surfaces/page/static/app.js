@@ -26,6 +26,7 @@ const VIEWS = {
   signin: () => import("./views/signin.js"),
 };
 const TABS = { recall: "Recall", memories: "Memories", inbox: "Inbox", graph: "Graph", time: "Time", server: "Server" };
+const MOST = 99; // proposals that the badge of the inbox counts
 const PAUSE = 2_000; // milliseconds between two questions whether the server is back
 
 const system = matchMedia("(prefers-color-scheme: dark)");
@@ -36,7 +37,7 @@ const isHelpOpen = signal(false);
 const isFormOpen = signal(false);
 const form = signal(null); // the component of the form, once it is loaded
 
-export const add = async () => {
+const add = async () => {
   form.value ??= (await import("./parts/form.js")).MemoryForm;
   isFormOpen.value = true;
 };
@@ -51,7 +52,7 @@ const Tab = ({ view, words }) => {
     <a href=${place(view === "recall" ? "" : view)} aria-current=${isHere ? "page" : null}>
       <${Icon} name=${view} /><span>${words}</span>
       ${view === "inbox" && waiting.value > 0 && html`
-        <b class="badge"><span aria-hidden="true">${waiting.value}</span><span class="unseen">, ${waiting.value} waiting</span></b>`}
+        <b class="badge"><span aria-hidden="true">${waiting.value > MOST ? `${MOST}+` : waiting.value}</span><span class="unseen">, ${waiting.value} waiting</span></b>`}
     </a>`;
 };
 

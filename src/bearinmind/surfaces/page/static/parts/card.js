@@ -39,7 +39,7 @@ export const ReplacedBy = ({ outdated }) => {
 };
 
 /** Its category, tags, age and, if it is another's, its owner. */
-export const Metadata = ({ memory, mine = null }) => html`
+const Metadata = ({ memory, mine = null }) => html`
   <p class="metadata">
     <${Marks} memory=${memory} />
     <a class="category" dir="auto" href=${ofCategory(memory.category)}>${memory.category}</a>

@@ -4,7 +4,7 @@ import { html, useEffect, useRef } from "./lib.js";
 import { theme } from "./state.js";
 
 /** uPlot with its style sheet. */
-export const loadChart = async () => {
+const loadChart = async () => {
   if (!document.getElementById("uplot-style")) {
     const link = document.createElement("link");
     Object.assign(link, { id: "uplot-style", rel: "stylesheet", href: "/page/vendor/uplot.css" });

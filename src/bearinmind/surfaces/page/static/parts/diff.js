@@ -70,7 +70,7 @@ const spaceAfter = (text) => text.slice(text.trimEnd().length);
 const ELEMENTS = { kept: "bdi", removed: "del", added: "ins" };
 
 /** One text that shows what was removed and what was added. */
-export const Diff = ({ before, after }) => html`
+const Diff = ({ before, after }) => html`
   <p class="content" dir="auto">${runs(before, after).map(({ kind, text }) =>
     html`<${Foreign} as=${ELEMENTS[kind]} text=${text.trimEnd()} />${spaceAfter(text)}`)}</p>`;
 

@@ -8,7 +8,7 @@ import { age, many, short } from "./words.js";
 const PAUSE = 200; // milliseconds without a key after which the server is asked
 
 /** `search(words, signal)` gives options {key, text, note, value}; `onPick` gets the value. */
-export const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
+const Picker = ({ label, search, onPick, placeholder = "", focus = false }) => {
   const [words, setWords] = useState("");
   const [options, setOptions] = useState([]);
   const [chosen, setChosen] = useState(0);

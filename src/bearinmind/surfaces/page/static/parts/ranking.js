@@ -19,7 +19,7 @@ const fusedRank = (hit, fused) => {
 };
 
 /** The name of each column, and the ranks of each hit in them; null where a leg has it not. */
-export const ranks = (answer) => {
+const ranks = (answer) => {
   const legs = answer.trace.legs.map((leg) => leg.leg);
   const fused = answer.trace.fused.map((candidate) => candidate.id);
   return {

@@ -33,7 +33,7 @@ const pieces = (text) => text.split(/\n\s*\n|\n(?=\s*[-*•]\s)/)
 const isLines = (name, text) => /\.(jsonl|ndjson|json)$/i.test(name) || /^\s*\{/.test(text);
 
 /** What a file holds: the records to show, and the lines to send. */
-export const preview = (name, text) => {
+const preview = (name, text) => {
   if (isLines(name, text)) {
     const lines = text.split("\n").filter((line) => line.trim());
     return { records: lines.map((line, at) => record(line, at + 1)), lines: lines.join("\n") };
