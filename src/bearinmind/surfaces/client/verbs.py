@@ -136,9 +136,9 @@ class ServerVerbs(Group[Way]):
         return self._calls.answer("restore", id=ids.normalise(id))
 
     @verb
-    def plan_purge(self, memories: Iterable[str]) -> Steps[PurgePlan]:
+    def plan_purge(self, ids: Iterable[str]) -> Steps[PurgePlan]:
         """What purging these deleted memories would remove."""
-        return self._calls.answer("plan_purge", ids=[ids.normalise(each) for each in memories])
+        return self._calls.answer("plan_purge", ids=_normalised(ids))
 
     @verb
     def purge(self, plan: PurgePlan) -> Steps[bool]:
@@ -416,6 +416,11 @@ def _checked(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "states" in given:
         given["states"] = [choose(State, each, errors.InvalidQuery) for each in given["states"]]
     return given
+
+
+def _normalised(texts: Iterable[str]) -> list[str]:
+    """Ids as a server knows them."""
+    return [*map(ids.normalise, texts)]
 
 
 def _ends(source: str, kind: LinkKind | str, target: str) -> dict[str, object]:
