@@ -247,9 +247,9 @@ class Transfer:
         self.background.nudge()
         return outcomes
 
-    def add_link(self, link: Link) -> None:
-        """Store a link from elsewhere, with its times."""
-        self.remember.add_link(self.scope, link)
+    def add_link(self, link: Link, *, decided: bool = True) -> None:
+        """Store a link from elsewhere, with its times; it may be nobody's decision here."""
+        self.remember.add_link(self.scope, link, decided=decided)
 
     def links(self) -> Iterator[Link]:
         """Every link ever made, ended ones too."""

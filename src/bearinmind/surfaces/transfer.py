@@ -276,6 +276,7 @@ class Import:
         self._now = datetime.now(UTC)
         self._batch: list[History] = []
         self._siblings: set[MemoryId] = set()
+        self._stored: set[MemoryId] = set()
         self._same: dict[MemoryId, MemoryId] = {}  # the id in the file -> the id in the store
         self._held: list[tuple[int, Link]] = []
         self._sealed: dict[MemoryId, list[Sealed]] = {}  # secrets that wait for their memories
@@ -342,6 +343,7 @@ class Import:
             match outcome:
                 case Stored(memory=memory):
                     self.result.stored += 1
+                    self._stored.add(memory.id)
                     self.result.sensitive += memory.sensitive
                 case AlreadyKnown(memory=memory):
                     self.result.known += 1
@@ -360,7 +362,9 @@ class Import:
             self.result.links_known += 1
             return
         try:
-            self._app.transfer.add_link(link)
+            # A file decides about its own memories, and about none that was there before.
+            decided = {link.source, link.target} <= self._stored
+            self._app.transfer.add_link(link, decided=decided)
         except errors.MemoryNotFound:
             self._held.append((number, link))
         except errors.DuplicateLink:

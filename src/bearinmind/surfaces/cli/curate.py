@@ -88,7 +88,7 @@ def curate(
     """
     if ctx.invoked_subcommand is not None:
         return
-    moment = options.filter_fields(since=since).get("created_from")
+    moment = options.moment(options.filter_fields(since=since), "created_from")
     with run.reading({"memories": 0, "proposals": []}) as mind:
         look = mind.curation.review(propose=propose, since=moment, ask=ask)
         texts = mind.curation.memories(look.proposals)

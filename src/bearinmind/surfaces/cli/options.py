@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, cast, get_type_hints
+from typing import Annotated, Any, Literal, cast, get_type_hints
 
 import typer
 
@@ -145,6 +145,12 @@ def draft_fields(
         "valid_to": time("--valid-to", valid_to),
     }
     return cast("DraftFields", without_none(fields))
+
+
+def moment(fields: FilterFields, name: Literal["as_of", "created_from"]) -> datetime | None:
+    """A moment of some fields, as `filter_fields` made it."""
+    value = fields.get(name)
+    return value if isinstance(value, datetime) else None
 
 
 def filter_fields(

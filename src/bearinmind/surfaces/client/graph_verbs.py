@@ -51,7 +51,7 @@ class GraphVerbs(Group[Way]):
     @verb
     def of_memory(self, id: str) -> Steps[MemoryCard]:
         """What a memory mentions, and the relations that it is evidence for."""
-        return self._calls.answer("graph.of_memory", id=ids.normalise(id))
+        return self._calls.answer("graph.of_memory", id=ids.canonical(id))
 
     @verb
     def merges(self, *, undone: bool = False) -> Steps[Sequence[Merge]]:

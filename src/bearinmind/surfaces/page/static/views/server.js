@@ -9,7 +9,6 @@ import { ofMemory, ofTag, place } from "../parts/router.js";
 import { counts, isAdmin, session } from "../parts/state.js";
 import { Facts, Foreign, When } from "../parts/text.js";
 import { Traffic } from "../parts/traffic.js";
-import { many } from "../parts/words.js";
 
 const MIB = 2 ** 20;
 const WORK = { embed: "Learn what memories mean", extract: "Read memories for the graph", compare: "Compare with earlier memories" };
@@ -36,9 +35,8 @@ const text = (value) => html`<${Foreign} text=${value ?? ""} />`;
 // ---- how it does ----------------------------------------------------------------------------
 
 const Health = () => html`
-  <${Panel} title="Health" load=${async (signal) => (await api.send("/readyz", { signal })).json()}>${({ degraded, waiting }) => html`
-    <p class="row"><span class=${degraded.length ? "mark old" : "mark good"}>${degraded.length ? "needs a look" : "all well"}</span>
-      <span>${waiting ? `${many(waiting, "job")} in the background` : "nothing waits in the background"}</span></p>
+  <${Panel} title="Health" load=${async (signal) => (await api.send("/readyz", { signal })).json()}>${({ degraded }) => html`
+    <p class="row"><span class=${degraded.length ? "mark old" : "mark good"}>${degraded.length ? "needs a look" : "all well"}</span></p>
     ${degraded.length > 0 && html`<ul>${degraded.map((each) => html`<li>${each}</li>`)}</ul>`}
     ${counts.value && html`<${Facts} pairs=${[
       ["your live memories", counts.value.live.toLocaleString("en")],
