@@ -89,7 +89,8 @@ def test_a_wrong_link_opens_nothing(page: httpx.Client, link: str) -> None:
 @pytest.mark.parametrize(
     ("content", "kind", "status"),
     [
-        (b"", "", 401),
+        (b"", "", 415),
+        (b"", "application/json", 401),
         (b"{}", "application/json", 401),
         (b"{", "application/json", 400),
         (b'{"link": 5}', "application/json", 422),
@@ -169,7 +170,7 @@ def test_a_server_that_wants_no_key_needs_no_session(tmp_path: Path) -> None:
         own = {"Origin": server.url, "X-Bear-In-Mind": "page"}
         with server.client() as client:
             assert client.get(SESSION).json()["via"] == "open"
-            opened = client.post(SESSION, headers=own)
+            opened = client.post(SESSION, headers=own, json={})
             assert opened.json()["via"] == "open"
             assert "Set-Cookie" not in opened.headers
 
@@ -238,8 +239,10 @@ def test_a_cookie_changes_nothing_without_our_header_and_our_origin(
     browser.headers.update(cookie_of(page))
     for headers in foreign:
         for method, path, body in changes(id_):
-            answer = browser.request(method, path, json=body, headers=headers)
+            kind = {"Content-Type": "application/json"}  # a POST without it is refused before
+            answer = browser.request(method, path, json=body, headers=headers | kind)
             assert answer.status_code == 403, (headers, method, path)
+            assert browser.request(method, path, headers=headers).status_code in {403, 415}
     assert page.get(f"{MEMORIES}/{id_}").json()["memory"]["content"] == "walruses dance"
     assert page.get("/api/v1/users").json()["users"][0]["name"] == "ada"
     assert page.get(SESSION).status_code == 200
@@ -263,6 +266,9 @@ def test_where_no_key_is_wanted_another_page_changes_nothing_either(tmp_path: Pa
         memory = client.post(MEMORIES, json={"content": "walruses"}).json()["memory"]
         client.delete(f"{MEMORIES}/{memory['id']}")
         restore = f"{MEMORIES}/{memory['id']}/restore"
+        for origin in ("http://127.0.0.1:1", "http://localhost:3000"):
+            assert client.post(restore, headers={"Origin": origin}).status_code == 403
+        client.headers["Content-Type"] = "application/json"  # which no form can send
         for origin in ("http://127.0.0.1:1", "http://localhost:3000"):
             assert client.post(restore, headers={"Origin": origin}).status_code == 403
         assert client.post(restore, headers={"Origin": server.url}).status_code == 200

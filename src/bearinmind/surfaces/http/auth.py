@@ -83,7 +83,6 @@ class Service:
     def identify(self, request: HTTPConnection) -> Caller:
         """Who sends a request. This asks the store: not for the event loop."""
         if self.is_open:
-            self._refuse_other_pages(request)
             return Caller(user=UserId(self.settings.user), access=Access.ADMIN)
         address = request.client.host if request.client else None
         authorization, token = request.headers.get("Authorization"), cookies.token_of(request)
@@ -92,15 +91,6 @@ class Service:
             with self.authenticator.guarding(hash_of(token), address):
                 return self.authenticator.of_session(self.sessions.find(token))
         return self.authenticator.identify(authorization, address=address)
-
-    def _refuse_other_pages(self, request: HTTPConnection) -> None:
-        """Keep pages of other origins, such as another port of this machine, from changing things.
-
-        Where no key is wanted, a form in such a page would otherwise be enough.
-        """
-        origin = request.headers.get("Origin")
-        if origin is not None and cookies.changes_something(request):
-            cookies.require_own_origin(request, self.settings, origin)
 
     def admit(self, request: HTTPConnection, access: Access) -> Mind:
         """The memory as the sender of a request sees it. This asks the store as well."""

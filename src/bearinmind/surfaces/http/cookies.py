@@ -16,6 +16,7 @@ from starlette.responses import Response
 
 from bearinmind.config import Settings
 from bearinmind.errors import NotAllowed
+from bearinmind.remember.secrets import masked
 
 HEADER: Final = "X-Bear-In-Mind"
 PAGE: Final = "page"  #: what our page sends in that header
@@ -63,26 +64,17 @@ def require_own_page(request: HTTPConnection, settings: Settings) -> None:
             f"a session changes nothing without the header {HEADER}: {PAGE}",
             hint="Only the page of this server uses sessions; send a key instead.",
         )
-    require_own_origin(request, settings, request.headers.get("Origin", ""))
-
-
-def require_own_origin(request: HTTPConnection, settings: Settings, origin: str) -> None:
-    """Refuse a request from a page of another origin."""
     own = {f"{request.url.scheme}://{request.headers.get('Host', '')}"}
     if settings.server_url:
         url = urlsplit(settings.server_url)
         own.add(f"{url.scheme}://{url.netloc}")
+    origin = request.headers.get("Origin", "")
     if origin.casefold() not in {each.casefold() for each in own}:
         raise _foreign(request)
 
 
-def changes_something(request: HTTPConnection) -> bool:
-    """Whether a request may change something, going by its method."""
-    return request.scope["method"] not in _SAFE
-
-
 def _foreign(request: HTTPConnection) -> NotAllowed:
-    origin = request.headers.get("Origin", "another page")[:100]
+    origin = masked(request.headers.get("Origin", "another page"))[:100]
     return NotAllowed(
         f"{origin!r} is not the origin of this server, whose own page alone may ask this",
         hint="If a proxy passes requests on, set `server_url` to the address that browsers use.",
